@@ -272,13 +272,13 @@ def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:
     """What rules saw at once, where files say something about it; else nothing."""
     from sears_dsl.engine.noise.needs import unit_of
 
-    asked = sorted({ruleset.options.unit for ruleset in rulesets if ruleset.options.unit})
-    if not asked:
+    units = sorted({ruleset.options.unit for ruleset in rulesets if ruleset.options.unit})
+    if not units:
         return ""
     counts = unit_of(rulesets, chosen)
-    if asked == [counts]:
+    if units == [counts]:
         return f"unit: {counts}, by `option unit` of the rules"
-    return f"unit: {counts}, by --unit; `option unit` of the rules asks for {' and '.join(asked)}"
+    return f"unit: {counts}, by --unit; `option unit` of the rules asks for {' and '.join(units)}"
 
 
 def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit: str) -> None:
@@ -295,8 +295,8 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit
     if shown_rules:
         table = Table("rows", "rule", "example", box=None, pad_edge=False)
         table.columns[0].justify = "right"
-        taken = 10 + max(len(rule) for rule, _ in shown_rules)
-        width = min(100, max(30, out.width - taken))
+        other_width = 10 + max(len(rule) for rule, _ in shown_rules)
+        width = min(100, max(30, out.width - other_width))
         for rule, of in shown_rules:
             first = of.examples[0]
             example = excerpt(first.original, first.edits, width=width)
@@ -331,12 +331,12 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit
             "rules (é) do not match; normalize them first"
         )
     if tally.touched:
-        done = "kept, without the rules that would touch a span"
+        outcome = "kept, without the rules that would touch a span"
         if request.mode == "each":
-            done = "without the rewrites that would touch a span"
+            outcome = "without the rewrites that would touch a span"
         elif request.on_touched == "drop":
-            done = "dropped"
-        out.print(f"{counted(tally.touched, 'row')} {done}")
+            outcome = "dropped"
+        out.print(f"{counted(tally.touched, 'row')} {outcome}")
     if tally.misplaced:
         out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")
     if tally.absent:

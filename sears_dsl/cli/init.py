@@ -54,11 +54,11 @@ def init_command(
         )
     asks = sys.stdin.isatty() and sys.stderr.isatty()
 
-    def answer(question: str, given: str | None, proposed: str) -> str:
-        if given is not None or not asks:
-            return proposed if given is None else given
-        said: str = click.prompt(question, default=proposed, err=True, show_default=bool(proposed))
-        return said.strip()
+    def answer(question: str, value: str | None, proposed: str) -> str:
+        if value is not None or not asks:
+            return proposed if value is None else value
+        reply: str = click.prompt(question, default=proposed, err=True, show_default=bool(proposed))
+        return reply.strip()
 
     data = answer("labelled rows, a file", data, likely_data(Path()))
     if not data:

@@ -21,16 +21,16 @@ def trust_command(*, show: bool) -> None:
     project = find_project()
     if project is None:
         raise UsageError("there is no project file here", help="`sears init` writes one")
-    asked = 0
+    count = 0
     for name, model in project.fields.models.items():
-        done = what_it_does(model)
-        if done:
-            asked += 1
+        effect = what_it_does(model)
+        if effect:
+            count += 1
             before = " (agreed to before)" if agreed(project, model) else ""
-            click.echo(f"{project.key('models', name)} {done}{before}")
+            click.echo(f"{project.key('models', name)} {effect}{before}")
             if not show:
                 agree(project, model)
-    if not asked:
+    if not count:
         click.echo(f"{project.path} names no model that has to be agreed to")
     elif not show:
         click.echo(f"agreed, for {project.path}")

@@ -37,13 +37,13 @@ def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> b
 def _say() -> None:
     from sears_dsl.runtime.kernels import compiles_beside, keeps_code
 
-    told = (
+    advice = (
         "`sears warm-up` does it ahead" if keeps_code() else f"in every run: {_NOWHERE}; {_FOLDER}"
     )
     if compiles_beside():
-        told = f"beside the work, which is slow until then; {told}"
+        advice = f"beside the work, which is slow until then; {advice}"
     # Where a progress bar stands, it has taken the place of this stream, and makes room.
-    sys.stderr.write(f"{_COMPILING} ({told})\n")
+    sys.stderr.write(f"{_COMPILING} ({advice})\n")
 
 
 @click.command("warm-up", epilog="Example: sears warm-up")

@@ -66,27 +66,27 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         from sears_dsl.discovery.adversaries import adversary_columns, best_of_each_row
         from sears_dsl.discovery.algorithm import adversaries_of
 
-        asked, parts = work.asked, work.parts
+        inputs, parts = work.inputs, work.parts
         right, adversaries, skipped, cut_short = adversaries_of(
-            asked.data,
-            asked.predictor,
+            inputs.data,
+            inputs.predictor,
             paraphraser=parts.paraphraser,
             scorer=parts.scorer,
-            tagger=asked.tagger,
+            tagger=inputs.tagger,
             settings=settings,
             journal=parts.journal,
             on_progress=lambda each: show(*each),
             began=began,
         )
-        kept = best_of_each_row(adversaries.adversaries, top)
-        write_columns(adversary_columns(kept, asked.data, right), output, form)
-        asked.run.keep = bool(cut_short)
+        best = best_of_each_row(adversaries.adversaries, top)
+        write_columns(adversary_columns(best, inputs.data, right), output, form)
+        inputs.run.keep = bool(cut_short)
     if not quiet:
         rows = len({each.row for each in adversaries.adversaries})
         out = console(stderr=True)
         out.print(
             f"{counted(rows, 'row')} of the {len(right):,} that the model has right can be "
-            f"reworded so that it fails; {len(kept):,} adversaries written to {output}"
+            f"reworded so that it fails; {len(best):,} adversaries written to {output}"
         )
         if skipped or cut_short:
             out.print(
@@ -100,21 +100,21 @@ def _reword_strategically(output: Path, top: int, options: dict[str, Any]) -> No
     from sears_dsl.data.dataset import format_of, write_columns
 
     if options["budget_seconds"] is not None or top > 1:
-        given = "--top" if top > 1 else "--budget-seconds"
-        raise click.UsageError(f"{given} is for rewordings of whole texts: leave it out")
+        option = "--top" if top > 1 else "--budget-seconds"
+        raise click.UsageError(f"{option} is for rewordings of whole texts: leave it out")
     form = format_of(str(output), reading=False)
     quiet = options["quiet"]
     with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
         from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
 
-        asked, parts = work.asked, work.parts
+        inputs, parts = work.inputs, work.parts
         tau = parts.scorer.tau if options["tau"] is None else options["tau"]
-        found = reword(
-            asked.data,
-            asked.predictor,
+        rewordings = reword(
+            inputs.data,
+            inputs.predictor,
             paraphraser=parts.paraphraser,
             scorer=parts.scorer,
-            tagger=asked.tagger,
+            tagger=inputs.tagger,
             journal=parts.journal,
             settings=StrategicSettings(
                 avoid=options["avoid_important"],
@@ -126,13 +126,13 @@ def _reword_strategically(output: Path, top: int, options: dict[str, Any]) -> No
             on_stage=show,
             note=noting(options),
         )
-        kept = [each for each in found if each.flips or options["every"]]
-        write_columns(reworded_columns(kept, asked.data), output, form)
+        chosen = [each for each in rewordings if each.flips or options["every"]]
+        write_columns(reworded_columns(chosen, inputs.data), output, form)
     if not quiet:
-        flips = sum(each.flips for each in found)
-        gains = sum(each.right_after and not each.right_before for each in found)
-        told = f"; {counted(gains, 'wrong answer')} became right" if options["every"] else ""
+        flips = sum(each.flips for each in rewordings)
+        gains = sum(each.right_after and not each.right_before for each in rewordings)
+        note = f"; {counted(gains, 'wrong answer')} became right" if options["every"] else ""
         console(stderr=True).print(
-            f"{counted(len(found), 'row')} reworded, {flips:,} of them so that the model fails"
-            f"{told}; {counted(len(kept), 'row')} written to {output}"
+            f"{counted(len(rewordings), 'row')} reworded, {flips:,} of them so that the model fails"
+            f"{note}; {counted(len(chosen), 'row')} written to {output}"
         )

@@ -168,11 +168,11 @@ def audit_command(
     )
     with (
         stages(shown=not options["quiet"]) as show,
-        asking(output, options, show=show, models=list(models.values())) as asked,
+        asking(output, options, show=show, models=list(models.values())) as inputs,
         scorer_of_audit(
             choice,
             own,
-            folder=asked.run.folder,
+            folder=inputs.run.folder,
             language=matcher.tagger.language,
             show=show,
             note=note,
@@ -185,8 +185,8 @@ def audit_command(
         for number, (name, spec) in enumerate(models.items()):
             documents[name] = audit_rules(
                 rulesets,
-                asked.data,
-                asked.load(spec) if number else asked.predictor,
+                inputs.data,
+                inputs.load(spec) if number else inputs.predictor,
                 matcher=matcher,
                 scorer=scorer,
                 oracle=oracle,
@@ -207,10 +207,10 @@ def _models(options: dict[str, Any]) -> dict[str, str]:
     """The models by their names; the first is left as the one that the options name."""
     from sears_dsl.models.names import named_models
 
-    given = options["model"]
-    if isinstance(given, str):
-        return {given: given}
-    models = {name: str(each) for name, each in named_models(given).items()}
+    specifications = options["model"]
+    if isinstance(specifications, str):
+        return {specifications: specifications}
+    models = {name: str(each) for name, each in named_models(specifications).items()}
     options["model"] = next(iter(models.values()))
     return models
 

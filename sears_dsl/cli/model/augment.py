@@ -78,16 +78,16 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     )
     table = read_rows(data, options)
     columns = chosen_columns(table, options)
-    done, record = augment_table(
+    augmentation, record = augment_table(
         table, matcher, recipe.rulesets, columns=columns, tagger=tagger,
         choices=choices, oracle=chosen_oracle(recipe.rulesets, options),
     )  # fmt: skip
-    write_columns(done.written(only_new=options["only_new"]), output, form)
+    write_columns(augmentation.written(only_new=options["only_new"]), output, form)
     write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
-        _print_augmented(done, record, output, manifest)
+        _print_augmented(augmentation, record, output, manifest)
 
 
 def _choices(options: dict[str, Any]) -> AugmentationChoices:
@@ -121,20 +121,20 @@ def _augment_folder(
         oracle=options["oracle"],
     )
     counts: Counter[str] = Counter()
-    done = 0
+    files = 0
     for parts in apply_to_parts(
         work, Folder(data), Folder(output), workers=workers,
         format_name=options["input_format"], output_format=options["output_format"],
         resume=options["resume"],
     ):  # fmt: skip
         counts.update(parts.record["rules"])
-        done = parts.done
-    told = {"parts": done, "added": counts.total(), "rules": dict(counts)}
+        files = parts.done
+    totals = {"parts": files, "added": counts.total(), "rules": dict(counts)}
     if options["as_json"]:
-        echo_json(told)
+        echo_json(totals)
     elif not options["quiet"]:
         out = console(stderr=True)
-        out.print(f"{counted(counts.total(), 'new row')} in {counted(done, 'file')} of {output}")
+        out.print(f"{counted(counts.total(), 'new row')} in {counted(files, 'file')} of {output}")
 
 
 def _manifest_beside(output: Path) -> Path:
@@ -162,26 +162,29 @@ def _manifest_beside(output: Path) -> Path:
 
 
 def _print_augmented(
-    done: Augmented, record: Mapping[str, Any], output: Path, manifest: Path
+    augmentation: Augmented, record: Mapping[str, Any], output: Path, manifest: Path
 ) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
     out = console(stderr=True)
-    most = sorted(done.of_rule.items(), key=lambda item: -item[1])[:12]
+    most = sorted(augmentation.of_rule.items(), key=lambda item: -item[1])[:12]
     grid = Grid("new rows", "rule", box=None, pad_edge=False)
     grid.columns[0].justify = "right"
     for name, count in most:
         grid.add_row(f"{count:,}", Text(name))
     out.print(grid)
-    if len(done.of_rule) > len(most):
-        out.print(f"… and {counted(len(done.of_rule) - len(most), 'more rule')}")
+    if len(augmentation.of_rule) > len(most):
+        out.print(f"… and {counted(len(augmentation.of_rule) - len(most), 'more rule')}")
+    old_rows = len(augmentation.table) - augmentation.added
     out.print(
-        f"{counted(done.added, 'new row')} beside {len(done.table) - done.added:,}, "
-        f"{done.relabelled:,} of them with another label"
+        f"{counted(augmentation.added, 'new row')} beside {old_rows:,}, "
+        f"{augmentation.relabelled:,} of them with another label"
     )
-    if done.wanted is not None and done.added < done.wanted:
-        out.print(f"{done.wanted:,} were wanted; these are all that the rules make of the rows")
+    if augmentation.wanted is not None and augmentation.added < augmentation.wanted:
+        out.print(
+            f"{augmentation.wanted:,} were wanted; these are all that the rules make of the rows"
+        )
     for reason, count in record["left_out"].items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
     for note in record["notes"]:

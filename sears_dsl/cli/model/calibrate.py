@@ -75,7 +75,7 @@ def calibrate_command(
     contradicting = judged.contradicting
     scorer = load_chosen_scorer(scorer_name, pivots=pivots)
     scores = scorer.scores(judged.pairs)
-    found = calibrated(scores, judged.equivalent, tau=tau)
+    calibration = calibrated(scores, judged.equivalent, tau=tau)
     if as_json:
         echo_json(
             {
@@ -91,11 +91,11 @@ def calibrate_command(
                 },
                 "shipped_tau": _shipped_tau(scorer),
                 "fitted": tau is None,
-                **found.as_dict(),
+                **calibration.as_dict(),
             }
         )
     else:
-        _print(found, scorer, fitted=tau is None)
+        _print(calibration, scorer, fitted=tau is None)
         if contradicting:
             example = next(iter(contradicting))
             console().print(
@@ -113,13 +113,14 @@ def _shipped_tau(scorer: Scorer) -> float | None:
     return scorer.tau if not isinstance(scorer, OwnScorer) or scorer.has_tau else None
 
 
-def _print(found: Calibration, scorer: Scorer, *, fitted: bool) -> None:
+def _print(calibration: Calibration, scorer: Scorer, *, fitted: bool) -> None:
     from rich.table import Table
 
     out = console()
     how = "least entropy of the splits" if fitted else "as given"
     out.print(
-        f"{scorer.name} on {counted(found.pairs, 'pair')}, {found.equivalent:,} of them equivalent"
+        f"{scorer.name} on {counted(calibration.pairs, 'pair')}, {calibration.equivalent:,} of "
+        "them equivalent"
     )
     table = Table(box=None, pad_edge=False)
     table.add_column("")
@@ -127,27 +128,27 @@ def _print(found: Calibration, scorer: Scorer, *, fitted: bool) -> None:
     table.add_column("95% interval")
     shipped = _shipped_tau(scorer)
     table.add_row(
-        "τ", f"{found.tau:.4g}", how if shipped is None else f"{how}; shipped {shipped:.4g}"
+        "τ", f"{calibration.tau:.4g}", how if shipped is None else f"{how}; shipped {shipped:.4g}"
     )
     for name, share in (
-        ("area under the ROC curve", found.area),
-        ("precision at τ", found.precision),
-        ("recall at τ", found.recall),
+        ("area under the ROC curve", calibration.area),
+        ("precision at τ", calibration.precision),
+        ("recall at τ", calibration.recall),
     ):
         table.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
     table.add_row(
-        "entropy of the judgements", f"{found.entropy_before:.3f} bits",
-        f"{found.entropy:.3f} bits are left when the side of τ is known",
+        "entropy of the judgements", f"{calibration.entropy_before:.3f} bits",
+        f"{calibration.entropy:.3f} bits are left when the side of τ is known",
     )  # fmt: skip
     out.print(table)
     curve = Table("let through wrongly", "found", "at τ", box=None, pad_edge=False, title="ROC")
     curve.title_justify = "left"
-    last = len(found.curve.thresholds) - 1
+    last = len(calibration.curve.thresholds) - 1
     for point in sorted({round(number * last / _POINTS) for number in range(_POINTS + 1)}):
         curve.add_row(
-            f"{found.curve.false_rates[point]:.3f}",
-            f"{found.curve.true_rates[point]:.3f}",
-            f"{found.curve.thresholds[point]:.4g}" if point else "over 1",
+            f"{calibration.curve.false_rates[point]:.3f}",
+            f"{calibration.curve.true_rates[point]:.3f}",
+            f"{calibration.curve.thresholds[point]:.4g}" if point else "over 1",
         )
     out.print()
     out.print(curve)

@@ -104,7 +104,7 @@ def discover_command(output: Path, **options: Any) -> None:
         from sears_dsl.discovery.parts import participants_of
         from sears_dsl.discovery.result.report import write_discovery
 
-        asked, parts = work.asked, work.parts
+        inputs, parts = work.inputs, work.parts
 
         text = [
             each
@@ -114,17 +114,17 @@ def discover_command(output: Path, **options: Any) -> None:
         shown = SearchScreen(show, work, settings, options)
         shown.notes(text)
         discovery = discover(
-            asked.data,
-            asked.predictor,
+            inputs.data,
+            inputs.predictor,
             paraphraser=parts.paraphraser,
             scorer=parts.scorer,
-            tagger=asked.tagger,
+            tagger=inputs.tagger,
             settings=settings,
             text=text,
             known=load_known(
                 options["known"],
                 with_shipped=not (options["no_known"] or options["paper"]),
-                tagger=asked.tagger,
+                tagger=inputs.tagger,
             ),
             journal=parts.journal,
             on_progress=lambda each: show(*each),
@@ -133,12 +133,12 @@ def discover_command(output: Path, **options: Any) -> None:
             began=began,
         )
         participants = participants_of(
-            asked.predictor, parts, label=options["label"], also=options["also"]
+            inputs.predictor, parts, label=options["label"], also=options["also"]
         )
         manifest = write_discovery(
-            discovery, output, participants=participants, tagger=asked.tagger
+            discovery, output, participants=participants, tagger=inputs.tagger
         )
-        asked.run.keep = discovery.budget_reached
+        inputs.run.keep = discovery.budget_reached
     if options["as_json"]:
         echo_json(json.loads(manifest.model_dump_json()))
     elif not quiet:
@@ -181,20 +181,20 @@ class SearchScreen:
         from sears_dsl.cli.screen.discovery import notes_on
         from sears_dsl.judge.grammar import load_grammar
 
-        english = self._work.asked.tagger.language == "en"
+        english = self._work.inputs.tagger.language == "en"
         looks_english = load_grammar(deep=False).looks_english if english else lambda _: True
-        data = self._work.asked.data
+        data = self._work.inputs.data
         for path, texts in ((data.path, data.texts), (" ".join(self._options["texts"]), text)):
             for note in notes_on(texts, looks_english=looks_english):
                 with self._show.aside():
                     click.echo(f"note: {path}: {note}", err=True)
 
-    def known(self, found: KnownFlips) -> None:
+    def known(self, known_flips: KnownFlips) -> None:
         """Known flips as they come: soon some of them, and all before the search begins."""
         now = self._clock()
         if self._first_round is None:
             self._first_round = now
-        self._known = found
+        self._known = known_flips
         if not self._shown_soon and now - self._first_round >= _SOON:
             self._shown_soon = True
             self._print_known(so_far=True)
@@ -208,12 +208,12 @@ class SearchScreen:
         from sears_dsl.models.predictor import PricedPredictor
         from sears_dsl.paraphrasing.prompted import PromptedPart
 
-        predictor, team = self._work.asked.predictor, self._work.parts.team
+        predictor, team = self._work.inputs.predictor, self._work.parts.team
         ahead = estimate(
             right.texts,
             self._settings,
             most=right.questions.most,
-            asked=right.questions.asked,
+            question_count=right.questions.asked,
             seconds_a_question=predictor.seconds / max(1, predictor.asked),
             processes=team.jobs,
             beam=self._options["beam"],
@@ -227,7 +227,7 @@ class SearchScreen:
             if self._options["model"].startswith(("http", "llm:")):
                 requests += ahead.questions
             if isinstance(predictor.predictor, PricedPredictor):
-                rows = list(islice(cycle(self._work.asked.data.rows), ahead.questions))
+                rows = list(islice(cycle(self._work.inputs.data.rows), ahead.questions))
                 click.echo(f"  {predictor.predictor.forecast(rows)}", err=True)
             for part in parts:
                 click.echo(f"  {part.forecast(right.texts)}", err=True)

@@ -81,17 +81,17 @@ def export_command(
     )
     _save(suite, output)
     cases = sum(len(test.data) for test in suite.tests.values())
-    told = f"{counted(len(suite.tests), 'test')} with {counted(cases, 'case')} in {output}"
+    sentence = f"{counted(len(suite.tests), 'test')} with {counted(cases, 'case')} in {output}"
     if silent := count - sum("rule" in test.meta[0] for test in suite.tests.values()):
-        told += f"; {counted(silent, 'rule')} changed no row"
-    click.echo(told)
+        sentence += f"; {counted(silent, 'rule')} changed no row"
+    click.echo(sentence)
 
 
-def _label_value(given: str) -> tuple[str, object]:
-    label, equals, value = given.partition("=")
+def _label_value(text: str) -> tuple[str, object]:
+    label, equals, value = text.partition("=")
     if not equals or not label:
         raise UsageError(
-            f"--label-value {given} names no label and value", help="write --label-value negative=0"
+            f"--label-value {text} names no label and value", help="write --label-value negative=0"
         )
     return label, int(value) if value.isdecimal() else value
 

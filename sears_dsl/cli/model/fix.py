@@ -108,7 +108,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
         notes,
         show,
     ):
-        done, participants = repair_model(
+        repair, participants = repair_model(
             inputs,
             rulesets,
             settings=settings,
@@ -117,14 +117,16 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
                 f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None
             ),
         )
-        record = write_repair(done, output, settings=settings, participants=participants, gate=gate)
+        record = write_repair(
+            repair, output, settings=settings, participants=participants, gate=gate
+        )
         if options["save_model"] is not None:
             _keep(inputs.folder / f"augmented-{settings.seed}", options["save_model"])
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
-        _print_repair(done, output, participants, gate)
-    if gate is not None and judge_repair(done, gate).outcome != "passed":
+        _print_repair(repair, output, participants, gate)
+    if gate is not None and judge_repair(repair, gate).outcome != "passed":
         sys.exit(1)
 
 
@@ -151,7 +153,7 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]
         notes,
         show,
     ):
-        done, participants = amounts_of_noise(
+        amounts, participants = amounts_of_noise(
             inputs,
             rulesets,
             settings=settings,
@@ -160,14 +162,14 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]
                 f"training {done + 1} of {total}: {amount}, seed {seed}", 0, None
             ),
         )
-        record = write_amounts(done, output, settings=settings, participants=participants)
+        record = write_amounts(amounts, output, settings=settings, participants=participants)
     if options["as_json"]:
         echo_json(record)
     elif not options["quiet"]:
-        _print_amounts(done, participants, output)
+        _print_amounts(amounts, participants, output)
 
 
-def _print_amounts(done: Amounts, participants: RepairParticipants, output: Path) -> None:
+def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: Path) -> None:
     from rich.table import Table as Grid
     from rich.text import Text
 
@@ -177,7 +179,7 @@ def _print_amounts(done: Amounts, participants: RepairParticipants, output: Path
     grid = Grid(*MEASURED, box=None, pad_edge=False)
     for column in grid.columns[1:]:
         column.justify = "right"
-    for row in amount_rows(done):
+    for row in amount_rows(amounts):
         grid.add_row(*row)
     out.print(grid)
     for note in participants.notes:
@@ -190,8 +192,8 @@ def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) ->
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: the report's name ends in .json")
     target = options["save_model"]
-    read = (*rules, options["training"], options["data"])
-    refuse_overwriting(read, filter(None, (output, output.with_suffix(".md"), target)))
+    sources = (*rules, options["training"], options["data"])
+    refuse_overwriting(sources, filter(None, (output, output.with_suffix(".md"), target)))
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
         what = "is a folder already" if target.is_dir() else "lies in a folder that is not there"
         raise click.UsageError(f"--save-model {target} {what}: name a new place")
@@ -326,7 +328,7 @@ def _gate(options: dict[str, Any]) -> RepairGate | None:
 
 
 def _print_repair(
-    done: Repair, output: Path, participants: RepairParticipants, gate: RepairGate | None
+    repair: Repair, output: Path, participants: RepairParticipants, gate: RepairGate | None
 ) -> None:
     """The paper's Table 6."""
     from rich.table import Table as Grid
@@ -337,19 +339,19 @@ def _print_repair(
 
     out = console(stderr=True)
     out.print(
-        f"{counted(done.added, 'rewrite')} added to {done.training_rows:,} training rows; the "
-        f"rules change {done.rewritten_rows:,} of {done.held_out_rows:,} held-out rows"
+        f"{counted(repair.added, 'rewrite')} added to {repair.training_rows:,} training rows; the "
+        f"rules change {repair.rewritten_rows:,} of {repair.held_out_rows:,} held-out rows"
     )
     grid = Grid(*MEASURED, box=None, pad_edge=False)
     for column in grid.columns[1:]:
         column.justify = "right"
-    for row in measured_rows(done):
+    for row in measured_rows(repair):
         grid.add_row(*row)
     out.print(grid)
-    for note in repair_notes(done, participants):
+    for note in repair_notes(repair, participants):
         out.print(Text(note))
-    for line in verdict_lines(done, gate):
+    for line in verdict_lines(repair, gate):
         out.print(Text(line))
     margin = MARGIN if gate is None else gate.margin
-    out.print(Text(conclusion(done, margin=margin), style="bold"))
+    out.print(Text(conclusion(repair, margin=margin), style="bold"))
     out.print(Text(f"written: {output}; beside it {output.with_suffix('.md').name}"))

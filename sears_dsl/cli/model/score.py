@@ -68,10 +68,10 @@ def score_command(
     dataset = Dataset(pairs, format_name=file_format, options=options)
     columns = pair_columns(dataset, original=original, rewrite=rewrite)
     added = ["score"] if tau is None and not default_tau else ["score", "equivalent"]
-    taken = [name for name in added if name in dataset.names]
-    if taken:
+    clashing = [name for name in added if name in dataset.names]
+    if clashing:
         raise UsageError(
-            f"{pairs} has a column {taken[0]!r} already", help="rename it, so that none is lost"
+            f"{pairs} has a column {clashing[0]!r} already", help="rename it, so that none is lost"
         )
     if output == _STDOUT and output_format is None:
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
@@ -98,8 +98,8 @@ def _scored(
 
     for batch in dataset.batches():
         values = scorer.scores(pairs_of(batch, columns, where=dataset.path))
-        found = {name: list(column) for name, column in batch.columns.items()}
-        found["score"] = [float(f"{value:.6g}") for value in values]
+        table = {name: list(column) for name, column in batch.columns.items()}
+        table["score"] = [float(f"{value:.6g}") for value in values]
         if tau is not None:
-            found["equivalent"] = [int(value >= tau) for value in values]
-        yield found
+            table["equivalent"] = [int(value >= tau) for value in values]
+        yield table

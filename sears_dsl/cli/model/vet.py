@@ -128,12 +128,12 @@ def vet_command(rules: str, **options: Any) -> None:
         telling = opened.enter_context(ExitStack())
         show = telling.enter_context(stages(shown=not options["quiet"]))
         run = asking(_first(place), options, show=show, goes_on=True)
-        asked = opened.enter_context(run)
-        tell_of_protection(asked.data, noting(options))
+        inputs = opened.enter_context(run)
+        tell_of_protection(inputs.data, noting(options))
         sitting = Sitting(
-            data=asked.data,
-            predictor=asked.predictor,
-            tagger=asked.tagger,
+            data=inputs.data,
+            predictor=inputs.predictor,
+            tagger=inputs.tagger,
             scorer=scorer,
             tau=options["tau"],
             comparison=options["compare"],
@@ -143,13 +143,13 @@ def vet_command(rules: str, **options: Any) -> None:
             cached=not options["no_cache"],
         )
         sessions = sitting.sessions(
-            place.ruleset, journals, show=show, note=lambda told: click.echo(told, err=True)
+            place.ruleset, journals, show=show, note=lambda text: click.echo(text, err=True)
         )
         telling.close()  # from now on the page is what shows something
-        _serve(place, sessions, listening, asked.tagger, options)
+        _serve(place, sessions, listening, inputs.tagger, options)
         if any(session.left for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
-            asked.run.keep = True
+            inputs.run.keep = True
 
 
 def _reading(place: VettingPlace, journals: Mapping[str, Journal]) -> Mapping[str, Deciding]:
@@ -234,9 +234,9 @@ def _say_hello(pages: Mapping[str, str], file: Path | None, options: dict[str, A
 
 def _say_goodbye(place: VettingPlace, sessions: Mapping[str, Deciding]) -> None:
     for name, session in sessions.items():
-        kept = (
+        decisions = (
             f"decisions are in {place.journals[name]}"
             if session.journal.entries
             else "no decisions"
         )
-        click.echo(f"\n{name}: {session.progress}; {kept}", err=True)
+        click.echo(f"\n{name}: {session.progress}; {decisions}", err=True)

@@ -59,20 +59,20 @@ def vetted_command(
 
     ruleset = load_rules(rules, allow_imports_outside=allow_imports_outside)
     reviews = read_reviews(journals, ruleset)
-    found = vetting_outcomes(ruleset, reviews, policy=policy)
-    kinds: list[Agreed] = [] if found.rules is None else ["rules", "picks"]
-    kinds += [] if found.templates is None else ["templates"]
+    outcomes = vetting_outcomes(ruleset, reviews, policy=policy)
+    kinds: list[Agreed] = [] if outcomes.rules is None else ["rules", "picks"]
+    kinds += [] if outcomes.templates is None else ["templates"]
     agreements = {name: agreement(reviews, on=name) for name in kinds}
     if as_json:
         from dataclasses import asdict
 
-        told = {"outcomes": [asdict(each) for each in found.rules or ()]}
-        if found.templates is not None:
-            told["templates"] = [asdict(each) for each in found.templates]
+        document = {"outcomes": [asdict(each) for each in outcomes.rules or ()]}
+        if outcomes.templates is not None:
+            document["templates"] = [asdict(each) for each in outcomes.templates]
         kappas = {name: _agreement_json(each) for name, each in agreements.items()}
-        echo_json({**told, "agreement": kappas})
+        echo_json({**document, "agreement": kappas})
     else:
-        _print_outcomes(ruleset, found, agreements)
+        _print_outcomes(ruleset, outcomes, agreements)
     if output is not None:
         chosen = load_tagger(chosen_tagger([ruleset], tagger, quiet=False))
         written = write_vetted(ruleset, reviews, output, tagger=chosen, policy=policy)
@@ -85,18 +85,20 @@ def vetted_command(
         click.echo(written_pairs, err=True)
 
 
-def _agreement_json(found: Agreement) -> dict[str, Any]:
+def _agreement_json(agreement: Agreement) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
-        "reviewers": found.reviewers,
-        "cohen": [{"reviewers": names, **asdict(kappa)} for names, kappa in found.pairs.items()],
-        "fleiss": None if found.together is None else asdict(found.together),
+        "reviewers": agreement.reviewers,
+        "cohen": [
+            {"reviewers": names, **asdict(kappa)} for names, kappa in agreement.pairs.items()
+        ],
+        "fleiss": None if agreement.together is None else asdict(agreement.together),
     }
 
 
 def _print_outcomes(
-    ruleset: Ruleset, found: VettingOutcomes, agreements: Mapping[Agreed, Agreement]
+    ruleset: Ruleset, outcomes: VettingOutcomes, agreements: Mapping[Agreed, Agreement]
 ) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -105,8 +107,8 @@ def _print_outcomes(
 
     out = console()
     for head, texts, of_kind in (
-        ("rule", list(map(print_rule, ruleset.rules)), found.rules),
-        ("template", list(map(print_template, ruleset.templates)), found.templates),
+        ("rule", list(map(print_rule, ruleset.rules)), outcomes.rules),
+        ("template", list(map(print_template, ruleset.templates)), outcomes.templates),
     ):
         if of_kind is None:
             continue
@@ -125,13 +127,13 @@ def _print_outcomes(
             out.print(f"{name}: {which} of all {len(each.reviewers)}: {_kappa(each.together)}")
 
 
-def _kappa(found: Kappa) -> str:
-    if not found.items or found.observed is None:
+def _kappa(kappa: Kappa) -> str:
+    if not kappa.items or kappa.observed is None:
         return "not defined, nothing was judged by both"
-    told = f"on {found.items}, {found.observed:.0%} alike"
-    if found.value is None:
-        return f"not defined ({told}: there is one category)"
+    basis = f"on {kappa.items}, {kappa.observed:.0%} alike"
+    if kappa.value is None:
+        return f"not defined ({basis}: there is one category)"
     beside = ""
-    if found.interval is not None:
-        beside = f" (95% {found.interval[0]:.2f} to {found.interval[1]:.2f})"
-    return f"{found.value:.2f}{beside}, {told}"
+    if kappa.interval is not None:
+        beside = f" (95% {kappa.interval[0]:.2f} to {kappa.interval[1]:.2f})"
+    return f"{kappa.value:.2f}{beside}, {basis}"

@@ -65,9 +65,9 @@ def augmentation_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_options(command, *_OPTIONS)
 
 
-def refuse_overwriting(read: Iterable[str], written: Iterable[Path]) -> None:
+def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
     """What a command reads it does not write; names of shipped rulesets are no files."""
-    there = [Path(each) for each in read if Path(each).exists()]
+    there = [Path(each) for each in sources if Path(each).exists()]
     for path in written:
         if path.exists() and any(path.samefile(each) for each in there):
             raise click.UsageError(f"{path} is read by this command: write to another file")

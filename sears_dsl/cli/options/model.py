@@ -177,7 +177,7 @@ def scored_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class RunInputs:
     """What a run that only asks a model works with.
 
     Attributes:
@@ -200,11 +200,11 @@ class Workplace:
     """What a run works with that rewords sentences and scores pairs.
 
     Attributes:
-        asked: the model, its rows, and the run's folder.
+        inputs: the model, its rows, and the run's folder.
         parts: what rewords and scores.
     """
 
-    asked: Asked
+    inputs: RunInputs
     parts: Parts
 
 
@@ -238,7 +238,7 @@ def asking(
     show: ShowStage,
     goes_on: bool = False,
     models: Sequence[str] = (),
-) -> Iterator[Asked]:
+) -> Iterator[RunInputs]:
     """Open a model and its data; what the model said stays until the run is done.
 
     Answers lie in a folder beside the output, as `unfinished_run` says.
@@ -262,9 +262,9 @@ def asking(
         data = read_data(options)
         show("loading the model", 0, None)
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
-            given = ("batch_size", "request_map", "response_map", "timeout", "retries",
+            names = ("batch_size", "request_map", "response_map", "timeout", "retries",
                      "connections", "on_error", "inputs")  # fmt: skip
-            chosen = {name: options[name] for name in given if options[name] is not None}
+            chosen = {name: options[name] for name in names if options[name] is not None}
             own = dict(zip(models, options_of_each(chosen, models), strict=True))
             loaded: list[CachedPredictor] = []
 
@@ -283,7 +283,7 @@ def asking(
             predictor = load(options["model"])
             try:
                 tagger = load_tagger(options["tagger"])
-                yield Asked(data=data, predictor=predictor, tagger=tagger, run=run, load=load)
+                yield RunInputs(data=data, predictor=predictor, tagger=tagger, run=run, load=load)
             finally:
                 if not options["quiet"]:
                     for remark in (remark for each in loaded for remark in each.remarks):
@@ -318,14 +318,14 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
         from sears_dsl.vetting.readings import readings_in_words
 
         note(f"note: {readings_in_words(choice.readings)}")
-    with asking(output, options, show=show) as asked:
-        tell_of_protection(asked.data, note)
+    with asking(output, options, show=show) as inputs:
+        tell_of_protection(inputs.data, note)
         check_rows(
-            asked.data, asked.predictor, own, comparison=options["compare"],
+            inputs.data, inputs.predictor, own, comparison=options["compare"],
             confidence=bool(options.get("avoid_important")), show=show, note=note,
         )  # fmt: skip
         with open_parts(
-            choice, own, folder=asked.run.folder, language=asked.tagger.language, show=show,
+            choice, own, folder=inputs.run.folder, language=inputs.tagger.language, show=show,
             note=note,
         ) as parts:  # fmt: skip
-            yield Workplace(asked=asked, parts=parts)
+            yield Workplace(inputs=inputs, parts=parts)

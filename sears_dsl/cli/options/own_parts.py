@@ -48,12 +48,12 @@ def parts_choice(options: dict[str, Any]) -> PartsChoice:
     from sears_dsl.vetting.readings import read_readings
 
     # The default width is no choice: it goes with paraphrases of one's own.
-    given = click.get_current_context().get_parameter_source("beam")
+    beam_source = click.get_current_context().get_parameter_source("beam")
     return PartsChoice(
         scorer=options["scorer"],
         paraphraser=options.get("paraphrases"),
         paraphrases="paraphrases" in options,
-        beam=options.get("beam") if given is ParameterSource.COMMANDLINE else None,
+        beam=options.get("beam") if beam_source is ParameterSource.COMMANDLINE else None,
         readings=read_readings(options.get("readings", ())),
         **{name: options[name] for name in ("tau", "pivots", "device", "jobs")},
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _RULES = {"rules": 0, "rules_and_input": 1, "rules_and_data": 1}
 _NAMES = ("--model", "--data", "--train")
 _FILLED = f"{__name__}.filled"
-_TAKEN = f"{__name__}.taken"
+_FILE_CHOICES = f"{__name__}.file_choices"
 
 
 class ProjectArgument(click.Argument):
@@ -55,9 +55,12 @@ class ProjectCommand(click.Command):
         values, _, order = self.make_parser(ctx).parse_args(list(args))
         from sears_dsl.project.choices import choices
 
-        given = _given(values, order, project)
-        chosen = choices(project, self.name or "", given)
-        ctx.meta[_TAKEN] = (project, {n: each for n, each in chosen.items() if n not in given})
+        user_options = _user_options(values, order, project)
+        chosen = choices(project, self.name or "", user_options)
+        ctx.meta[_FILE_CHOICES] = (
+            project,
+            {n: each for n, each in chosen.items() if n not in user_options},
+        )
         options = {
             name: option
             for option in self.params
@@ -70,11 +73,11 @@ class ProjectCommand(click.Command):
             if name in options
         }
         with _telling_keys(ctx):
-            ctx.meta[_FILLED] = _arguments(self, given, chosen)
+            ctx.meta[_FILLED] = _arguments(self, user_options, chosen)
             rest = super().parse_args(ctx, args)
         # Names that the file defines, in the place of what they stand for.
         for name in _NAMES:
-            if name in given and name in chosen and name in options:
+            if name in user_options and name in chosen and name in options:
                 ctx.params[options[name].name or ""] = chosen[name].value
         if "--model" in chosen:
             several = chosen["--model"].value
@@ -88,28 +91,28 @@ class ProjectCommand(click.Command):
             return super().invoke(ctx)
 
 
-def _given(
+def _user_options(
     values: Mapping[str, Any], order: list[click.Parameter], project: Project
 ) -> dict[str, Any]:
     """What the user gave, as options; arguments under ``rules`` and ``--data``."""
-    given: dict[str, Any] = {}
+    user_options: dict[str, Any] = {}
     for parameter in order:
         name = parameter.name or ""
         value = values.get(name)
         if isinstance(parameter, click.Option):
             if name == "model" and isinstance(value, list) and len(value) == 1:
                 value = value[0]
-            given[max(parameter.opts, key=len)] = value
+            user_options[max(parameter.opts, key=len)] = value
         elif name in _RULES and isinstance(value, str):
-            given["rules"] = (value,)
+            user_options["rules"] = (value,)
         elif name in _RULES and isinstance(value, tuple):
             rows = _RULES[name] and not (len(value) == 1 and _are_rules(value[0], project))
-            given["rules"] = value[:-1] if rows else value
+            user_options["rules"] = value[:-1] if rows else value
             if rows and value:
-                given["--data"] = value[-1]
+                user_options["--data"] = value[-1]
         elif isinstance(value, str):
-            given[name] = value
-    return given
+            user_options[name] = value
+    return user_options
 
 
 def _are_rules(word: str, project: Project) -> bool:
@@ -125,7 +128,9 @@ def _listed(value: Any, option: click.Option) -> Any:
     return [value] if option.multiple and isinstance(value, str) else value
 
 
-def _arguments(command: click.Command, given: Mapping[str, Any], chosen: Choices) -> dict[str, Any]:
+def _arguments(
+    command: click.Command, user_options: Mapping[str, Any], chosen: Choices
+) -> dict[str, Any]:
     """The arguments that the project file fills in, whole."""
     filled: dict[str, Any] = {}
     for argument in command.params:
@@ -133,12 +138,12 @@ def _arguments(command: click.Command, given: Mapping[str, Any], chosen: Choices
         if isinstance(argument, click.Option):
             continue
         if name not in _RULES:
-            if name in chosen and name not in given:
+            if name in chosen and name not in user_options:
                 filled[name] = chosen[name].value
             continue
         if not chosen.keys() & ({"rules", "--data"} if _RULES[name] else {"rules"}):
             continue
-        rules = tuple(chosen["rules"].value) if "rules" in chosen else given.get("rules", ())
+        rules = tuple(chosen["rules"].value) if "rules" in chosen else user_options.get("rules", ())
         if argument.nargs == 1:
             if len(rules) > 1:
                 raise click.UsageError(
@@ -147,7 +152,7 @@ def _arguments(command: click.Command, given: Mapping[str, Any], chosen: Choices
                 )
             filled[name] = rules[0]
             continue
-        rows = chosen["--data"].value if "--data" in chosen else given.get("--data")
+        rows = chosen["--data"].value if "--data" in chosen else user_options.get("--data")
         filled[name] = (*rules, rows) if _RULES[name] and rows is not None else rules
     return filled
 
@@ -178,13 +183,13 @@ def _telling_keys(ctx: click.Context) -> Iterator[None]:
 
 
 def _origins(ctx: click.Context, message: str) -> str:
-    project, taken = ctx.meta.get(_TAKEN, (None, {}))
+    project, file_choices = ctx.meta.get(_FILE_CHOICES, (None, {}))
     places: dict[str, str] = {}
-    for choice in taken.values():
+    for choice in file_choices.values():
         for value in choice.value if isinstance(choice.value, list) else [choice.value]:
             if re.search(rf"(?<![\w./-]){re.escape(str(value))}(?![\w/-])", message):
                 places.setdefault(str(value), choice.key)
     if not places:
         return ""
-    told = ", ".join(f"{key} = {value!r}" for value, key in places.items())
-    return f"in {project.path.name}: {told}"
+    keys = ", ".join(f"{key} = {value!r}" for value, key in places.items())
+    return f"in {project.path.name}: {keys}"

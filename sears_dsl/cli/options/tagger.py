@@ -56,14 +56,14 @@ def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
     """Whether rules write paraphrases; what these cost is said before they are looked for."""
     from sears_dsl.paraphrasing.rewording import reword
 
-    found = reword(rulesets)
-    if found and not quiet:
+    writes_paraphrases = reword(rulesets)
+    if writes_paraphrases and not quiet:
         click.echo(
             "paraphrases: each distinct text is translated and back by models, some sentences a "
             "second",
             err=True,
         )
-    return found
+    return writes_paraphrases
 
 
 def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:

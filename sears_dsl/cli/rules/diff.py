@@ -105,7 +105,7 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
     top = _git("rev-parse", "--show-toplevel").decode().strip()
     inside = (Path.cwd() / path).resolve()
     try:
-        wanted = inside.relative_to(Path(top).resolve()).as_posix()
+        inner_path = inside.relative_to(Path(top).resolve()).as_posix()
     except ValueError as error:
         raise UsageError(
             f"{path} is not in the git repository {top}", help="name a path inside it"
@@ -114,13 +114,13 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
         raise UsageError(f"{revision} is no git revision", help="name it as REVISION:PATH")
     listing = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
     names = [name for name in listing.decode("utf-8", "replace").split("\0") if name]
-    if wanted not in names:
+    if inner_path not in names:
         raise UsageError(
-            f"there is no {wanted} in git revision {revision}",
+            f"there is no {inner_path} in git revision {revision}",
             help=f"`git ls-tree -r --name-only {revision}` lists its files",
         )
     for name in names:
-        if name == wanted or name.endswith(".sear"):
+        if name == inner_path or name.endswith(".sear"):
             target = folder / name
             # A repository that somebody made by hand may hold any names.
             if not target.resolve().is_relative_to(folder.resolve()):
@@ -130,13 +130,13 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
                 )
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(_git("cat-file", "blob", f"{revision}:{name}"))
-    return folder / wanted
+    return folder / inner_path
 
 
 def _git(*arguments: str) -> bytes:
     try:
         # What a repository is configured to run or to fetch is left alone.
-        done = subprocess.run(  # noqa: S603 - the user's own git, fixed verbs
+        process = subprocess.run(  # noqa: S603 - the user's own git, fixed verbs
             ["git", "-c", "core.fsmonitor=false", *arguments],  # noqa: S607
             capture_output=True,
             check=False,
@@ -144,10 +144,10 @@ def _git(*arguments: str) -> bytes:
         )
     except FileNotFoundError as error:
         raise UsageError("git is not installed", help="compare two files instead") from error
-    if done.returncode:
-        message = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+    if process.returncode:
+        message = process.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise UsageError(f"git {arguments[0]}: {message}", help="name it as REVISION:PATH")
-    return done.stdout
+    return process.stdout
 
 
 # ---------------------------------------------------------------- on data
@@ -171,7 +171,7 @@ def _row_differences(
     from sears_dsl.tagging.cache import TagCache
     from sears_dsl.tagging.loading import load_tagger, needs_cache
 
-    found: list[dict[str, object]] = []
+    differences: list[dict[str, object]] = []
     tagger = tagger_in_language(tagger, [new])
     with TagCache() if needs_cache(tagger) else nullcontext() as cache:
         chosen = load_tagger(tagger, cache=cache)
@@ -193,7 +193,7 @@ def _row_differences(
             for row, rule in sorted(before.keys() | after.keys()):
                 was, now = before.get((row, rule)), after.get((row, rule))
                 if was != now:
-                    found.append(
+                    differences.append(
                         {
                             "row": batch.row_number(row),
                             "rule": rule,
@@ -202,7 +202,7 @@ def _row_differences(
                             "new": now,
                         }
                     )
-    return found
+    return differences
 
 
 # ---------------------------------------------------------------- printing

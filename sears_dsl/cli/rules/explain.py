@@ -12,14 +12,14 @@ from sears_dsl.errors import UsageError
 
 @click.command("explain", epilog="Example: sears explain rules.sear 'What color is the tray?'")
 @click.argument("rules", nargs=-1, required=True, metavar="RULES... SENTENCE")
-@click.option("--rule", "wanted", multiple=True, help="Only the rule of this id; repeatable.")
+@click.option("--rule", "rule_ids", multiple=True, help="Only the rule of this id; repeatable.")
 @tagger_option
 @json_option("Print the explanation as JSON.")
 @imports_option
 def explain_command(
     rules: tuple[str, ...],
     *,
-    wanted: tuple[str, ...],
+    rule_ids: tuple[str, ...],
     tagger: str,
     as_json: bool,
     allow_imports_outside: bool,
@@ -38,9 +38,11 @@ def explain_command(
         raise click.UsageError("name the rules and then a sentence: sears explain RULES '…'")
     rulesets = load_rulesets(names, allow_imports_outside=allow_imports_outside)
     chosen = load_tagger(tagger_in_language(tagger, rulesets))
-    explained = explained_in(sentence, rulesets, chosen, wanted)
-    if wanted and not explained.explanations:
-        raise UsageError(f"no rule has the id {wanted[0]}", help="`sears rules NAME` lists the ids")
+    explained = explained_in(sentence, rulesets, chosen, rule_ids)
+    if rule_ids and not explained.explanations:
+        raise UsageError(
+            f"no rule has the id {rule_ids[0]}", help="`sears rules NAME` lists the ids"
+        )
     if as_json:
         echo_json(explained.as_json_object())
     else:

@@ -76,8 +76,8 @@ def test_command(
             line = result.test.span.line if result.test.span else 0
             click.echo(f"{ruleset.path}:{line}: {result.outcome}: {result.rule_id}")
             click.echo(f"  text      {result.test.text}")
-            click.echo(f"  expected  {_told(result.test.expected)}")
-            click.echo(f"  actual    {_told(result.actual)}")
+            click.echo(f"  expected  {_shown_text(result.test.expected)}")
+            click.echo(f"  actual    {_shown_text(result.actual)}")
         tested = {(ruleset.path, result.rule_id) for ruleset, result in results}
         of_templates = {
             (ruleset.path, name)
@@ -120,7 +120,7 @@ def _sources_for(rulesets: list[Ruleset]) -> Sources:
     return sources_of(rulesets) if has_discovery() else NO_SOURCES
 
 
-def _told(text: str | None) -> str:
+def _shown_text(text: str | None) -> str:
     return "(silent)" if text is None else text
 
 

@@ -80,64 +80,67 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     return notes
 
 
-def print_known(out: Console, found: KnownFlips, *, so_far: bool = False) -> None:
+def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) -> None:
     """The known rules that flip rows, best first, and what that means.
 
     Args:
         out: where to.
-        found: what they do.
+        known_flips: what they do.
         so_far: whether the model is asked about more of them yet.
     """
-    best = found.best()
-    rows = len(found.right)
-    acting = int((found.applications.changed > 0).sum())
+    best = known_flips.best()
+    rows = len(known_flips.right)
+    acting = int((known_flips.applications.changed > 0).sum())
     when = "so far " if so_far else ""
     if not best:
         if not so_far:
-            out.print(_no_known_flips(found, acting))
+            out.print(_no_known_flips(known_flips, acting))
         return
     out.print(
-        f"known rules {when}flip {found.rows_flipped:,} of {counted(rows, 'searched row')}: "
+        f"known rules {when}flip {known_flips.rows_flipped:,} of {counted(rows, 'searched row')}: "
         f"{len(best):,} of the {acting:,} that change a row"
         + (f", the best {_SHOWN}:" if len(best) > _SHOWN else ":")
     )
-    out.print(*_known_table(found, best[:_SHOWN], out.width), sep="\n")
+    out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
     out.print("read by people before; their meaning on these rows is not yet scored")
-    apart = [rule for rule in best if not found.known.writable[rule]]
+    apart = [rule for rule in best if not known_flips.known.writable[rule]]
     if apart and not so_far:
-        files = ", ".join(dict.fromkeys(found.known.sources[rule] for rule in apart))
+        files = ", ".join(dict.fromkeys(known_flips.known.sources[rule] for rule in apart))
         out.print(
             f"{len(apart):,} of them go by options of their files that a found file cannot have "
             f"beside others, such as a unit: audit {files} too"
         )
 
 
-def _no_known_flips(found: KnownFlips, acting: int) -> str:
+def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:
     if not acting:
-        return f"none of {counted(len(found.known.rules), 'known rule')} changes a searched row"
-    texts = len(set(found.applications.rewrites.tolist()))
+        return (
+            f"none of {counted(len(known_flips.known.rules), 'known rule')} changes a searched row"
+        )
+    texts = len(set(known_flips.applications.rewrites.tolist()))
     return (
         f"none of the {acting:,} known rules that change a row flips one: the model bears all "
-        f"{texts:,} rewordings of {counted(len(found.right), 'searched row')}"
+        f"{texts:,} rewordings of {counted(len(known_flips.right), 'searched row')}"
     )
 
 
-def _known_table(found: KnownFlips, rules: Sequence[int], width: int) -> Iterator[Text]:
+def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> Iterator[Text]:
     rows, examples = [], []
     for rule in rules:
-        flips, changed = int(found.flips_of_rule[rule]), int(found.applications.changed[rule])
-        source = found.known.sources[rule]
+        flips = int(known_flips.flips_of_rule[rule])
+        changed = int(known_flips.applications.changed[rule])
+        source = known_flips.known.sources[rule]
         rate = rounded(flips / changed)
-        rows.append([_known_name(found, rule), source, f"{flips:,} of {changed:,}", rate])
-        examples.append((*found.example(rule), ""))
+        rows.append([_known_name(known_flips, rule), source, f"{flips:,} of {changed:,}", rate])
+        examples.append((*known_flips.example(rule), ""))
     heads = ["known rule", "from", "flips", "rate"]
     return table_lines(heads, rows, examples, width=width, right=(2, 3))
 
 
-def _known_name(found: KnownFlips, rule: int) -> str:
+def _known_name(known_flips: KnownFlips, rule: int) -> str:
     """The id of a rule; its text where the file gave it no name."""
-    tree = found.known.rules[rule]
-    return found.known.ids[rule] if tree.name else _cut(print_rule(tree))
+    tree = known_flips.known.rules[rule]
+    return known_flips.known.ids[rule] if tree.name else _cut(print_rule(tree))
 
 
 # ---------------------------------------------------------------- what it will cost
@@ -197,7 +200,7 @@ def estimate(
     settings: Settings,
     *,
     most: int | None,
-    asked: int,
+    question_count: int,
     seconds_a_question: float,
     processes: int,
     beam: int,
@@ -209,7 +212,7 @@ def estimate(
         texts: the searched rows.
         settings: of the run.
         most: questions that there may be in all; None for no limit.
-        asked: how many there were.
+        question_count: how many there were.
         seconds_a_question: what one took.
         processes: that reword and judge.
         beam: of the search for paraphrases.
@@ -217,11 +220,13 @@ def estimate(
 
     Example:
         >>> from sears_dsl.discovery.settings import Settings
-        >>> print(estimate(["A fun film."] * 140, Settings(), most=4000, asked=900,
+        >>> print(estimate(["A fun film."] * 140, Settings(), most=4000, question_count=900,
         ...     seconds_a_question=0.001, processes=2, beam=30, translates=True))
         ahead: at most 3,100 questions to the model, about 2 minutes
     """
-    questions = _QUESTIONS_WITHOUT_LIMIT * len(texts) if most is None else max(0, most - asked)
+    questions = (
+        _QUESTIONS_WITHOUT_LIMIT * len(texts) if most is None else max(0, most - question_count)
+    )
     sentences = sum(max(1.0, len(text.split()) / _WORDS_A_SENTENCE) for text in texts)
     seconds = _LOADING + questions * seconds_a_question
     if translates:
@@ -236,9 +241,9 @@ def estimate(
 def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
     """The rules as the paper's Table 3 shows them, or why there are none; what was asked."""
     funnel = discovery.funnel
-    asked = funnel.rows - funnel.unasked
+    rows = funnel.rows - funnel.unasked
     out.print(
-        f"{funnel.right:,} of {asked:,} rows are right, {funnel.held_out:,} of them held out "
+        f"{funnel.right:,} of {rows:,} rows are right, {funnel.held_out:,} of them held out "
         f"and {funnel.searched:,} searched; {_stages(discovery)}"
     )
     if funnel.unasked:
@@ -307,18 +312,18 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
 
 
-def _example(found: FoundRule) -> RewrittenExample | None:
+def _example(rule: FoundRule) -> RewrittenExample | None:
     """A row that the rule flips, and what becomes of the answer."""
-    if not found.examples:
+    if not rule.examples:
         return None
-    first = found.examples[0]
+    first = rule.examples[0]
     return first.original, first.rewritten, f"  {first.label} → {first.prediction}"
 
 
-def _rate(flips: int, asked: int, interval: tuple[float, float]) -> list[str]:
+def _rate(flips: int, rows: int, interval: tuple[float, float]) -> list[str]:
     low, high = interval
-    rate = f"{rounded(flips / asked)} ({rounded(low)}–{rounded(high)})" if asked else ""
-    return [f"{flips:,} of {asked:,}", rate]
+    rate = f"{rounded(flips / rows)} ({rounded(low)}–{rounded(high)})" if rows else ""
+    return [f"{flips:,} of {rows:,}", rate]
 
 
 def _print_sums(discovery: Discovery, out: Console) -> None:
@@ -345,17 +350,17 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
 def _questions(discovery: Discovery) -> str:
     """How much the model was asked, and whether it was enough."""
     funnel = discovery.funnel
-    asked = (
+    sentence = (
         f"the model was asked {counted(funnel.questions, 'question')}, "
         f"{funnel.questions / max(1, funnel.right):.1f} for each row that it has right"
     )
     if discovery.question_limit_reached and funnel.question_limit is not None:
         lost = counted(funnel.not_asked, "rule")
-        asked += (
+        sentence += (
             f": the limit of {funnel.question_limit:,} was reached and {lost} not asked about to "
             f"the end; --max-questions {2 * funnel.question_limit} asks about more"
         )
-    return asked
+    return sentence
 
 
 # ---------------------------------------------------------------- where nothing new came out
@@ -397,23 +402,23 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
     if each.asked < each.changed:
         flips += f" asked about, of {each.changed:,} that it changes"
     if each.judged is None:
-        read = "was read by people before"
+        proof = "was read by people before"
     else:
-        read = (
+        proof = (
             f"{each.judged.accepted:,} of {each.judged.sampled:,} rewrites on text keep the meaning"
         )
     rule = _cut(each.rule)
     match each.lacks:
         case "flips":
             least = discovery.least_flips(known=each.judged is None)
-            wanted = counted(least, "flip")
+            needed = counted(least, "flip")
             return (
-                f"{rule}: {read}, but it {flips}; {wanted} {'is' if least == 1 else 'are'} wanted"
+                f"{rule}: {proof}, but it {flips}; {needed} {'is' if least == 1 else 'are'} wanted"
             )
         case "rate":
             return (
-                f"{rule}: {read}, and it {flips} ({rounded(each.flips / each.asked)}): surely more "
-                f"rarely than rewordings of these rows do in general "
+                f"{rule}: {proof}, and it {flips} ({rounded(each.flips / each.asked)}): surely "
+                f"more rarely than rewordings of these rows do in general "
                 f"({rounded(discovery.base_rate)}), so that it is no bug of its own"
             )
         case "text":
@@ -421,10 +426,10 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
             return f"{rule}: acts in {counted(places, 'text')}, too few to judge it"
     # Rounded down: what fails by a hair is not told to have reached what is wanted.
     low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
-    asked = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
-    wanted = rounded(1 - discovery.settings.delta)
+    clause = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
+    needed = rounded(1 - discovery.settings.delta)
     return (
-        f"{rule}: {asked}{read}, which stands for at least {low} that readers accept; {wanted} "
+        f"{rule}: {clause}{proof}, which stands for at least {low} that readers accept; {needed} "
         "are wanted"
     )
 
@@ -438,10 +443,10 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
             (funnel.not_asked, "rule", "not asked about"),
             (funnel.undecided, "rule", "not judged to the end"),
         )
-        said = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
+        losses = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
         yield (
-            f"more time{f' ({said})' if said else ''}: --resume with more --budget-seconds goes on "
-            "from here; fewer rows (--sample) need less"
+            f"more time{f' ({losses})' if losses else ''}: --resume with more --budget-seconds "
+            "goes on from here; fewer rows (--sample) need less"
         )
     if discovery.question_limit_reached and funnel.question_limit is not None:
         yield f"more questions: --max-questions {2 * funnel.question_limit}"
@@ -457,12 +462,12 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
 
 
 def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
-    funnel, wanted = discovery.funnel, discovery.least_flips(known=each.judged is None)
+    funnel, least = discovery.funnel, discovery.least_flips(known=each.judged is None)
     rule = _cut(each.rule)
     if each.lacks == "flips" and each.flips:
-        rows = ceil((funnel.rows - funnel.unasked) * wanted / each.flips)
+        rows = ceil((funnel.rows - funnel.unasked) * least / each.flips)
         yield (
-            f"about {rows:,} rows would show {wanted} flips of {rule} at its rate; "
+            f"about {rows:,} rows would show {least} flips of {rule} at its rate; "
             f"--minimum-flips {each.flips} takes it as it is"
         )
     elif each.lacks == "text":

@@ -65,19 +65,19 @@ def table_lines(
     room = min(_MOST_ROOM, spare - _GAP) if beside else width - _GAP
 
     def line(row: Sequence[str]) -> Text:
-        found = Text()
+        text = Text()
         for place, (cell, size) in enumerate(zip(row, widths, strict=True)):
             part = Text(cell)
             part.truncate(size, overflow="ellipsis")
             part.align("right" if place in right else "left", size)
-            found.append(" " * _GAP if place else "").append_text(part)
-        return found
+            text.append(" " * _GAP if place else "").append_text(part)
+        return text
 
     def shown(example: RewrittenExample) -> Text:
         original, rewritten, after = example
         change = [Edit(0, len(original), original, rewritten)]
-        found = excerpt(original, change, width=max(1, room - cell_len(after)))
-        return found.append(after, style="dim")
+        text = excerpt(original, change, width=max(1, room - cell_len(after)))
+        return text.append(after, style="dim")
 
     head = line(heads)
     if beside:
@@ -85,10 +85,10 @@ def table_lines(
     head.rstrip()
     yield head
     for row, example in zip(cells, examples, strict=True):
-        its = line(row)
+        text = line(row)
         if beside and example:
-            its.append(" " * _GAP).append_text(shown(example))
-        its.rstrip()
-        yield its
+            text.append(" " * _GAP).append_text(shown(example))
+        text.rstrip()
+        yield text
         if example and not beside:
             yield Text(" " * _GAP).append_text(shown(example))

@@ -35,7 +35,7 @@ class Explained(NamedTuple):
 
 
 def explained_in(
-    sentence: str, rulesets: Sequence[Ruleset], tagger: Tagger, wanted: Sequence[str] = ()
+    sentence: str, rulesets: Sequence[Ruleset], tagger: Tagger, rule_ids: Sequence[str] = ()
 ) -> Explained:
     """Explain rules in a sentence, which may pin its tags."""
     from sears_dsl.tagging.contractions import separated
@@ -48,13 +48,13 @@ def explained_in(
     explanations = [
         explanation
         for ruleset in rulesets
-        for explanation in _of_ruleset(ruleset, row, tagger, wanted)
+        for explanation in _of_ruleset(ruleset, row, tagger, rule_ids)
     ]
     return Explained(text, tokens, explanations)
 
 
 def _of_ruleset(
-    ruleset: Ruleset, row: Tokens, tagger: Tagger, wanted: Sequence[str]
+    ruleset: Ruleset, row: Tokens, tagger: Tagger, rule_ids: Sequence[str]
 ) -> Iterator[Explanation]:
     """What the rules of a file do in a row, sentence by sentence where the file is about these."""
     from sears_dsl.engine.explain import explain, explain_sentences
@@ -64,7 +64,7 @@ def _of_ruleset(
     from sears_dsl.paraphrasing.rewording import sources_of
 
     pairs = zip(ruleset.rule_ids, ruleset.rules, strict=True)
-    chosen = {rule_id: rule for rule_id, rule in pairs if not wanted or rule_id in wanted}
+    chosen = {rule_id: rule for rule_id, rule in pairs if not rule_ids or rule_id in rule_ids}
     [text] = row.texts
     sources, missing = sources_for(
         [(rule, ruleset) for rule in chosen.values()], sources_of([ruleset])

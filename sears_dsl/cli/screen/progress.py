@@ -43,11 +43,11 @@ class _Stage:
     def __str__(self) -> str:
         seconds = time.monotonic() - self.began
         counts = "" if self.total is None else f" {self.done:,} of {self.total:,},"
-        told = f"{self.name}:{counts} {_clock(seconds)}"
+        text = f"{self.name}:{counts} {_clock(seconds)}"
         if self.total is not None and self.before < self.done < self.total:
             left = seconds * (self.total - self.done) / (self.done - self.before)
-            told += f", about {_clock(left)} left"
-        return told
+            text += f", about {_clock(left)} left"
+        return text
 
 
 class Stages:
