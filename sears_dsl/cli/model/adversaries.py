@@ -67,7 +67,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         from sears_dsl.discovery.algorithm import adversaries_of
 
         inputs, parts = work.inputs, work.parts
-        right, adversaries, skipped, cut_short = adversaries_of(
+        right, search, skipped, cut_short = adversaries_of(
             inputs.data,
             inputs.predictor,
             paraphraser=parts.paraphraser,
@@ -78,11 +78,11 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
             on_progress=lambda each: show(*each),
             began=began,
         )
-        best = best_of_each_row(adversaries.adversaries, top)
+        best = best_of_each_row(search.adversaries, top)
         write_columns(adversary_columns(best, inputs.data, right), output, form)
         inputs.run.keep = bool(cut_short)
     if not quiet:
-        rows = len({each.row for each in adversaries.adversaries})
+        rows = len({each.row for each in search.adversaries})
         out = console(stderr=True)
         out.print(
             f"{counted(rows, 'row')} of the {len(right):,} that the model has right can be "
