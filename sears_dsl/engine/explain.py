@@ -108,10 +108,12 @@ def explain(
     )  # fmt: skip
     if edits:
         new = apply_edits(text, edits)
-        return Explanation(name, True, new, total, total, None, "", "; ".join(map(_told, edits)))
+        return Explanation(
+            name, True, new, total, total, None, "", "; ".join(map(_describe, edits))
+        )
     if missing:
-        found = find(rule, scope, tokens, split=split, protected=protected)
-        place = _quoted(text, tokens, found[0])
+        bindings = find(rule, scope, tokens, split=split, protected=protected)
+        place = _quoted(text, tokens, bindings[0])
         reason = f"it matched {place}, but {missing[0].value}"
         return Explanation(name, False, None, total, total, None, "", reason)
     trace = _Trace()
@@ -150,7 +152,7 @@ def explain_sentences(
     )  # fmt: skip
 
 
-def _told(edit: Edit) -> str:
+def _describe(edit: Edit) -> str:
     if not edit.old:
         return f"`{edit.new.strip()}` was inserted"
     if not edit.new:
@@ -161,7 +163,7 @@ def _told(edit: Edit) -> str:
 def _stopped(name: str, total: int, stop: _Stop | None, tokens: Sequence[Token]) -> Explanation:
     if stop is None:
         return Explanation(name, False, None, 0, total, None, "", "there is nothing to match")
-    wanted = print_rule(Rule((stop.element,), ())).removesuffix(" -> <>")
+    pattern = print_rule(Rule((stop.element,), ())).removesuffix(" -> <>")
     there = "the row ends there"
     stopped_at: int | None = None
     if stop.position < len(tokens):
@@ -171,11 +173,11 @@ def _stopped(name: str, total: int, stop: _Stop | None, tokens: Sequence[Token])
         there = f"`{token.text}` ({tags}) stands there"
     elements = f"{stop.matched} of {total} element{'s' if total != 1 else ''}"
     if stop.matched:
-        reason = f"{elements} matched, then `{wanted}` was wanted and {there}"
+        reason = f"{elements} matched, then `{pattern}` was wanted and {there}"
     else:
         stopped_at = None
-        reason = f"no token matches `{wanted}`, the first element"
-    return Explanation(name, False, None, stop.matched, total, stopped_at, wanted, reason)
+        reason = f"no token matches `{pattern}`, the first element"
+    return Explanation(name, False, None, stop.matched, total, stopped_at, pattern, reason)
 
 
 def _quoted(text: str, tokens: Sequence[Token], binding: Binding) -> str:

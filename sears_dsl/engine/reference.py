@@ -67,7 +67,7 @@ class State(NamedTuple):
         elements: what each element of the sequence being walked matched.
         names: what named elements matched.
         tags: (tag, position) of the tokens that bare tags matched.
-        done: how many elements of the rule have matched, for explanations.
+        matched: how many elements of the rule have matched, for explanations.
         nested: whether the walk is inside a group, whose elements do not count.
     """
 
@@ -76,7 +76,7 @@ class State(NamedTuple):
     elements: tuple[TokenRange, ...] = ()
     names: tuple[tuple[str, TokenRange], ...] = ()
     tags: tuple[tuple[str, int], ...] = ()
-    done: int = 0
+    matched: int = 0
     nested: bool = False
 
 
@@ -108,21 +108,21 @@ def find(
         >>> from sears_dsl.language.ruleset import Ruleset
         >>> rule = Rule((Element(Literal("What")), Element(Tag("NOUN"))), (Text("Which"),))
         >>> row = [Token("What", "PRON", "WP", 0, 4), Token("color", "NOUN", "NN", 5, 10)]
-        >>> [found] = find(rule, Ruleset.from_rules([rule]), row, split=lambda word: (word,))
-        >>> found.start, found.end
+        >>> [instance] = find(rule, Ruleset.from_rules([rule]), row, split=lambda word: (word,))
+        >>> instance.start, instance.end
         (0, 2)
     """
-    found: list[Binding] = []
+    instances: list[Binding] = []
     next_start = 0
     first = extent == "first" and rule.metadata.rate is None
     for binding in candidates(rule, file, tokens, split=split):
         if binding.start < next_start or is_protected(binding, tokens, protected):
             continue
-        found.append(binding)
+        instances.append(binding)
         if first:
             break
         next_start = max(binding.end, binding.start + 1)
-    return found
+    return instances
 
 
 def rewrite(
@@ -182,7 +182,7 @@ def candidates(
     walk = _Walk(file, tokens, split, observe)
     for start in range(len(tokens) + 1):
         for before in walk.contexts_ending_at(rule.left, start):
-            fresh = State(start, names=before.names, done=len(rule.left))
+            fresh = State(start, names=before.names, matched=len(rule.left))
             for matched in walk.sequence(rule.antecedent, fresh):
                 for after in walk.sequence(rule.right, matched._replace(tags=())):
                     yield _binding(rule, start, matched, after)
@@ -246,13 +246,13 @@ class _Walk:
         """Derivations of a left context that end at a position, in the order of its choices."""
         if not elements:
             return [State(end)]
-        found = [
+        states = [
             state
             for begin in range(end + 1)
             for state in self.sequence(elements, State(begin))
             if state.position == end
         ]
-        return sorted(found, key=lambda state: state.choices)
+        return sorted(states, key=lambda state: state.choices)
 
     def sequence(self, elements: tuple[Element, ...], state: State) -> Iterator[State]:
         """Elements one after another; each adds what it matched to ``state.elements``."""
@@ -272,7 +272,7 @@ class _Walk:
             yield after._replace(
                 elements=(*state.elements, matched),
                 names=names,
-                done=state.done + (not state.nested),
+                matched=state.matched + (not state.nested),
             )
 
     def _repetitions(self, element: Element, count: int, state: State) -> Iterator[State]:
@@ -328,12 +328,12 @@ class _Walk:
     def _is(self, literal: Literal, part: str, token: Token) -> bool:
         """Whether a token is a part of a literal, under the case option."""
         options = self.file.options
-        word, wanted = token.text, part
+        word, spelling = token.text, part
         if ignores_case(literal, options):
-            word, wanted = word.lower(), wanted.lower()
+            word, spelling = word.lower(), spelling.lower()
         if not literal.quoted and options.case != "exact":
-            word, wanted = _straight(word), _straight(wanted)
-        return word == wanted
+            word, spelling = _straight(word), _straight(spelling)
+        return word == spelling
 
     def _cuts(self, literal: Literal) -> list[list[str]]:
         """How the tokenizer cuts a literal, in every casing and with every apostrophe it may have.
@@ -367,7 +367,7 @@ class _Walk:
 
     def _stopped(self, state: State, element: Element, position: int) -> None:
         if self.observe is not None:
-            self.observe(state.done, element, position)
+            self.observe(state.matched, element, position)
 
     def holds(self, test: Test | Group, token: Token, file: Ruleset | None = None) -> bool:
         """Whether one token passes a test that was written in ``file`` (None: that of the rule).
@@ -440,14 +440,14 @@ def _written(reference: SetReference, file: Ruleset) -> Iterator[tuple[Test, Rul
     waiting = [(reference, file)]
     followed: list[tuple[str, Ruleset]] = []
     while waiting:
-        wanted, place = waiting.pop(0)
-        if wanted.module is not None:
+        current, place = waiting.pop(0)
+        if current.module is not None:
             by_name = {each.name: each.ruleset for each in place.imports}
-            place = by_name[wanted.module]
-        if any(name == wanted.name and where is place for name, where in followed):
+            place = by_name[current.module]
+        if any(name == current.name and where is place for name, where in followed):
             continue
-        followed.append((wanted.name, place))
-        [definition] = [each for each in place.sets if each.name == wanted.name]
+        followed.append((current.name, place))
+        [definition] = [each for each in place.sets if each.name == current.name]
         for member in definition.members:
             if isinstance(member, SetReference):
                 waiting.append((member, place))

@@ -124,7 +124,7 @@ class NaiveNoise:
         """
         refused: set[tuple[int, int]] = set()
         while True:
-            found: list[tuple[Binding, Rendered]] = []
+            instances: list[tuple[Binding, Rendered]] = []
             end = 0
             for binding in possible:
                 if (binding.start, binding.end) not in refused and binding.start >= end:
@@ -132,11 +132,11 @@ class NaiveNoise:
                     rendered = self._renderer.render(
                         self._text, self._tokens, binding, protected=protected
                     )
-                    found.append((binding, rendered))
-            touching = (each for each, rendered in found if _touches(rendered, protected))
+                    instances.append((binding, rendered))
+            touching = (each for each, rendered in instances if _touches(rendered, protected))
             first = next(touching, None)
             if first is None:
-                return found
+                return instances
             refused.add((first.start, first.end))
 
     def _enough(
@@ -161,9 +161,11 @@ class NaiveNoise:
 
     # ------------------------------------------------------------ what they become
 
-    def _parts(self, rule: Rule, scope: RuleScope, kept: Mapping[int, int]) -> Iterator[Part]:
+    def _parts(
+        self, rule: Rule, scope: RuleScope, punctuation: Mapping[int, int]
+    ) -> Iterator[Part]:
         """The pieces of the consequent; those that draw are of this module."""
-        parts = parts_of(rule, scope, kept)
+        parts = parts_of(rule, scope, punctuation)
         for position, (piece, part) in enumerate(zip(rule.consequent, parts, strict=True)):
             if isinstance(piece, Drawn):
                 yield self._drawn(piece, position, scope)
@@ -251,9 +253,9 @@ class NaiveNoise:
         left = how_many(share, size, self._number("homoglyph share"))
         able = [(place, i) for place, word in words.items() for i in homoglyph_places(word)]
         able.sort(key=lambda at: self._number("homoglyph", *at))
-        taken = set(able[:left])
+        changing = set(able[:left])
         return {
-            place: replaced(word, [i for i in range(len(word)) if (place, i) in taken])
+            place: replaced(word, [i for i in range(len(word)) if (place, i) in changing])
             for place, word in words.items()
         }
 
@@ -269,33 +271,33 @@ class NaiveNoise:
             if any(i in slip_places(kind, word) for kind in kinds)
         ]
         able.sort(key=lambda at: self._number(noise.kind, *at))
-        taken: dict[int, list[Slip]] = {place: [] for place in words}
+        slips: dict[int, list[Slip]] = {place: [] for place in words}
         for place, i in able:
-            fitting = [kind for kind in kinds if i in open_places(kind, words[place], taken[place])]
+            fitting = [kind for kind in kinds if i in open_places(kind, words[place], slips[place])]
             if fitting and left:
                 bits = self._number("typo kind", place, i)
                 kind = fitting[below(bits, len(fitting))] if noise.kind == "typo" else fitting[0]
-                taken[place].append(self._slip(kind, words[place], i, place))
+                slips[place].append(self._slip(kind, words[place], i, place))
                 left -= 1
-        return {place: slipped(word, taken[place]) for place, word in words.items()}
+        return {place: slipped(word, slips[place]) for place, word in words.items()}
 
     def _misspelt(self, name: str, word: str, place: int, count: int) -> str:
         """A word with so many slips, or with as many as there is room for."""
-        taken: list[Slip] = []
+        slips: list[Slip] = []
         for j in range(count):
             kinds = [
                 kind
                 for kind in (_KINDS if name == "typo" else (name,))
-                if open_places(kind, word, taken)
+                if open_places(kind, word, slips)
             ]
             if not kinds:
                 break
             drawn = below(self._number("typo", place, j), len(kinds)) if name == "typo" else 0
             kind = kinds[drawn]
-            places = open_places(kind, word, taken)
+            places = open_places(kind, word, slips)
             i = min(places, key=lambda i: (self._number(kind, place, i), i))
-            taken.append(self._slip(kind, word, i, place))
-        return slipped(word, taken)
+            slips.append(self._slip(kind, word, i, place))
+        return slipped(word, slips)
 
     def _slip(self, kind: str, word: str, i: int, place: int) -> Slip:
         letter = word[i]
@@ -449,16 +451,16 @@ def slip_places(kind: str, word: str) -> list[int]:
     return letters
 
 
-def open_places(kind: str, word: str, taken: Sequence[Slip]) -> list[int]:
+def open_places(kind: str, word: str, slips: Sequence[Slip]) -> list[int]:
     """Where one can begin beside those that are taken; a last letter is not dropped."""
     letters = sum(character.isalpha() for character in word)
-    if kind == "drop" and letters - sum(new == "" for _, _, new in taken) < 2:
+    if kind == "drop" and letters - sum(new == "" for _, _, new in slips) < 2:
         return []
     width = 2 if kind == "swap" else 1
     return [
         i
         for i in slip_places(kind, word)
-        if all(end <= i or start >= i + width for start, end, _ in taken)
+        if all(end <= i or start >= i + width for start, end, _ in slips)
     ]
 
 

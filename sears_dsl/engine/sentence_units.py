@@ -131,10 +131,10 @@ def _merged(sentences: Sequence[tuple[int, Sequence[Step]]]) -> tuple[Step, ...]
         edits: list[Edit] = []
         growth = 0
         for place, steps in enumerate(steps_of):
-            its = steps.get(rule, ())
-            edits.extend(_moved(its, starts[place]))
+            own_edits = steps.get(rule, ())
+            edits.extend(_moved(own_edits, starts[place]))
             starts[place] += growth
-            growth += sum(len(edit.new) - (edit.end - edit.start) for edit in its)
+            growth += sum(len(edit.new) - (edit.end - edit.start) for edit in own_edits)
         merged.append((rule, tuple(edits)))
     return tuple(merged)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from sears_dsl.engine.noise.characters import Given, changed, shared
+from sears_dsl.engine.noise.characters import PlacedText, changed, shared
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
 from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
 from sears_dsl.errors import Diagnostic, Span
@@ -63,7 +63,7 @@ def written_member(
 
 
 def _noisy(text: str, noise: Noise, unit: str, draw: Draw) -> str:
-    instance = Given(0, text)
+    instance = PlacedText(0, text)
     if noise.share is not None:
         return shared(noise, noise.share, [instance], unit, draw)[0]
     return changed(noise, instance, unit, draw) or text

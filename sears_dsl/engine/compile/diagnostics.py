@@ -42,9 +42,9 @@ def compiler_findings(
         rules: each rule with its ruleset.
         problems: what `program.build_program` found.
     """
-    found = [(number, _of_problem(*rules[number], problem)) for number, problem in problems]
-    found.extend(_inflections(rules))
-    return [finding for _, finding in sorted(found, key=lambda item: item[0])]
+    findings = [(number, _of_problem(*rules[number], problem)) for number, problem in problems]
+    findings.extend(_inflections(rules))
+    return [finding for _, finding in sorted(findings, key=lambda item: item[0])]
 
 
 def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:

@@ -33,7 +33,7 @@ _ANY_TAG = (None, "NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "JJ", "J
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _WordKnowledge:
     """What an element says about its token."""
 
     word: str | None = None
@@ -51,29 +51,29 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
         >>> print(finding.code, finding.message)
         E350 `be` has more than one form for VBD: was, were
     """
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     for piece in rule.consequent:
         if isinstance(piece, Inflected):
             known = _known(_element(rule, piece.target), scope)
             if known.fine is not None:
                 forms = _inflected(piece.word, known, known.fine)
-                found.extend(_findings(rule, piece, piece.word, known.fine, forms))
+                findings.extend(_findings(rule, piece, piece.word, known.fine, forms))
         elif isinstance(piece, Reference):
             tag = next((name for name in piece.functions if name in INFLECTION_TAGS), None)
-            known = _known(_element(rule, piece.target), scope) if tag else _Known()
+            known = _known(_element(rule, piece.target), scope) if tag else _WordKnowledge()
             if tag is not None and (word := known.word or known.lemma) is not None:
-                found.extend(_findings(rule, piece, word, tag, _copied(known, tag)))
-    return found
+                findings.extend(_findings(rule, piece, word, tag, _copied(known, tag)))
+    return findings
 
 
-def _inflected(word: str, known: _Known, tag: str) -> list[Inflection]:
+def _inflected(word: str, known: _WordKnowledge, tag: str) -> list[Inflection]:
     """The forms of ``word.as($x)``; those of *be* may yet be told by the token."""
     form = inflect(word, None, tag)
     open_yet = word.lower() == "be" and form.ambiguous and known.lemma in (None, "be")
     return [] if open_yet else [form]
 
 
-def _copied(known: _Known, tag: str) -> list[Inflection]:
+def _copied(known: _WordKnowledge, tag: str) -> list[Inflection]:
     """The forms of ``$1.VBD`` under every tag that the token can have."""
     if known.word is not None:
         tags = _ANY_TAG if known.fine is None else (known.fine,)
@@ -123,25 +123,25 @@ def _element(rule: Rule, target: int | str) -> Element | None:
     return None
 
 
-def _known(element: Element | None, scope: RuleScope) -> _Known:
+def _known(element: Element | None, scope: RuleScope) -> _WordKnowledge:
     if element is None or element.maximum != 1:
-        return _Known()
+        return _WordKnowledge()
     match element.body:
         case Literal(text):
-            return _Known(word=text)
+            return _WordKnowledge(word=text)
         case Tag(name) if name not in COARSE[scope.options.tagset]:
-            return _Known(fine=name)
+            return _WordKnowledge(fine=name)
         case AttributeTest() as test:
             return _known_of([test])
         case Conjunction(tests):
             return _known_of(tests)
-    return _Known()
+    return _WordKnowledge()
 
 
-def _known_of(tests: Sequence[AttributeTest]) -> _Known:
+def _known_of(tests: Sequence[AttributeTest]) -> _WordKnowledge:
     values = {test.attribute: test.value for test in tests if not test.negated}
     lemma = values.get("lemma")
-    return _Known(
+    return _WordKnowledge(
         word=values.get("text", values.get("lower")),
         lemma=None if lemma is None else lemma.lower(),
         fine=values.get("tag"),

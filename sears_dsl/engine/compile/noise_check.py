@@ -77,8 +77,8 @@ def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
     else:
         elements = (*rule.left, *rule.antecedent, *rule.right)
         element = next((each for each in elements if each.name == target), None)
-    found = [] if element is None else list(_texts(element, scope))
-    return [text for text in found if text is not None] if None not in found else []
+    texts = [] if element is None else list(_texts(element, scope))
+    return [text for text in texts if text is not None] if None not in texts else []
 
 
 def _texts(element: Element, scope: RuleScope) -> Iterator[str | None]:

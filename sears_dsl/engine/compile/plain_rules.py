@@ -105,7 +105,7 @@ class PlainRules:
         return -1, plain and isinstance(body, Literal)
 
 
-class _Parts(NamedTuple):
+class _NumberedParts(NamedTuple):
     """The pieces, or the elements, of some rules.
 
     Attributes:
@@ -127,7 +127,7 @@ class _Numbered:
         self._number_of: dict[int, int] = {}  # by their identity: the rules keep them alive
         self._known = Growing(np.zeros((0, 2), np.int32))
 
-    def of(self, rows: Sequence[Sequence[_Part]]) -> _Parts:
+    def of(self, rows: Sequence[Sequence[_Part]]) -> _NumberedParts:
         """The numbers of all objects of some rules."""
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
@@ -142,7 +142,7 @@ class _Numbered:
         known.update(zip(new, count(len(known)), strict=False))
         self._known.extend(np.array(list(map(self._tell, new.values())), np.int32).reshape(-1, 2))
         numbers = np.fromiter(map(known.__getitem__, ids), np.int32, len(ids))
-        return _Parts(numbers, offsets, self._known.array)
+        return _NumberedParts(numbers, offsets, self._known.array)
 
 
 def _is_mark(text: str) -> bool:

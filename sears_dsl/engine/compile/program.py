@@ -60,7 +60,7 @@ class Program:
     rated: NDArray[np.bool_]
 
 
-class _Patterns:
+class _PatternTable:
     """Collects patterns; plain ones are a tuple of predicates, the others a list of variants."""
 
     def __init__(self, split: Split) -> None:
@@ -70,12 +70,14 @@ class _Patterns:
         self.written: list[list[Variant]] = []
         self.units: list[int] = []
 
-    def add(self, rules: Sequence[Rule], scope: RuleScope, found: list[int]) -> list[Problem]:
-        """Append the pattern of each rule of one ruleset to found.
+    def add(
+        self, rules: Sequence[Rule], scope: RuleScope, pattern_numbers: list[int]
+    ) -> list[Problem]:
+        """Append the pattern of each rule of one ruleset to pattern_numbers.
 
         A plain pattern is told by its number, another one by -1 - its number.
         """
-        seen: dict[int, int] = {}  # id of an element → its predicate; the rules keep it alive
+        test_of: dict[int, int] = {}  # id of an element → its predicate; the rules keep it alive
         known: dict[int, int] = {}  # id of an antecedent → its pattern
         values: dict[object, int] = {}
         written: dict[object, tuple[int, PatternError | None]] = {}
@@ -86,25 +88,25 @@ class _Patterns:
             if not (rule.left or rule.right):
                 pattern = known.get(id(antecedent))
                 if pattern is not None:
-                    found.append(pattern)
+                    pattern_numbers.append(pattern)
                     continue
-                tests = tuple([seen.get(id(element), _UNSEEN) for element in antecedent])
+                tests = tuple([test_of.get(id(element), _UNSEEN) for element in antecedent])
                 if not tests or min(tests) < 0:
-                    tests = tuple(self._seen(antecedent, scope, seen, values))
+                    tests = tuple(self._test_all(antecedent, scope, test_of, values))
                 if tests and min(tests) >= 0:
                     pattern = plain.setdefault(tests, len(plain))
                     known[id(antecedent)] = pattern
-                    found.append(pattern)
+                    pattern_numbers.append(pattern)
                     continue
             key = (antecedent, rule.left, rule.right)
             if key not in written:
                 written[key] = self._write(rule, scope)
             number, problem = written[key]
-            found.append(number)
+            pattern_numbers.append(number)
             if problem is not None:
-                problems.append((len(found) - 1, problem))
+                problems.append((len(pattern_numbers) - 1, problem))
             if is_unit(rule):
-                self.units.append(len(found) - 1)
+                self.units.append(len(pattern_numbers) - 1)
         return problems
 
     def _write(self, rule: Rule, scope: RuleScope) -> tuple[int, PatternError | None]:
@@ -119,20 +121,20 @@ class _Patterns:
         self.written.append(variants)
         return -len(self.written), problem
 
-    def _seen(
+    def _test_all(
         self,
         antecedent: Sequence[Element],
         scope: RuleScope,
-        seen: dict[int, int],
+        test_of: dict[int, int],
         values: dict[object, int],
     ) -> list[int]:
         """The predicate of each element, `_COMPLEX` where it is no plain literal or tag."""
         tests = []
         for element in antecedent:
-            test = seen.get(id(element))
+            test = test_of.get(id(element))
             if test is None:
                 test = self._plain_test(element, scope, values)
-                seen[id(element)] = test
+                test_of[id(element)] = test
             tests.append(test)
         return tests
 
@@ -172,19 +174,21 @@ def build_program(
         The program, and what is wrong with rules that could not be compiled (by the position
         of the rule among all of them). A program with problems is not to be used.
     """
-    patterns = _Patterns(split)
-    found: list[int] = []
+    patterns = _PatternTable(split)
+    pattern_numbers: list[int] = []
     problems: list[Problem] = []
     for rules, scope in rulesets:
-        problems.extend(patterns.add(rules, scope, found))
+        problems.extend(patterns.add(rules, scope, pattern_numbers))
     every = list(chain.from_iterable(rules for rules, _ in rulesets))
-    return _assemble(patterns, found, every), problems
+    return _assemble(patterns, pattern_numbers, every), problems
 
 
-def _assemble(patterns: _Patterns, found: Sequence[int], every: Sequence[Rule]) -> Program:
+def _assemble(
+    patterns: _PatternTable, pattern_numbers: Sequence[int], every: Sequence[Rule]
+) -> Program:
     """Patterns as arrays: the plain ones first, then those that were written out."""
     plain_count = len(patterns.plain)
-    pattern_of = np.array(found, np.int32)
+    pattern_of = np.array(pattern_numbers, np.int32)
     pattern_of = np.where(pattern_of < 0, plain_count - 1 - pattern_of, pattern_of)
     sequences: list[tuple[int, ...]] = list(patterns.plain)
     lengths = np.fromiter(map(len, sequences), np.int32, plain_count)

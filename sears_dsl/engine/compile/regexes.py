@@ -62,8 +62,8 @@ class Regexes:
             compiled = re2.compile(pattern, _options(ignore_case=ignore_case))
         except re2.error as error:
             reason = error.args[0]
-            told = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-            raise RegexError(told) from error
+            text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+            raise RegexError(text) from error
         self._written.append((pattern, ignore_case))
         self._compiled.append(compiled)
         self._together = None
@@ -81,9 +81,9 @@ class Regexes:
                 self._forget()
                 new = list(distinct)
             answers = np.zeros((len(new), len(self)), np.bool_)
-            for place, found in enumerate(map(self._matching, new)):
-                if found:  # which is rare, and an index of nothing takes as long as any
-                    answers[place, found] = True
+            for place, numbers in enumerate(map(self._matching, new)):
+                if numbers:  # which is rare, and an index of nothing takes as long as any
+                    answers[place, numbers] = True
             self._rows.update(zip(new, count(len(self._known)), strict=False))
             self._known.extend(answers)
             chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
@@ -110,10 +110,10 @@ class Regexes:
                 return []
         if self._together is None:
             self._together = self._set()
-        found = (self._together and self._together.Match(text)) or ()
+        numbers = (self._together and self._together.Match(text)) or ()
         everything = len(self)
-        if everything in found:
-            return [number for number in found if number != everything]
+        if everything in numbers:
+            return [number for number in numbers if number != everything]
         return [n for n, each in enumerate(self._compiled) if each.fullmatch(text) is not None]
 
     def _set(self) -> Any:

@@ -1,9 +1,9 @@
 """Which class each token type is in: types that satisfy the same symbols are one class.
 
 In: the distinct token types of batch after batch. Out: `Classes`, and `Heads` to remember pairs of
-them in. Always holds: a class keeps its number as long as its `_Known` lives; what is told of a
-type does not depend on what came before. A type is decided once, however many batches have it, but
-where rules ask for words and tags alone, which takes no longer than to remember it; beyond
+them in. Always holds: a class keeps its number as long as its `_ClassMemory` lives; what is told of
+a type does not depend on what came before. A type is decided once, however many batches have it,
+but where rules ask for words and tags alone, which takes no longer than to remember it; beyond
 `most_types` all is forgotten. Costs a dictionary look-up for each distinct type of a batch, and
 what `Predicates.satisfied` costs for those that are new. Threads may share one.
 """
@@ -66,7 +66,7 @@ class TokenClasses:
             key[0] in ("text", "lower", "coarse", "fine") for key in predicates.keys
         )
         self._alone = threading.Lock()
-        self._known = _Known(self._words)
+        self._known = _ClassMemory(self._words)
 
     def of(self, types: TokenTypes) -> tuple[Classes, HeadsPool]:
         """The classes of the types of a batch, and what is remembered of pairs of them."""
@@ -77,8 +77,8 @@ class TokenClasses:
                 numbers = np.full(len(types), -1, np.int32)
             else:
                 class_of, keys = self._known.classes_of(types)
-                found = map(class_of.get, keys, repeat(-1))
-                numbers = np.fromiter(found, np.int32, len(types))
+                classes = map(class_of.get, keys, repeat(-1))
+                numbers = np.fromiter(classes, np.int32, len(types))
             if numbers is None or numbers.min(initial=0) < 0:
                 numbers = self._learn(types, numbers)
             return Classes(numbers, *self._known.arrays()), self._known.heads
@@ -110,16 +110,16 @@ class TokenClasses:
             numbers = np.full(len(types), -1, np.int32)
         new = np.flatnonzero(numbers < 0)
         if self._known.types + len(new) > self._most_types:
-            self._known = _Known(self._words)
+            self._known = _ClassMemory(self._words)
             new = np.arange(len(types))
         unseen = types if len(new) == len(types) else types.take(new)
         group_of, offsets, ids = self._predicates.satisfied(unseen, symbols=self._symbols)
         expect(len(ids))
         if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
-            self._known = _Known(self._words)
+            self._known = _ClassMemory(self._words)
             return self._learn(types, None)
         if self._known.is_full(len(offsets) - 1):  # of this batch alone
-            self._known = _Known(0)
+            self._known = _ClassMemory(0)
         of_group = self._known.add(offsets, ids, self._rules)
         if len(types) <= _FEW_TYPES or not self._is_quick:
             class_of, keys = self._known.classes_of(unseen)
@@ -128,7 +128,7 @@ class TokenClasses:
         return numbers
 
 
-class _Known:
+class _ClassMemory:
     """What was learnt about types; a column for each field of `Classes` behind the first."""
 
     def __init__(self, words: int) -> None:
@@ -176,8 +176,8 @@ class _Known:
         known = len(numbers)
         of_group = [numbers.setdefault(each.tobytes(), len(numbers)) for each in symbols]
         if len(numbers) > known:
-            found = dict(zip(reversed(of_group), reversed(symbols), strict=True))
-            new = [found[number] for number in range(known, len(numbers))]
+            symbols_of = dict(zip(reversed(of_group), reversed(symbols), strict=True))
+            new = [symbols_of[number] for number in range(known, len(numbers))]
             own = np.zeros(len(new) + 1, np.int32)
             np.cumsum(list(map(len, new)), out=own[1:])
             flat = np.concatenate(new)
@@ -190,7 +190,7 @@ class _Known:
 
 
 class HeadsPool:
-    """Heads that no thread uses now; they serve the classes of one `_Known`."""
+    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`."""
 
     def __init__(self) -> None:
         self._idle: list[Heads] = []

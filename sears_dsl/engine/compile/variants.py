@@ -145,8 +145,8 @@ def bind(
     for at, choices in variant.layout.tags:
         tag = choices[0].tag
         if len(choices) > 1:
-            found = token_type(origin + at)
-            tag = next((c.tag for c in choices if predicates.holds(c.predicate, found)), None)
+            kind = token_type(origin + at)
+            tag = next((c.tag for c in choices if predicates.holds(c.predicate, kind)), None)
         if tag is not None:
             tags[tag] = (*tags.get(tag, ()), origin + at)
     elements = tuple(_moved(place, origin) for place in variant.layout.elements)

@@ -76,7 +76,7 @@ def search(
             f"there are protected spans for {len(protected)} rows, but {len(tokens)} rows",
             help="give a sequence of spans for every row; it may be empty",
         )
-    found = _searched(
+    matches = _searched(
         program,
         tokens,
         extent="all" if extent == "first" and len(program.rated) else extent,
@@ -85,13 +85,13 @@ def search(
         again=again,
     )
     if extent == "first" and len(program.rated):
-        heads = (np.diff(found.rules, prepend=-1) != 0) | (np.diff(found.rows, prepend=-1) != 0)
-        found = found.select(heads | program.rated[found.rules])
-    return _with_units(found, program, tokens, protected) if len(program.units) else found
+        heads = (np.diff(matches.rules, prepend=-1) != 0) | (np.diff(matches.rows, prepend=-1) != 0)
+        matches = matches.select(heads | program.rated[matches.rules])
+    return _with_units(matches, program, tokens, protected) if len(program.units) else matches
 
 
 def _with_units(
-    found: Matches, program: Program, tokens: Tokens, protected: Protected | None
+    matches: Matches, program: Program, tokens: Tokens, protected: Protected | None
 ) -> Matches:
     """Instances, and those of the rules about whole units: one for each row that has a token."""
     lengths = np.diff(tokens.row_offsets)
@@ -109,7 +109,7 @@ def _with_units(
         np.repeat(lengths[rows], len(program.units)),
         np.zeros(len(rows) * len(program.units), np.int32),
     )
-    columns = (found.rules, found.rows, found.starts, found.ends, found.variants)
+    columns = (matches.rules, matches.rows, matches.starts, matches.ends, matches.variants)
     both = [
         np.concatenate([one, other]).astype(np.int32)
         for one, other in zip(columns, whole, strict=True)
@@ -136,9 +136,9 @@ def _searched(
     def scan(block: tuple[int, int]) -> Int32Array:
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
         heads = pool.take(len(type_ids), classes, program.rules, again=again)
-        found: Int32Array = find_instances(*rows, classes, program.rules, heads, protection)
+        instances: Int32Array = find_instances(*rows, classes, program.rules, heads, protection)
         pool.give_back(heads)
-        return found
+        return instances
 
     blocks = _blocks(row_offsets)
     if len(blocks) == 1:

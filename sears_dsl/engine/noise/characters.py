@@ -19,7 +19,7 @@ KEY_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 """The letters of a keyboard, row by row."""
 
 
-class Given(NamedTuple):
+class PlacedText(NamedTuple):
     """What a function is given in one instance: the instance's place in the unit, and the text."""
 
     place: int
@@ -34,24 +34,24 @@ class _Slip(NamedTuple):
     new: str
 
 
-def changed(noise: Noise, given: Given, unit: str, draw: Draw) -> str | None:
+def changed(noise: Noise, instance: PlacedText, unit: str, draw: Draw) -> str | None:
     """The text of one instance with a number of places changed; None where none can.
 
     Example:
-        >>> film = Given(2, "wonderful")
+        >>> film = PlacedText(2, "wonderful")
         >>> changed(Noise("swap"), film, "A wonderful film .", Draw())
         'wonderufl'
-        >>> changed(Noise("swap"), Given(0, "a"), "a", Draw()) is None
+        >>> changed(Noise("swap"), PlacedText(0, "a"), "a", Draw()) is None
         True
     """
     if noise.kind == "homoglyph":
-        able = _homoglyph_places(given.text)
+        able = _homoglyph_places(instance.text)
         if not able:
             return None
-        order = _ordered("homoglyph", [(given.place, i) for i in able], unit, draw)
-        return _replaced(given.text, [i for _, i in order[: noise.places]])
-    slips = _slips(noise.kind, given, noise.places, unit, draw)
-    return _applied(given.text, slips) if slips else None
+        order = _ordered("homoglyph", [(instance.place, i) for i in able], unit, draw)
+        return _replaced(instance.text, [i for _, i in order[: noise.places]])
+    slips = _slips(noise.kind, instance, noise.places, unit, draw)
+    return _applied(instance.text, slips) if slips else None
 
 
 def has_place(noise: Noise, text: str) -> bool:
@@ -62,7 +62,7 @@ def has_place(noise: Noise, text: str) -> bool:
 
 
 def shared(
-    noise: Noise, share: int, given: Sequence[Given], unit: str, draw: Draw
+    noise: Noise, share: int, instances: Sequence[PlacedText], unit: str, draw: Draw
 ) -> dict[int, str]:
     """The texts of all instances that a function is given in a unit, a share of them changed.
 
@@ -72,7 +72,7 @@ def shared(
     Args:
         noise: the function.
         share: in millionths.
-        given: the instances, at different places.
+        instances: at different places.
         unit: the text of the unit.
         draw: which draw.
 
@@ -80,14 +80,14 @@ def shared(
         The new text of the instance at each place.
     """
     if noise.kind == "homoglyph":
-        counted = sum(not character.isspace() for _, text in given for character in text)
-        able = [(place, i) for place, text in given for i in _homoglyph_places(text)]
+        counted = sum(not character.isspace() for _, text in instances for character in text)
+        able = [(place, i) for place, text in instances for i in _homoglyph_places(text)]
         left = how_many(share, counted, number(draw, "homoglyph share", unit))
-        taken: dict[int, list[int]] = {}
+        places: dict[int, list[int]] = {}
         for place, i in _ordered("homoglyph", able, unit, draw)[:left]:
-            taken.setdefault(place, []).append(i)
-        return {place: _replaced(text, taken.get(place, ())) for place, text in given}
-    rooms = {each.place: _Room(noise.kind, each) for each in given}
+            places.setdefault(place, []).append(i)
+        return {place: _replaced(text, places.get(place, ())) for place, text in instances}
+    rooms = {each.place: _Room(noise.kind, each) for each in instances}
     counted = sum(room.letters for room in rooms.values())
     able = [(place, i) for place, room in rooms.items() for i in room.able()]
     left = how_many(share, counted, number(draw, f"{noise.kind} share", unit))
@@ -95,7 +95,7 @@ def shared(
         if not left:
             break
         left -= _slip_falls(noise.kind, rooms[place], i, unit=unit, draw=draw)
-    return {place: _applied(room.given.text, room.slips) for place, room in rooms.items()}
+    return {place: _applied(room.instance.text, room.slips) for place, room in rooms.items()}
 
 
 def _ordered(
@@ -174,19 +174,19 @@ class _Room:
     """What slips leave of an instance.
 
     Attributes:
-        given: the instance.
+        instance: what it is about.
         places: for each kind where it can begin in the text as given.
         letters: how many are left.
         slips: that were made.
     """
 
-    def __init__(self, kind: str, given: Given) -> None:
-        self.given = given
-        places = _places(kind, given.text)
+    def __init__(self, kind: str, instance: PlacedText) -> None:
+        self.instance = instance
+        places = _places(kind, instance.text)
         self.places = {each: dict.fromkeys(at) for each, at in places.items()}
-        self.letters = sum(map(str.isalpha, given.text))
+        self.letters = sum(map(str.isalpha, instance.text))
         self.slips: list[_Slip] = []
-        self._taken: set[int] = set()
+        self._covered: set[int] = set()
 
     def able(self) -> list[int]:
         """Where any of the kinds can begin."""
@@ -194,10 +194,10 @@ class _Room:
 
     def fits(self, kind: str, i: int) -> bool:
         """Whether a slip can still begin at a place, beside those that were made."""
-        if i not in self.places[kind] or i in self._taken:
+        if i not in self.places[kind] or i in self._covered:
             return False
         if kind == "swap":
-            return i + 1 not in self._taken
+            return i + 1 not in self._covered
         return kind != "drop" or self.letters > 1
 
     def open_kinds(self) -> list[str]:
@@ -206,13 +206,13 @@ class _Room:
 
     def take(self, slip: _Slip) -> None:
         self.slips.append(slip)
-        self._taken.update(range(slip.start, slip.end))
+        self._covered.update(range(slip.start, slip.end))
         self.letters -= not slip.new
 
 
-def _slips(kind: str, given: Given, count: int, unit: str, draw: Draw) -> list[_Slip]:
+def _slips(kind: str, instance: PlacedText, count: int, unit: str, draw: Draw) -> list[_Slip]:
     """So many slips in one instance, one after another."""
-    room = _Room(kind, given)
+    room = _Room(kind, instance)
     ordered: dict[str, list[tuple[int, int]]] = {}
     for j in range(count):
         open_kinds = room.open_kinds()
@@ -220,13 +220,13 @@ def _slips(kind: str, given: Given, count: int, unit: str, draw: Draw) -> list[_
             break
         each = open_kinds[0]
         if kind == "typo":
-            bits = number(draw, "typo", unit, given.place, j)
+            bits = number(draw, "typo", unit, instance.place, j)
             each = open_kinds[below(bits, len(open_kinds))]
         if each not in ordered:
-            places = [(given.place, i) for i in room.places[each]]
+            places = [(instance.place, i) for i in room.places[each]]
             ordered[each] = _ordered(each, places, unit, draw)
         first = next(i for _, i in ordered[each] if room.fits(each, i))
-        room.take(_slip(each, given, first, unit, draw))
+        room.take(_slip(each, instance, first, unit, draw))
     return room.slips
 
 
@@ -237,14 +237,14 @@ def _slip_falls(kind: str, room: _Room, i: int, *, unit: str, draw: Draw) -> boo
         return False
     each = fitting[0]
     if kind == "typo":
-        bits = number(draw, "typo kind", unit, room.given.place, i)
+        bits = number(draw, "typo kind", unit, room.instance.place, i)
         each = fitting[below(bits, len(fitting))]
-    room.take(_slip(each, room.given, i, unit, draw))
+    room.take(_slip(each, room.instance, i, unit, draw))
     return True
 
 
-def _slip(kind: str, given: Given, i: int, unit: str, draw: Draw) -> _Slip:
-    place, text = given
+def _slip(kind: str, instance: PlacedText, i: int, unit: str, draw: Draw) -> _Slip:
+    place, text = instance
     if kind == "swap":
         return _Slip(i, i + 2, _cased(text[i + 1], text[i]) + _cased(text[i], text[i + 1]))
     if kind == "drop":

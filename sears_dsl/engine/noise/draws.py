@@ -166,6 +166,6 @@ def chosen(
         >>> chosen([(0, 0), (3, 0), (6, 0), (8, 0)], "It is a good", 500_000, "rate", Draw())
         [(3, 0), (6, 0)]
     """
-    taken = how_many(share, len(places), number(draw, f"{name} share", unit))
+    count = how_many(share, len(places), number(draw, f"{name} share", unit))
     order = sorted(zip(numbers(draw, name, unit, places), places, strict=True))
-    return sorted(at for _, at in order[:taken])
+    return sorted(at for _, at in order[:count])

@@ -29,7 +29,7 @@ _ARRAYS = {
 _MODULE = "gensim.models.keyedvectors"
 
 
-class _Stored:
+class _GensimObject:
     """An object of gensim, of which the attributes alone are kept."""
 
 
@@ -39,7 +39,7 @@ class _OnlyData(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """What a name in the file stands for."""
         if module == _MODULE:
-            return _Stored
+            return _GensimObject
         if (module, name) in _ARRAYS:
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it names {module}.{name}")
@@ -65,12 +65,12 @@ def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
     except Exception as error:
         raise DataError(f"{path} holds no word vectors as gensim writes them: {error}",
                         help=_ADVICE) from error  # fmt: skip
-    found = vars(stored) if isinstance(stored, _Stored) else {}
-    table = found.get("vectors")
+    attributes = vars(stored) if isinstance(stored, _GensimObject) else {}
+    table = attributes.get("vectors")
     beside = path.with_name(f"{path.name}.vectors.npy")
     if table is None and beside.is_file():
         table = np.load(beside, allow_pickle=False)
-    words = found.get("index_to_key")
+    words = attributes.get("index_to_key")
     if not isinstance(table, np.ndarray) or not isinstance(words, list):
         missing = f"{beside.name} is not beside it" if words else "it has no words"
         raise DataError(f"{path} holds no word vectors as gensim 4 writes them: {missing}",

@@ -53,8 +53,8 @@ def sources_for(
         wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
         names = {ruleset.options.vectors for _, ruleset in wanting}
         if len(names) > 1:
-            told = ", ".join(sorted(name or "no name" for name in names))
-            missing.append(_finding("E352", f"rules that name different vectors: {told}",
+            listed = ", ".join(sorted(name or "no name" for name in names))
+            missing.append(_finding("E352", f"rules that name different vectors: {listed}",
                                     "run them one after the other", wanting[0]))  # fmt: skip
         elif wanting:
             try:
@@ -167,20 +167,22 @@ def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
     """
     if chosen:
         return chosen
-    asked: dict[Unit, RuleSource] = {}
+    rulesets_by_unit: dict[Unit, RuleSource] = {}
     for ruleset in rulesets:
         if ruleset.rules:
-            asked.setdefault(ruleset.options.unit or "text", ruleset)
-    if len(asked) > 1:
-        told = ", ".join(f"{ruleset.path} is about each {unit}" for unit, ruleset in asked.items())
+            rulesets_by_unit.setdefault(ruleset.options.unit or "text", ruleset)
+    if len(rulesets_by_unit) > 1:
+        wishes = ", ".join(
+            f"{ruleset.path} is about each {unit}" for unit, ruleset in rulesets_by_unit.items()
+        )
         raise RuleSyntaxError(
             [
                 Diagnostic(
                     "E410",
-                    f"rulesets of one run want different units: {told}",
+                    f"rulesets of one run want different units: {wishes}",
                     help="run them one after the other, or say which one counts for all, --unit "
                     "text or --unit sentence",
                 )
             ]
         )
-    return next(iter(asked), "text")
+    return next(iter(rulesets_by_unit), "text")

@@ -49,14 +49,14 @@ class _Remembered:
         self._look_up = look_up
         self._known: dict[str, str | None] = {}
 
-    def learn(self, asked: Iterable[str]) -> None:
-        new = [each for each in dict.fromkeys(asked) if each not in self._known]
+    def learn(self, queries: Iterable[str]) -> None:
+        new = [each for each in dict.fromkeys(queries) if each not in self._known]
         if new and self._look_up is not None:
             self._known.update(zip(new, self._look_up(new), strict=True))
 
-    def get(self, asked: str) -> str | None:
-        self.learn([asked])
-        return self._known.get(asked)
+    def get(self, query: str) -> str | None:
+        self.learn([query])
+        return self._known.get(query)
 
 
 class Sources:
@@ -86,9 +86,9 @@ class Sources:
 
     def learn_words(self, words: Iterable[str]) -> None:
         """Look many words up at once, which costs far less than one by one."""
-        asked = list(dict.fromkeys(words))
-        self._words.learn(asked)
-        self._words.learn(word.lower() for word in asked if self._words.get(word) is None)
+        distinct = list(dict.fromkeys(words))
+        self._words.learn(distinct)
+        self._words.learn(word.lower() for word in distinct if self._words.get(word) is None)
 
     def learn_texts(self, texts: Iterable[str]) -> None:
         """Paraphrase many texts at once."""
@@ -96,10 +96,10 @@ class Sources:
 
     def neighbor(self, word: str) -> str | None:
         """The nearest word, in the casing of this one."""
-        found = self._words.get(word)
-        if found is None and word != word.lower():
-            found = self._words.get(word.lower())
-        return None if found is None else keep_casing(found, word)
+        nearest = self._words.get(word)
+        if nearest is None and word != word.lower():
+            nearest = self._words.get(word.lower())
+        return None if nearest is None else keep_casing(nearest, word)
 
     def paraphrase(self, text: str) -> str | None:
         """The best paraphrase."""

@@ -80,7 +80,7 @@ class WordVectors:
 
     def nearest(self, words: Sequence[str]) -> list[str | None]:
         """For each word the word of the nearest vector; None where it has no vector."""
-        found: list[str | None] = [None] * len(words)
+        nearest_words: list[str | None] = [None] * len(words)
         known = [(at, self._places[word]) for at, word in enumerate(words) if word in self._places]
         known = [(at, place) for at, place in known if self._norms[place] > 0]
         step = max(1, _BLOCK // max(1, len(self._words)))
@@ -90,8 +90,8 @@ class WordVectors:
             cosines = self._directions(places) @ self._unit_table.T
             for row, (at, place) in enumerate(block):
                 cosines[row, self._alike[self._words[place].lower()]] = -np.inf
-                found[at] = self._best(place, cosines[row])
-        return found
+                nearest_words[at] = self._best(place, cosines[row])
+        return nearest_words
 
     def _best(self, place: int, cosines: NDArray[np.float32]) -> str | None:
         """The word of the highest cosine; those that are close are compared in double precision."""

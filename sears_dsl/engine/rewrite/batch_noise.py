@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.noise import kernels
-from sears_dsl.engine.noise.characters import Given, changed, has_place, keys_beside, shared
+from sears_dsl.engine.noise.characters import PlacedText, changed, has_place, keys_beside, shared
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
 from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.engine.noise.needs import looks_up
@@ -113,7 +113,7 @@ def noisy_columns(
     first_kind = [noise.kind] if noise.kind == "homoglyph" else list(TYPING_KINDS)
     kind = noise.kind
     names = ["rate share", "rate", f"{kind} share", kind, "key letter", "typo kind", *first_kind]
-    found = _Instances(
+    instances = _Instances(
         places,
         begin + places,
         begin + tokens.ends[base + matches.ends - 1],
@@ -124,14 +124,14 @@ def noisy_columns(
         _foreign(points),
     )
     expect(len(points))
-    batch = _Batch(noise, tokens, matches, found, draw)
+    batch = _NoiseBatch(noise, tokens, matches, instances, draw)
     tried, able = batch.tried(rate)
     new = batch.written(tried, able)
     texts = batch.texts(new, able)
     unable = int((new.become == kernels.UNABLE).sum())
     if unable:
         unrenderable[rule] += unable
-    return _columns(rule, texts, tokens, matches, found)
+    return _columns(rule, texts, tokens, matches, instances)
 
 
 def look_up_together(
@@ -173,32 +173,32 @@ class _New(NamedTuple):
     bounds: NDArray[np.int64]
 
 
-class _Batch(NamedTuple):
+class _NoiseBatch(NamedTuple):
     """One function in all instances of a rule."""
 
     noise: Noise
     tokens: Tokens
     matches: Matches
-    found: _Instances
+    instances: _Instances
     draw: Draw
 
     def tried(self, rate: int | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which instances are looked at, and whether anything in those can change."""
-        found = self.found
+        instances = self.instances
         tried = np.ones(len(self.matches), np.bool_)
         if rate is None and (self.noise.share is None or self.noise.kind == "homoglyph"):
             return tried, tried
         able = self._has_place()
-        order = (found.places, found.offsets, found.unit_keys, found.bases)
-        asked = ~able
+        order = (instances.places, instances.offsets, instances.unit_keys, instances.bases)
+        settled = ~able
         while True:
             if rate is not None:
                 tried = kernels.try_instances(rate, able, *order)
-            new = tried & ~asked
+            new = tried & ~settled
             if not self._may_cancel or not new.any():
                 return tried, able
             able &= ~new | self._changes(new)
-            asked |= new
+            settled |= new
 
     @property
     def _may_cancel(self) -> bool:
@@ -217,51 +217,51 @@ class _Batch(NamedTuple):
 
     def _has_place(self) -> NDArray[np.bool_]:
         """Whether anything in each instance can change, at one place at least."""
-        found, points = self.found, self.found.points
+        instances, points = self.instances, self.instances.points
 
         def count(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.int64]:
             sums = np.zeros(len(points) + 1, np.int64)
             np.cumsum(flags, out=sums[1:])
-            counts: NDArray[np.int64] = sums[ends] - sums[found.starts]
+            counts: NDArray[np.int64] = sums[ends] - sums[instances.starts]
             return counts
 
         if self.noise.kind == "homoglyph":
             table, _ = _look_alike_tables()
             known = np.minimum(points, len(table) - 1)
-            return count(table[known] != 0, found.ends) > 0
+            return count(table[known] != 0, instances.ends) > 0
         small = points | np.uint32(32)
         letters = (small > 96) & (small < 123) & (points < 128)
         if self.noise.kind == "swap":
             pairs = np.zeros(len(points), np.bool_)
             pairs[:-1] = letters[:-1] & letters[1:] & (small[:-1] != small[1:])
-            able = count(pairs, found.ends - 1) > 0
+            able = count(pairs, instances.ends - 1) > 0
         else:
-            able = count(letters, found.ends) > (self.noise.kind == "drop")
-        for at in np.flatnonzero(count(found.foreign, found.ends)).tolist():
+            able = count(letters, instances.ends) > (self.noise.kind == "drop")
+        for at in np.flatnonzero(count(instances.foreign, instances.ends)).tolist():
             able[at] = has_place(self.noise, self._text(at))
         return able
 
     def _text(self, at: int) -> str:
         """The text of one instance."""
-        found = self.found
-        place = int(found.places[at])
-        size = int(found.ends[at] - found.starts[at])
+        instances = self.instances
+        place = int(instances.places[at])
+        size = int(instances.ends[at] - instances.starts[at])
         row: str = self.tokens.texts[self.matches.rows[at]]
         return row[place : place + size]
 
     def written(self, tried: NDArray[np.bool_], able: NDArray[np.bool_]) -> _New:
         """What the instances become, by the kernels."""
-        noise, found = self.noise, self.found
-        where = (found.places, found.starts, found.ends, found.offsets)
-        keys = (found.unit_keys, found.bases)
+        noise, instances = self.noise, self.instances
+        where = (instances.places, instances.starts, instances.ends, instances.offsets)
+        keys = (instances.unit_keys, instances.bases)
         if noise.kind == "homoglyph":
-            new = found.points.copy()
+            new = instances.points.copy()
             share, count = noise.share or 0, noise.places
             tables = _look_alike_tables()
             become = kernels.look_alike(share, count, tried, *where, new, *tables, *keys)
             return _New(become, new, np.zeros(0, np.int64))
         kind = kernels.TYPO if noise.kind == "typo" else TYPING_KINDS.index(noise.kind)
-        letters = (found.points, found.foreign, _key_table())
+        letters = (instances.points, instances.foreign, _key_table())
         if noise.share is None:
             count = 0 if noise.places == _ALL else noise.places
             return _New(*kernels.misspell(kind, count, tried, *where, *letters, *keys))
@@ -273,7 +273,7 @@ class _Batch(NamedTuple):
         at_all = np.flatnonzero(new.become == kernels.CHANGED)
         points = new.points
         if self.noise.kind == "homoglyph":
-            lows, highs = self.found.starts[at_all], self.found.ends[at_all]
+            lows, highs = self.instances.starts[at_all], self.instances.ends[at_all]
         else:
             lows, highs = new.bounds[at_all], new.bounds[at_all + 1]
             points = points[: new.bounds[-1]]
@@ -291,16 +291,18 @@ class _Batch(NamedTuple):
         noise = self.noise
         for row, instances in units.items():
             unit = self.tokens.texts[row]
-            given = {at: Given(int(self.found.places[at]), self._text(at)) for at in instances}
+            placed_texts = {
+                at: PlacedText(int(self.instances.places[at]), self._text(at)) for at in instances
+            }
             if noise.share is not None:
-                written = shared(noise, noise.share, list(given.values()), unit, self.draw)
-            for at, (place, text) in given.items():
+                written = shared(noise, noise.share, list(placed_texts.values()), unit, self.draw)
+            for at, (place, text) in placed_texts.items():
                 if noise.share is not None:
                     become: str | None = written[place]
                 else:
                     count = len(text) if noise.places == _ALL else noise.places
                     slips = Noise(noise.kind, count)
-                    become = changed(slips, Given(place, text), unit, self.draw)
+                    become = changed(slips, PlacedText(place, text), unit, self.draw)
                 if become is not None and become != text and able[at]:
                     texts[at] = become
                 elif noise.share is None or not able[at]:
@@ -318,14 +320,14 @@ def _foreign(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
 
 
 def _columns(
-    rule: int, texts: dict[int, str], tokens: Tokens, matches: Matches, found: _Instances
+    rule: int, texts: dict[int, str], tokens: Tokens, matches: Matches, instances: _Instances
 ) -> RewriteColumns:
     """Rewrites out of new texts of instances."""
     chosen = np.array(sorted(texts), np.int64)
     rows, counts = np.unique(matches.rows[chosen], return_counts=True)
     offsets = np.zeros(len(rows) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
-    starts = found.places[chosen]
+    starts = instances.places[chosen]
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(texts[at], len(numbers)) for at in chosen.tolist()]
     return RewriteColumns(
@@ -334,7 +336,7 @@ def _columns(
         originals=[tokens.texts[row] for row in rows.tolist()],
         edit_offsets=offsets,
         edit_starts=starts.astype(np.int32),
-        edit_ends=(starts + found.ends[chosen] - found.starts[chosen]).astype(np.int32),
+        edit_ends=(starts + instances.ends[chosen] - instances.starts[chosen]).astype(np.int32),
         new_ids=np.array(ids, np.int32),
         new_texts=list(numbers),
     )

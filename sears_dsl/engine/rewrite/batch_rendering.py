@@ -39,7 +39,7 @@ from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_un
 from sears_dsl.engine.rewrite.slots import unchanged, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
 from sears_dsl.engine.rewrite.templates import Forms, Look, RenderingTemplates
-from sears_dsl.engine.rewrite.unit_rendering import Found, UnitRenderer
+from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, UnitRenderer
 from sears_dsl.engine.rewrite.windows import (
     Characters,
     begin_sentences,
@@ -60,7 +60,7 @@ _KINDS = frozenset({Text, TagCopy})
 _SILENT, _MISSING, _REPLACED, _PLACED = range(4)
 
 
-class _Run(NamedTuple):
+class _RenderingRun(NamedTuple):
     """What holds for all matches that are rewritten together; see `Rendering.rewrites`."""
 
     protected: Protected | None
@@ -106,8 +106,8 @@ class Rendering:
         first = int(tokens.row_offsets[matches.rows[index]])
 
         def token_type(position: int) -> TokenType:
-            found: TokenType = tokens.types[int(tokens.type_ids[first + position])]
-            return found
+            kind: TokenType = tokens.types[int(tokens.type_ids[first + position])]
+            return kind
 
         return bind(variant, int(matches.starts[index]), self.predicates, token_type)
 
@@ -134,7 +134,7 @@ class Rendering:
         """
         if not len(matches):
             return RewriteColumns.of([])
-        run = _Run(protected, unrenderable, extent, drawing)
+        run = _RenderingRun(protected, unrenderable, extent, drawing)
         drawn = self._drawn[matches.rules]
         if not drawn.any():
             return self._undrawn(tokens, matches, run)
@@ -156,13 +156,13 @@ class Rendering:
                     parts.append(part)
                     left[own] = False
                 elif not draws_text(tree):
-                    taken, other = self._rated(tokens, some, run)
-                    drawn[own[taken]] = False
+                    by_rate, other = self._rated(tokens, some, run)
+                    drawn[own[by_rate]] = False
                     left[own[~other]] = False
         rest = matches.select(left)
         parts.append(self._undrawn(tokens, matches.select(~drawn), run))
-        found = self._unit_by_unit(tokens, rest, run)
-        both = RewriteColumns.merged([*parts, RewriteColumns.of(found)])
+        rewrites = self._unit_by_unit(tokens, rest, run)
+        both = RewriteColumns.merged([*parts, RewriteColumns.of(rewrites)])
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
 
     def draws(self, rule: int) -> bool:
@@ -184,7 +184,7 @@ class Rendering:
         return drawn
 
     def _rated(
-        self, tokens: Tokens, matches: Matches, run: _Run
+        self, tokens: Tokens, matches: Matches, run: _RenderingRun
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which matches of a rule are taken, by its rate if it has one, where no text is drawn.
 
@@ -222,9 +222,9 @@ class Rendering:
             run.unrenderable[rule] += passed_over
         return tried & able & ~other, other
 
-    def _unit_by_unit(self, tokens: Tokens, matches: Matches, run: _Run) -> list[Rewrite]:
+    def _unit_by_unit(self, tokens: Tokens, matches: Matches, run: _RenderingRun) -> list[Rewrite]:
         """Rewrites of rules that draw: each unit by itself."""
-        found: list[Rewrite] = []
+        rewrites: list[Rewrite] = []
         for row, rule, instances in self._instances(tokens, matches, run):
             text = tokens.texts[row]
             edits, missing = self._unit_renderer(rule).edits(
@@ -238,12 +238,12 @@ class Rendering:
             if missing:
                 run.unrenderable[rule] += sum(each.is_counted for each in missing)
             if edits:
-                found.append(Rewrite(rule, row, text, apply_edits(text, edits), tuple(edits)))
-        return found
+                rewrites.append(Rewrite(rule, row, text, apply_edits(text, edits), tuple(edits)))
+        return rewrites
 
     def _instances(
-        self, tokens: Tokens, matches: Matches, run: _Run
-    ) -> Iterator[tuple[int, int, list[Found]]]:
+        self, tokens: Tokens, matches: Matches, run: _RenderingRun
+    ) -> Iterator[tuple[int, int, list[UnitInstance]]]:
         """Row and rule of each unit that has matches, and the instances there.
 
         Where something is protected, those that overlap are among them.
@@ -259,7 +259,7 @@ class Rendering:
             wide = {row for row, _ in groups if protected[row]}
         for (row, rule), indices in groups.items():
             if row not in wide:
-                yield row, rule, self._found(tokens, matches, indices)
+                yield row, rule, self._as_instances(tokens, matches, indices)
         if not wide:
             return
         rows = sorted(wide)
@@ -272,14 +272,16 @@ class Rendering:
             if at in groups:
                 others.setdefault(at, []).append(index)
         for (row, rule), indices in others.items():
-            yield row, rule, self._found(part, every, indices)
+            yield row, rule, self._as_instances(part, every, indices)
 
-    def _found(self, tokens: Tokens, matches: Matches, indices: list[int]) -> list[Found]:
+    def _as_instances(
+        self, tokens: Tokens, matches: Matches, indices: list[int]
+    ) -> list[UnitInstance]:
         """Matches as instances, each with its own binding once it is asked for."""
         some = matches.select(np.array(indices, np.int64))
         columns = (some.starts, some.ends, first_characters(tokens, some))
         return [
-            Found(start, end, place, partial(self.binding, tokens, matches, index))
+            UnitInstance(start, end, place, partial(self.binding, tokens, matches, index))
             for index, start, end, place in zip(
                 indices, *(column.tolist() for column in columns), strict=True
             )
@@ -298,7 +300,7 @@ class Rendering:
             renderer = self._renderers[rule] = Renderer(*self._rules[rule])
         return renderer
 
-    def _undrawn(self, tokens: Tokens, matches: Matches, run: _Run) -> RewriteColumns:
+    def _undrawn(self, tokens: Tokens, matches: Matches, run: _RenderingRun) -> RewriteColumns:
         """Rewrites of rules whose new text depends on their instances alone."""
         if not len(matches):
             return RewriteColumns.of([])
@@ -318,7 +320,7 @@ class Rendering:
         return RewriteColumns.merged([edits.columns(), RewriteColumns.of(elsewhere)])
 
     def _elsewhere(
-        self, tokens: Tokens, matches: Matches, protected: Protected, run: _Run
+        self, tokens: Tokens, matches: Matches, protected: Protected, run: _RenderingRun
     ) -> list[Rewrite]:
         """Rewrites of rows in which an edit would touch what is protected.
 
@@ -328,13 +330,13 @@ class Rendering:
         part = tokens.select(rows)
         spans = [[span for span in protected[row] if span[0] < span[1]] for row in rows]
         every = search(self._program, part, extent="every", protected=spans)
-        wanted = set(zip(matches.rows.tolist(), matches.rules.tolist(), strict=True))
+        pairs = set(zip(matches.rows.tolist(), matches.rules.tolist(), strict=True))
         instances: dict[tuple[int, int], list[int]] = {}
         for index in np.lexsort((every.variants, every.starts)).tolist():
             place, rule = int(every.rows[index]), int(every.rules[index])
-            if (rows[place], rule) in wanted:
+            if (rows[place], rule) in pairs:
                 instances.setdefault((place, rule), []).append(index)
-        found: list[Rewrite] = []
+        rewrites: list[Rewrite] = []
         for (place, rule), indices in sorted(instances.items()):
             text = part.texts[place]
             edits, missing = render_untouching(
@@ -349,8 +351,8 @@ class Rendering:
             run.unrenderable[rule] += sum(each.is_counted for each in missing)
             if edits:
                 new = apply_edits(text, edits)
-                found.append(Rewrite(rule, rows[place], text, new, tuple(edits)))
-        return found
+                rewrites.append(Rewrite(rule, rows[place], text, new, tuple(edits)))
+        return rewrites
 
     # ------------------------------------------------------------ inside
 
@@ -358,16 +360,16 @@ class Rendering:
         """What the matches become, each form of them written once."""
         windows = self._templates.windows(matches, tokens.row_offsets)
         characters = characters_of(tokens.texts)
-        told = write_formats(
+        formatted = write_formats(
             self._templates.formats, windows.templates, matches, tokens, characters
         )
-        texts = {text: number for number, text in enumerate(told.texts)}
+        texts = {text: number for number, text in enumerate(formatted.texts)}
         outcomes = np.full(len(matches), _REPLACED, np.int8)
-        new_ids = told.numbers
-        if told.texts:
-            outcomes[told.placed] = _PLACED
-            outcomes[unchanged(told, tokens, matches)] = _SILENT
-        rest = np.flatnonzero(~told.done)
+        new_ids = formatted.numbers
+        if formatted.texts:
+            outcomes[formatted.placed] = _PLACED
+            outcomes[unchanged(formatted, tokens, matches)] = _SILENT
+        rest = np.flatnonzero(~formatted.has_text)
         some = matches.select(rest)
         keys, lows, highs = (column[rest] for column in windows)
         opens = np.zeros(len(rest), np.bool_)
@@ -426,7 +428,7 @@ def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:
     return {} if name is None else {name: whole}
 
 
-class _Span(NamedTuple):
+class _MatchSpan(NamedTuple):
     """The characters of a match, and where the token before ends (-1: there is none).
 
     ``following`` is where the next match begins. An insertion has no characters: its start is -1.
@@ -513,7 +515,7 @@ class _Edits:
         for column in (self.there, self.starts, self.ends, self.new_ids):
             column[alike] = column[examples]
 
-    def _spans(self, chosen: NDArray[np.int64]) -> Iterator[_Span]:
+    def _spans(self, chosen: NDArray[np.int64]) -> Iterator[_MatchSpan]:
         """The characters of some matches."""
         matches, tokens = self.matches.select(chosen), self.tokens
         base = tokens.row_offsets[matches.rows]
@@ -524,7 +526,7 @@ class _Edits:
         inner = np.flatnonzero(matches.starts > 0)
         previous[inner] = tokens.ends[base[inner] + matches.starts[inner] - 1]
         columns = (matches.rows, starts, ends, previous, self._barriers()[chosen])
-        return map(_Span, *(column.tolist() for column in columns))
+        return map(_MatchSpan, *(column.tolist() for column in columns))
 
     def _barriers(self) -> Int32Array:
         """Where the next match of a group begins, or the end of its row."""
@@ -543,14 +545,14 @@ class _Edits:
         """Edits that take white space out of protected spans, by their matches."""
         chosen = np.flatnonzero(self.there)
         columns = (chosen, self.matches.rows[chosen], self.starts[chosen], self.ends[chosen])
-        found: list[int] = []
+        indices: list[int] = []
         current, spans = -1, Reach(())
         for index, row, start, end in zip(*(column.tolist() for column in columns), strict=True):
             if row != current:
                 current, spans = row, Reach(protected[row])
             if spans.touches(start, end):
-                found.append(index)
-        return np.array(found, np.int64)
+                indices.append(index)
+        return np.array(indices, np.int64)
 
     def columns(self) -> RewriteColumns:
         """The groups that make an edit at all."""

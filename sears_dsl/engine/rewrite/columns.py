@@ -204,8 +204,8 @@ class RewriteColumns:
         starts, ends = self.edit_starts[edits].tolist(), self.edit_ends[edits].tolist()
         news = map(self.new_texts.__getitem__, self.new_ids[edits].tolist())
         olds = [text[start:end] for text, start, end in zip(sources, starts, ends, strict=True)]
-        made = list(map(Edit, starts, ends, olds, news))
-        of_each = [tuple(made[a - bounds[0] : b - bounds[0]]) for a, b in pairwise(bounds)]
+        all_edits = list(map(Edit, starts, ends, olds, news))
+        of_each = [tuple(all_edits[a - bounds[0] : b - bounds[0]]) for a, b in pairwise(bounds)]
         texts = self._spliced(np.arange(low, high, dtype=np.int32))
         rules, rows = self.rules[low:high].tolist(), self.rows[low:high].tolist()
         return list(map(Rewrite, rules, rows, originals, texts, of_each))

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.noise import draws
-from sears_dsl.engine.noise.characters import Given, changed
+from sears_dsl.engine.noise.characters import PlacedText, changed
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
@@ -146,12 +146,12 @@ class SharedCall(NamedTuple):
     Attributes:
         key: the number of its piece, and its own number there.
         noise: what it does.
-        given: what it is given in an instance.
+        input_of: what it is given in an instance.
     """
 
     key: tuple[int, int]
     noise: Noise
-    given: Callable[[Instance], str | Unrendered]
+    input_of: Callable[[Instance], str | Unrendered]
 
 
 def shared_calls(rule: Rule) -> Iterator[SharedCall]:
@@ -164,23 +164,23 @@ def shared_calls(rule: Rule) -> Iterator[SharedCall]:
                 before = Reference(piece.target, piece.functions[:place])
                 target = _target(rule, piece)
                 yield SharedCall(
-                    (piece_number, place), function, _given(before, target, piece_number)
+                    (piece_number, place), function, _input_of(before, target, piece_number)
                 )
 
 
-def _given(
+def _input_of(
     piece: Reference, target: Callable[[Binding], TokenRange], piece_number: int
 ) -> Callable[[Instance], str | Unrendered]:
     return lambda instance: _referred(instance, piece, target(instance.binding), piece_number)
 
 
-def parts_of(rule: Rule, scope: RuleScope, kept: Mapping[int, int]) -> Iterator[Part]:
+def parts_of(rule: Rule, scope: RuleScope, punctuation: Mapping[int, int]) -> Iterator[Part]:
     """A function for each piece of the consequent."""
     copied: dict[str, int] = {}
     for number, piece in enumerate(rule.consequent):
         match piece:
             case Text():
-                yield _text_part(piece, kept.get(number))
+                yield _text_part(piece, punctuation.get(number))
             case TagCopy(tag):
                 yield _tag_part(piece, copied.get(tag, 0))
                 copied[tag] = copied.get(tag, 0) + 1
@@ -273,8 +273,8 @@ def _noisy(instance: Instance, noise: Noise, word: str, call: tuple[int, int]) -
         if drawing.shared is not None:
             return drawing.shared[call][instance.place]
         noise = Noise(noise.kind, places=len(word))
-    given = Given(instance.place, word)
-    return changed(noise, given, instance.text, drawing.draw) or word
+    placed_text = PlacedText(instance.place, word)
+    return changed(noise, placed_text, instance.text, drawing.draw) or word
 
 
 def _drawn_part(piece: Drawn, rule: Rule, scope: RuleScope, piece_number: int) -> Part:
@@ -369,8 +369,8 @@ def kept_punctuation(rule: Rule) -> dict[int, int]:
         once = (element.minimum, element.maximum) == (1, 1)
         if isinstance(body, Literal) and once and is_punctuation(body.text):
             waiting.setdefault(body.text, []).append(number)
-    kept: dict[int, int] = {}
+    elements: dict[int, int] = {}
     for number, piece in enumerate(rule.consequent):
         if isinstance(piece, Text) and waiting.get(piece.text):
-            kept[number] = waiting[piece.text].pop(0)
-    return kept
+            elements[number] = waiting[piece.text].pop(0)
+    return elements

@@ -153,10 +153,10 @@ class Renderer:
         self._attached = bool(rule.consequent) and rule.consequent[0].glued
         self._follows_case = follows_case(rule, scope)
         self._repairs = scope.options.repair == "on"
-        kept = kept_punctuation(rule)
+        punctuation = kept_punctuation(rule)
         self._parts: list[Part] = []
         self._constants: tuple[str, ...] | None = None
-        if not kept and all(isinstance(piece, Text) for piece in rule.consequent):
+        if not punctuation and all(isinstance(piece, Text) for piece in rule.consequent):
             chunks = [
                 Chunk(piece.text, piece.glued, literal=True)
                 for piece in rule.consequent
@@ -166,7 +166,7 @@ class Renderer:
                 _joined("", (), chunks, shape) for shape in range(2 * WITH_PRONOUN)
             )
         else:
-            self._parts = list(parts(rule, scope, kept))
+            self._parts = list(parts(rule, scope, punctuation))
 
     @property
     def needs_binding(self) -> bool:

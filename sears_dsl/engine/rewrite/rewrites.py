@@ -55,15 +55,15 @@ class Rewrites(Sequence[Rewrite]):
         rule_ids: Sequence[str] | Callable[[], Sequence[str]] = (),
         unrenderable: Mapping[int, int] | None = None,
     ) -> None:
-        self._given = rewrites
+        self._source = rewrites
         self._rule_ids = rule_ids
         self.unrenderable: Counter[int] = Counter(unrenderable or {})
 
     @cached_property
     def columns(self) -> RewriteColumns:
         """The places of all edits, as arrays."""
-        given = self._given
-        return given if isinstance(given, RewriteColumns) else RewriteColumns.of(given)
+        source = self._source
+        return source if isinstance(source, RewriteColumns) else RewriteColumns.of(source)
 
     @cached_property
     def rule_ids(self) -> Sequence[str]:
@@ -95,7 +95,7 @@ class Rewrites(Sequence[Rewrite]):
         return self.columns.distinct()
 
     def __len__(self) -> int:
-        return len(self._given)
+        return len(self._source)
 
     @overload
     def __getitem__(self, index: int) -> Rewrite: ...
@@ -104,8 +104,8 @@ class Rewrites(Sequence[Rewrite]):
     def __getitem__(self, index: slice) -> Sequence[Rewrite]: ...
 
     def __getitem__(self, index: int | slice) -> Rewrite | Sequence[Rewrite]:
-        if not isinstance(self._given, RewriteColumns):
-            return list(self._given[index]) if isinstance(index, slice) else self._given[index]
+        if not isinstance(self._source, RewriteColumns):
+            return list(self._source[index]) if isinstance(index, slice) else self._source[index]
         chosen = range(len(self))[index]
         if isinstance(chosen, int):
             return self.columns.rewrites(chosen, chosen + 1)[0]
@@ -114,8 +114,8 @@ class Rewrites(Sequence[Rewrite]):
         return [self[place] for place in chosen]
 
     def __iter__(self) -> Iterator[Rewrite]:
-        if not isinstance(self._given, RewriteColumns):
-            yield from self._given
+        if not isinstance(self._source, RewriteColumns):
+            yield from self._source
             return
         for low in range(0, len(self), _AT_ONCE):
             yield from self.columns.rewrites(low, min(low + _AT_ONCE, len(self)))

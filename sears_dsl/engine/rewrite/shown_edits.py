@@ -36,9 +36,9 @@ def narrowed(edit: Edit) -> Edit:
     old, new = _words(edit.old), _words(edit.new)
     front, back = common_ends(old, new)
     start = edit.start + sum(map(len, old[:front]))
-    taken = "".join(old[front : len(old) - back])
-    given = "".join(new[front : len(new) - back])
-    return Edit(start, start + len(taken), taken, given)
+    old_part = "".join(old[front : len(old) - back])
+    new_part = "".join(new[front : len(new) - back])
+    return Edit(start, start + len(old_part), old_part, new_part)
 
 
 def pieces(original: str, edits: Sequence[Edit]) -> Iterator[ShownPiece]:
@@ -52,29 +52,29 @@ def pieces(original: str, edits: Sequence[Edit]) -> Iterator[ShownPiece]:
     """
     position = 0
     for start, _, old, new in map(narrowed, edits):
-        yield from _given("same", original[position:start])
+        yield from _pieces_of("same", original[position:start])
         if old.strip() and new.strip():
             yield from (ShownPiece("old", old), ShownPiece("new", new))
         else:
             yield from _bared("old", old)
             yield from _bared("new", new)
         position = start + len(old)
-    yield from _given("same", original[position:])
+    yield from _pieces_of("same", original[position:])
 
 
 def _bared(kind: Literal["old", "new"], text: str) -> Iterator[ShownPiece]:
     """The piece without its outer blanks, and these beside it; blanks alone stay what they are."""
     bare = text.strip()
     if not bare:
-        yield from _given(kind, text)
+        yield from _pieces_of(kind, text)
         return
     first = text.index(bare)
-    yield from _given("same", text[:first])
+    yield from _pieces_of("same", text[:first])
     yield ShownPiece(kind, bare)
-    yield from _given("same", text[first + len(bare) :])
+    yield from _pieces_of("same", text[first + len(bare) :])
 
 
-def _given(kind: Literal["same", "old", "new"], text: str) -> Iterator[ShownPiece]:
+def _pieces_of(kind: Literal["same", "old", "new"], text: str) -> Iterator[ShownPiece]:
     if text:
         yield ShownPiece(kind, text)
 

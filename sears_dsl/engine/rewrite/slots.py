@@ -102,7 +102,7 @@ class Formats:
 def copied_places(rule: Rule) -> tuple[int | None, ...]:
     """For each piece of a plain rule's consequent the element that it copies by a tag."""
     names: list[str | None] | None = None
-    found: list[int | None] = []
+    places: list[int | None] = []
     for piece in rule.consequent:
         place = None
         if isinstance(piece, TagCopy):
@@ -112,8 +112,8 @@ def copied_places(rule: Rule) -> tuple[int | None, ...]:
             if piece.tag in names:
                 place = names.index(piece.tag)
                 names[place] = None  # the next copy is of the next one
-        found.append(place)
-    return tuple(found)
+        places.append(place)
+    return tuple(places)
 
 
 def format_of(rule: Rule) -> SlotFormat | None:
@@ -131,7 +131,7 @@ def format_of(rule: Rule) -> SlotFormat | None:
     reaches = (isinstance(first, Text) and begins_attached(first.text)) or (
         isinstance(last, Text) and ends_with_mark(last.text)
     )
-    kept = kept_punctuation(rule)
+    punctuation = kept_punctuation(rule)
     copied = copied_places(rule)
     pieces, slots = [""], []
     for number, (piece, place) in enumerate(zip(rule.consequent, copied, strict=True)):
@@ -139,8 +139,8 @@ def format_of(rule: Rule) -> SlotFormat | None:
         if not text and place is None:
             return None
         # Punctuation that is kept touches what it touched: left of it, and right of it.
-        right = kept.get(number, _NOWHERE)
-        left = kept.get(number - 1, _NOWHERE - 1) + 1
+        right = punctuation.get(number, _NOWHERE)
+        left = punctuation.get(number - 1, _NOWHERE - 1) + 1
         if number == 0 or piece.glued or begins_with_clitic(text):
             mode = _BARE
         elif place is not None and number and copied[number - 1] == place - 1:
@@ -158,17 +158,17 @@ def format_of(rule: Rule) -> SlotFormat | None:
     return SlotFormat(tuple(pieces), tuple(slots), reaches)
 
 
-class Written(NamedTuple):
+class FormattedTexts(NamedTuple):
     """What formats gave.
 
     Attributes:
-        done: bool (matches,): where a format told the new text.
+        has_text: bool (matches,): where a format told the new text.
         placed: bool (matches,): of those where more than the span may change, by what is around.
         numbers: int32 (matches,): the number of that text, -1 where none is told.
         texts: the texts.
     """
 
-    done: NDArray[np.bool_]
+    has_text: NDArray[np.bool_]
     placed: NDArray[np.bool_]
     numbers: Int32Array
     texts: list[str]
@@ -180,7 +180,7 @@ def write_formats(
     matches: Matches,
     tokens: Tokens,
     characters: Characters,
-) -> Written:
+) -> FormattedTexts:
     """The new texts of matches that have a format.
 
     Args:
@@ -193,19 +193,19 @@ def write_formats(
     has = formats.has.array
     if not has[keys].any():
         nothing = np.zeros(len(keys), np.bool_)
-        return Written(nothing, nothing, np.full(len(keys), -1, np.int32), [])
+        return FormattedTexts(nothing, nothing, np.full(len(keys), -1, np.int32), [])
     words: dict[str, int] = {}
     arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends, *characters)
     lows = tokens.row_offsets[matches.rows] + matches.starts
     highs = tokens.row_offsets[matches.rows] + matches.ends
     word_of = np.zeros(len(tokens.types), np.int32)
-    asked = has[keys]
+    formatted = has[keys]
     types = tokens.types
-    for number in _types_between(lows[asked], highs[asked], tokens):
+    for number in _types_between(lows[formatted], highs[formatted], tokens):
         word_of[number] = words.setdefault(types[number].text, len(words))
     is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
     kinds = np.array([_edges(word) for word in words], np.uint8)
-    described, offsets, done, placed = _describe_slots(
+    described, offsets, has_text, placed = _describe_slots(
         keys,
         has,
         formats.reaches.array,
@@ -236,7 +236,7 @@ def write_formats(
             word, before = copied[2 * slot : 2 * slot + 2]
             text += (chr(before - 1) if before else "") + spelled[word] + piece
         ids.append(texts.setdefault(text, len(texts)))
-    return Written(done, placed, np.array(ids, np.int32)[numbers], list(texts))
+    return FormattedTexts(has_text, placed, np.array(ids, np.int32)[numbers], list(texts))
 
 
 def _types_between(lows: Int32Array, highs: Int32Array, tokens: Tokens) -> list[int]:
@@ -244,10 +244,10 @@ def _types_between(lows: Int32Array, highs: Int32Array, tokens: Tokens) -> list[
     counts = highs - lows + 1
     first = np.repeat(lows - np.cumsum(counts) + counts, counts)
     places = np.minimum(first + np.arange(len(first)), len(tokens.type_ids) - 1)
-    seen = np.zeros(len(tokens.types), np.bool_)
-    seen[tokens.type_ids[places]] = True
-    found: list[int] = np.flatnonzero(seen).tolist()
-    return found
+    present = np.zeros(len(tokens.types), np.bool_)
+    present[tokens.type_ids[places]] = True
+    numbers: list[int] = np.flatnonzero(present).tolist()
+    return numbers
 
 
 def _edges(word: str) -> int:
@@ -289,8 +289,8 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
     """A sequence for each match: its format, then for each slot the word and what stands before it.
 
     Returns:
-        (values, offsets, done, placed): see `number_sequences` and `Written`; the sequence is empty
-        where the format does not tell the text.
+        (values, offsets, has_text, placed): see `number_sequences` and `FormattedTexts`; the
+        sequence is empty where the format does not tell the text.
     """
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
@@ -354,18 +354,18 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
     return values, offsets, done, placed
 
 
-def unchanged(told: Written, tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
+def unchanged(formatted: FormattedTexts, tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
     """The matches for which a format told what stands there already."""
-    done = np.flatnonzero(told.done)
-    some = matches.select(done)
-    base, numbers = tokens.row_offsets[some.rows], told.numbers[done]
+    indices = np.flatnonzero(formatted.has_text)
+    some = matches.select(indices)
+    base, numbers = tokens.row_offsets[some.rows], formatted.numbers[indices]
     starts = tokens.starts[base + some.starts]
     ends = tokens.ends[base + some.ends - 1]
-    lengths = np.fromiter(map(len, told.texts), np.int32, len(told.texts))
+    lengths = np.fromiter(map(len, formatted.texts), np.int32, len(formatted.texts))
     alike = np.flatnonzero(lengths[numbers] == ends - starts)
     columns = (some.rows[alike], starts[alike], ends[alike], numbers[alike])
     same = [
-        tokens.texts[row][start:end] == told.texts[number]
+        tokens.texts[row][start:end] == formatted.texts[number]
         for row, start, end, number in zip(*(c.tolist() for c in columns), strict=True)
     ]
-    return done[alike[np.array(same, np.bool_)]]
+    return indices[alike[np.array(same, np.bool_)]]

@@ -145,52 +145,52 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     """
     left = _space_before(text, start, limit)
     right = _space_after(text, end)
-    kept = before.rstrip()
+    bare = before.rstrip()
     following = text[right : right + 1]
     if following and following in ",;:" and right < barrier and _is_first(text, start, before):
         # A mark that would begin a sentence or a quotation goes as well.
         right = _space_after(text, right + 1)
         return Edit(start, right, text[start:right], "")
-    if not kept:
+    if not bare:
         left = start  # at the row's start the right gap goes
     elif not following:
         right = end  # at its end the left gap goes
     elif following in _CLOSING or (right == end and following in _QUOTES):
-        if kept[-1] in _STOPS and following in _STOPS:
-            return _without_mark(text, start, end, kept=kept, limit=limit, barrier=barrier)
+        if bare[-1] in _STOPS and following in _STOPS:
+            return _without_mark(text, start, end, bare=bare, limit=limit, barrier=barrier)
         right = end
     elif right == end:
         left = start
-    elif len(kept) == len(before):
+    elif len(bare) == len(before):
         # Nothing to take on the left; the word before keeps its space unless it opens something.
         left = start
-        if not opens(kept):
+        if not opens(bare):
             right = end
-    elif kept[-1] not in _OPENING and text[left:start] == " ":
+    elif bare[-1] not in _OPENING and text[left:start] == " ":
         right = end
     else:
         left = start
-    apart = _would_join(before if left == start else kept, text[right : right + 1])
+    apart = _would_join(before if left == start else bare, text[right : right + 1])
     return Edit(left, right, text[left:right], " " if apart else "")
 
 
 def _is_first(text: str, start: int, before: str) -> bool:
     """Whether a span begins a row, a sentence, or what is quoted or stands in brackets."""
-    kept = before.rstrip()
-    if not kept or (opens(kept) and kept == before):
+    bare = before.rstrip()
+    if not bare or (opens(bare) and bare == before):
         return True
-    stop = kept.rstrip(")]}\"'”’")
+    stop = bare.rstrip(")]}\"'”’")
     if not stop or stop[-1] not in ".!?…":
         return False
     return text[start].isupper() or not _ends_with_abbreviation(stop)
 
 
-def _without_mark(text: str, start: int, end: int, *, kept: str, limit: int, barrier: int) -> Edit:
+def _without_mark(text: str, start: int, end: int, *, bare: str, limit: int, barrier: int) -> Edit:
     """Delete a span between two marks and one of these: the first one before a full stop."""
     left, right = _space_before(text, start, limit), _space_after(text, end)
-    if kept[-1] in ",;:" and text[right] in ",;:" and right < barrier:
+    if bare[-1] in ",;:" and text[right] in ",;:" and right < barrier:
         return Edit(left, right + 1, text[left : right + 1], "")
-    if kept[-1] in ",;:" and left > limit and text[left - 1] == kept[-1]:
+    if bare[-1] in ",;:" and left > limit and text[left - 1] == bare[-1]:
         return Edit(left - 1, right, text[left - 1 : right], "")
     return Edit(left, end, text[left:end], "")
 
@@ -214,16 +214,16 @@ def replacement(
         limit: where the edit before this one, and the token before, end.
     """
     old = text[start:end]
-    kept = before.rstrip()
+    bare = before.rstrip()
     new, doubled = _single(
         new,
-        before=kept if old[:1] not in _STOPS else "",
+        before=bare if old[:1] not in _STOPS else "",
         after=_next(text, end) if old[-1:] not in _STOPS else "",
     )
     if not new:
         return None
     left = start
-    if (glued and not doubled) or (not _is_attached(old) and _may_attach(kept, new)):
+    if (glued and not doubled) or (not _is_attached(old) and _may_attach(bare, new)):
         left = _space_before(text, start, limit)
     elif not glued and _wants_space(before, old, new):
         new = " " + new
@@ -269,11 +269,11 @@ def _ends_with_abbreviation(text: str) -> bool:
     return text[-1:] == "." and _ABBREVIATION.search(text) is not None
 
 
-def _may_attach(kept: str, new: str) -> bool:
+def _may_attach(bare: str, new: str) -> bool:
     """Whether new text is attached to what stands before it, white space left out."""
-    if not kept or opens(kept) or not begins_attached(new):
+    if not bare or opens(bare) or not begins_attached(new):
         return False
-    return new[0] in _ATTACHED or kept[-1].isalnum() or kept[-1] in _QUOTES
+    return new[0] in _ATTACHED or bare[-1].isalnum() or bare[-1] in _QUOTES
 
 
 def _is_attached(old: str) -> bool:

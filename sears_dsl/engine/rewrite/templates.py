@@ -159,7 +159,7 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         self._split = split
         self._alone = threading.RLock()
         self._recipes: list[tuple[int, int, SlotFormat | None]] = []
-        self._made: dict[int, RenderingTemplate] = {}
+        self._templates: dict[int, RenderingTemplate] = {}
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
         self.cased = Growing(np.zeros(0, np.bool_))
@@ -172,13 +172,13 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         return len(self._recipes)
 
     def __getitem__(self, number: int) -> RenderingTemplate:  # type: ignore[override]
-        made = self._made.get(number)
-        if made is None:
+        template = self._templates.get(number)
+        if template is None:
             rule, order, form = self._recipes[number]
             of_rule = partial(self.variants, rule)
-            made = RenderingTemplate(self._rules[rule], of_rule, order, form)
-            self._made[number] = made
-        return made
+            template = RenderingTemplate(self._rules[rule], of_rule, order, form)
+            self._templates[number] = template
+        return template
 
     def variants(self, rule: int) -> Sequence[Variant]:
         """The flat variants of a rule."""
@@ -237,8 +237,8 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         row, start = int(matches.rows[example]), int(matches.starts[example])
         text, kinds = tokens.texts[row], tokens.type_ids[low:high].tolist()
         between = text[tokens.starts[low] : tokens.ends[high - 1]] if low < high else ""
-        seen = (head, between, *map(tokens.types.__getitem__, kinds))
-        written = self._texts.get(seen) if drawing is None else None
+        key = (head, between, *map(tokens.types.__getitem__, kinds))
+        written = self._texts.get(key) if drawing is None else None
         if written is None:
             template = self[head >> HEAD_BITS]
             first, end = int(tokens.row_offsets[row]), int(matches.ends[example])
@@ -259,7 +259,7 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
             if len(self._texts) >= MOST_WRITTEN:
                 self._texts.clear()
             if drawing is None:
-                self._texts[seen] = written
+                self._texts[key] = written
         return written
 
     # ------------------------------------------------------------ inside
@@ -302,20 +302,22 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         new = {key: example for key, example in described if key not in self._written}
         has_format = (heads & (_REPAIRS | _CASED)) == 0
         forms = [format_of(scoped[at][0]) if has_format[at] else None for at in new.values()]
-        made = zip(map(rules.__getitem__, new.values()), itertools.repeat(0), forms)
-        self._written.update(zip(new, self._make(list(made)), strict=True))
+        recipes = zip(map(rules.__getitem__, new.values()), itertools.repeat(0), forms)
+        self._written.update(zip(new, self._make(list(recipes)), strict=True))
         of_key = np.fromiter(map(self._written.__getitem__, keys), np.int32, len(keys))
-        found: Int32Array = of_key[numbers]
-        return found
+        template_numbers: Int32Array = of_key[numbers]
+        return template_numbers
 
     def _make(self, some: Sequence[tuple[int, int, SlotFormat | None]]) -> range:
         """The numbers of new templates: of a variant of a rule, and a format if it has one."""
         first = len(self._recipes)
         self._recipes += some
         # What has a format copies tokens of the span, in their casing.
-        made = [self[first + at] if form is None else None for at, (*_, form) in enumerate(some)]
-        self._read_context.extend([each is not None and each.reads_context for each in made])
-        self.cased.extend([each is not None and each.follows_case for each in made])
+        templates = [
+            self[first + at] if form is None else None for at, (*_, form) in enumerate(some)
+        ]
+        self._read_context.extend([each is not None and each.reads_context for each in templates])
+        self.cased.extend([each is not None and each.follows_case for each in templates])
         self.formats.extend([form for _, _, form in some])
         return range(first, len(self._recipes))
 
@@ -329,10 +331,10 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         # No word was split, nor may be in another casing.
         once = (variants == 1) & (self._widths[firsts] == lengths)
         alone = [not (tree.left or tree.right) for tree in trees]
-        found: NDArray[np.bool_] = once & np.array(alone, np.bool_)
-        some = itertools.compress(trees, found.tolist())
-        found[found] = self._plain.are_plain([tree.antecedent for tree in some])
-        return found
+        plain: NDArray[np.bool_] = once & np.array(alone, np.bool_)
+        some = itertools.compress(trees, plain.tolist())
+        plain[plain] = self._plain.are_plain([tree.antecedent for tree in some])
+        return plain
 
 
 def _heads(rules: Sequence[tuple[Rule, RuleScope]]) -> Iterator[int]:

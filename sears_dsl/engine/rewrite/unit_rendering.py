@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
-from sears_dsl.engine.noise.characters import Given, shared
+from sears_dsl.engine.noise.characters import PlacedText, shared
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
 from sears_dsl.engine.rewrite.pieces import (
     UNDRAWN,
@@ -34,7 +34,7 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Found:
+class UnitInstance:
     """An instance, and how it lies on its tokens; under a rate most are never asked.
 
     Attributes:
@@ -60,17 +60,17 @@ class _Possible:
     """An instance that may be rewritten.
 
     Attributes:
-        found: where it is.
+        instance: where it is.
         render: what an instance becomes alone where all that can change does.
     """
 
-    found: Found
+    instance: UnitInstance
     render: Callable[[Binding], Rendered]
 
     @cached_property
     def rendered(self) -> Rendered:
         """What it becomes so; under a rate most instances are never asked."""
-        return self.render(self.found.binding)
+        return self.render(self.instance.binding)
 
 
 class UnitRenderer:
@@ -98,7 +98,7 @@ class UnitRenderer:
         self,
         text: str,
         tokens: Sequence[Token],
-        instances: Sequence[Found],
+        instances: Sequence[UnitInstance],
         *,
         first: bool,
         protected: Spans = (),
@@ -131,10 +131,10 @@ class UnitRenderer:
         if rate is not None:
             unchanged = Unrendered.UNCHANGED
             missing = [Unrendered.PASSED_OVER if why is unchanged else why for why in missing]
-        tried.sort(key=lambda each: each.found.start)
+        tried.sort(key=lambda each: each.instance.start)
         if self._shared:
-            drawing = self._with_shares(text, tokens, [each.found for each in tried], drawing)
-        able = [each.found.binding for each in tried if isinstance(each.rendered, Edit)]
+            drawing = self._with_shares(text, tokens, [each.instance for each in tried], drawing)
+        able = [each.instance.binding for each in tried if isinstance(each.rendered, Edit)]
         edits, _ = render_untouching(
             self._renderer, text, tokens, able,
             first=False, protected=protected, drawing=drawing,
@@ -158,7 +158,7 @@ class UnitRenderer:
         self,
         text: str,
         tokens: Sequence[Token],
-        instances: Sequence[Found],
+        instances: Sequence[UnitInstance],
         protected: Spans,
         new_text: NewText,
     ) -> list[_Possible]:
@@ -171,15 +171,15 @@ class UnitRenderer:
         left = list(instances)
         while True:
             possible: list[_Possible] = []
-            for found in left:
-                last = possible[-1].found if possible else None
-                if last is not None and found.start < max(last.end, last.start + 1):
+            for instance in left:
+                last = possible[-1].instance if possible else None
+                if last is not None and instance.start < max(last.end, last.start + 1):
                     continue
-                possible.append(_Possible(found, render))
+                possible.append(_Possible(instance, render))
             touching = next((each for each in possible if _touches(each, protected)), None)
             if touching is None:
                 return possible
-            place = (touching.found.start, touching.found.end)
+            place = (touching.instance.start, touching.instance.end)
             left = [each for each in left if (each.start, each.end) != place]
 
     def _until_enough(
@@ -192,7 +192,7 @@ class UnitRenderer:
         """Instances in the order of their numbers, until a share of all can be rewritten."""
         draw = self._renderer.drawing(drawing).draw
         left = how_many(rate, len(possible), number(draw, "rate share", text))
-        ranks = numbers(draw, "rate", text, [(each.found.place, 0) for each in possible])
+        ranks = numbers(draw, "rate", text, [(each.instance.place, 0) for each in possible])
         tried: list[_Possible] = []
         for _, at in sorted(zip(ranks, range(len(possible)), strict=True)):
             if not left:
@@ -202,7 +202,7 @@ class UnitRenderer:
         return tried
 
     def _with_shares(
-        self, text: str, tokens: Sequence[Token], tried: Sequence[Found], drawing: Drawing
+        self, text: str, tokens: Sequence[Token], tried: Sequence[UnitInstance], drawing: Drawing
     ) -> Drawing:
         """The drawing with what each function changes of all the text that it is given."""
         draw = self._renderer.drawing(drawing).draw
@@ -210,9 +210,9 @@ class UnitRenderer:
         seeded = Drawing(draw, drawing.sources, known)
         for call in self._shared:
             instances = [Instance(text, tokens, each.binding, seeded) for each in tried]
-            texts = [(instance.place, call.given(instance)) for instance in instances]
-            given = [Given(place, new) for place, new in texts if isinstance(new, str)]
-            known[call.key] = shared(call.noise, call.noise.share or 0, given, text, draw)
+            texts = [(instance.place, call.input_of(instance)) for instance in instances]
+            placed_texts = [PlacedText(place, new) for place, new in texts if isinstance(new, str)]
+            known[call.key] = shared(call.noise, call.noise.share or 0, placed_texts, text, draw)
         return replace(drawing, shared=known)
 
 
