@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from sears_dsl.engine.compile.variants import Variant, bind
-from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
+from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.casing import begins_sentence
 from sears_dsl.engine.rewrite.pieces import Unrendered
@@ -23,7 +24,7 @@ from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_un
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, Written
 from sears_dsl.language.rule import Inflected, Reference
-from sears_dsl.tagging.tokens import Token, Tokens, TokenType
+from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 # More are rendered sooner by arrays.
 _FEW = 48
@@ -46,17 +47,15 @@ class _Way(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row and its tokens, by columns and as objects."""
+    """A row and its tokens."""
 
     text: str
-    types: Sequence[TokenType]
-    starts: list[int]
-    ends: list[int]
-    tokens: Sequence[Token]
+    tokens: ListedTokens
 
     def touches(self, place: int) -> bool:
         """Whether the tokens on both sides of a place have nothing between them."""
-        return 0 < place < len(self.starts) and self.ends[place - 1] == self.starts[place]
+        starts = self.tokens.starts
+        return 0 < place < len(starts) and self.tokens.ends[place - 1] == starts[place]
 
 
 class FewMatches:
@@ -87,16 +86,37 @@ class FewMatches:
         rules = matches.rules.tolist() if len(matches) <= _FEW else []
         if len(rules) < len(matches) or any(map(self._rendering.draws, set(rules))):
             return None
-        columns = (matches.rows, matches.starts, matches.ends, matches.variants)
-        instances = zip(rules, *(column.tolist() for column in columns), strict=True)
+        columns = (matches.starts, matches.ends, matches.variants)
+        instances = list(zip(rules, *(column.tolist() for column in columns), strict=True))
         found: list[Rewrite] = []
-        for number, of_row in groupby(instances, key=lambda instance: instance[1]):
-            row = _row(tokens, number)
-            for rule, of_rule in groupby(of_row, key=lambda instance: instance[0]):
-                edits = self._edits(row, rule, [each[2:] for each in of_rule], unrenderable)
-                if edits:
-                    new = apply_edits(row.text, edits)
-                    found.append(Rewrite(rule, number, row.text, new, tuple(edits)))
+        for row, places in groupby(range(len(rules)), key=matches.rows.tolist().__getitem__):
+            some = [instances[place] for place in places]
+            found += self.of_row(row, tokens.texts[row], tokens.listed(row), some, unrenderable)
+        return found
+
+    def of_row(
+        self,
+        number: int,
+        text: str,
+        tokens: ListedTokens,
+        instances: Sequence[Instance],
+        unrenderable: Counter[int],
+    ) -> list[Rewrite]:
+        """The rewrites of one row.
+
+        Args:
+            number: which row it is.
+            text: the row.
+            tokens: its tokens.
+            instances: by rule and then by start, of rules that do not draw.
+            unrenderable: see above.
+        """
+        row = _Row(text, tokens)
+        found: list[Rewrite] = []
+        for rule, of_rule in groupby(instances, key=itemgetter(0)):
+            edits = self._edits(row, rule, [each[1:] for each in of_rule], unrenderable)
+            if edits:
+                found.append(Rewrite(rule, number, text, apply_edits(text, edits), tuple(edits)))
         return found
 
     # ------------------------------------------------------------ inside
@@ -137,13 +157,14 @@ class FewMatches:
 
     def _edit(self, row: _Row, rule: int, start: int, end: int, variant: int) -> Edit | Unrendered:
         """The edit of the only instance of a rule in a row."""
-        text, types, starts, ends, tokens = row
+        text, tokens = row
+        starts, ends = tokens.starts, tokens.ends
         way = self._way(rule, variant)
         low, high = start - way.left, end + way.right
         between = text[starts[low] : ends[high - 1]] if low < high else ""
         opens = start < end and way.renderer.follows_case and begins_sentence(text, starts[start])
         before, after = row.touches(low), row.touches(high)
-        look = (rule, variant, opens, before, after, between, *types[low:high])
+        look = (rule, variant, opens, before, after, between, *tokens.types[low:high])
         written = self._written.get(look)
         if written is None:
             written = self._write(row, way, start, end)
@@ -172,13 +193,13 @@ class FewMatches:
         new = way.renderer.new_text(row.text, row.tokens, binding)
         if start == end or isinstance(new, Unrendered):
             return Written(new)
-        old = row.text[row.starts[start] : row.ends[end - 1]]
+        old = row.text[row.tokens.starts[start] : row.tokens.ends[end - 1]]
         return Written(new, *way.renderer.edges(old, new))
 
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
         if way.variant is None:
             return Binding(start, end, ())
-        return bind(way.variant, start, self._rendering.predicates, row.types.__getitem__)
+        return bind(way.variant, start, self._rendering.predicates, row.tokens.types.__getitem__)
 
     def _way(self, rule: int, order: int) -> _Way:
         way = self._ways.get((rule, order))
@@ -195,14 +216,6 @@ class FewMatches:
             way = _Way(renderer, variant if renderer.needs_binding else None, left, right)
             self._ways[rule, order] = way
         return way
-
-
-def _row(tokens: Tokens, row: int) -> _Row:
-    here = slice(tokens.row_offsets[row], tokens.row_offsets[row + 1])
-    columns = (tokens.type_ids[here], tokens.starts[here], tokens.ends[here])
-    ids, starts, ends = (column.tolist() for column in columns)
-    types = list(map(tokens.types.members().__getitem__, ids))
-    return _Row(tokens.texts[row], types, starts, ends, tokens.view(row))
 
 
 def _kind(character: str) -> int:

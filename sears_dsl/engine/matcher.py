@@ -21,7 +21,7 @@ import numpy as np
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.chain import ChainedRows, chain_rows
 from sears_dsl.engine.compile.diagnostics import compiler_findings, inflects
-from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, Finder, Prefilter
+from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, TOKENS, Finder, Prefilter
 from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.few_matches import FewMatches
 from sears_dsl.engine.match.search import Extent, Protected, search
@@ -34,12 +34,13 @@ from sears_dsl.engine.rewrite.columns import RewriteColumns, merged
 from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
+from sears_dsl.engine.word_rules import MOST_VARIANTS, WordRules
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.loading import as_tagger, in_language, load_tagger
-from sears_dsl.tagging.tagger import FindingTagger, RetaggingTagger, Tagger
+from sears_dsl.tagging.tagger import FindingTagger, ListingTagger, RetaggingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
 _FEW_ROWS = 4
@@ -331,8 +332,12 @@ class Matcher:
         drawing: Drawing,
     ) -> Rewrites:
         """Every rule by itself on every unit."""
-        parts: list[Sequence[Rewrite] | RewriteColumns] = []
         unrenderable: Counter[int] = Counter()
+        if prefilter and len(texts) <= _FEW_ROWS and self._word_rules and not any(protected or ()):
+            by_words = self._word_rules.rewrites(texts, scope, unrenderable)
+            if by_words is not None:
+                return Rewrites(by_words, rule_ids=self._ids, unrenderable=unrenderable)
+        parts: list[Sequence[Rewrite] | RewriteColumns] = []
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
@@ -484,6 +489,17 @@ class Matcher:
             return self.tagger.sentences(texts)
 
     # ------------------------------------------------------------ inside
+
+    @cached_property
+    def _word_rules(self) -> WordRules | None:
+        """The rules by the words that they name, where all do, and none draws or is one of many."""
+        if self._prefilter.least != NOTHING or len(self.program.sequences) > MOST_VARIANTS:
+            return None
+        tagger = self.tagger
+        drawn = any(map(self.rendering.draws, range(len(self.rules))))
+        if drawn or not isinstance(tagger, ListingTagger):
+            return None
+        return WordRules(self.program, self._prefilter, self._few_matches, tagger)
 
     def _by_sentence(self, unit: str | None) -> bool:
         """Whether units are sentences, as the run or else the rules say."""

@@ -104,6 +104,9 @@ class Matches:
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
+Instance: TypeAlias = tuple[int, int, int, int]
+"""One instance in a row: its rule, start, end and variant, as in `Matches`."""
+
 Scope: TypeAlias = Literal["first", "all"]
 """Rewrite the ``first`` instance of a rule in a unit, or ``all`` that do not overlap."""
 

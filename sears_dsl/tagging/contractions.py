@@ -10,7 +10,7 @@ get the tags that they have nearly always. Costs one look-up for each distinct t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -99,6 +99,11 @@ def contraction(word: str) -> tuple[str, ...]:
     """
     parts = _PARTS.get(word)
     return (word,) if parts is None else tuple(part.text for part in parts)
+
+
+def may_separate(words: Iterable[str]) -> bool:
+    """Whether `separated` cuts one of some words."""
+    return not _PARTS.keys().isdisjoint(words)
 
 
 def separated(tokens: Tokens) -> Tokens:

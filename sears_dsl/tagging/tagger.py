@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 
 @runtime_checkable
@@ -77,6 +77,17 @@ class RetaggingTagger(Protocol):
 
     def tag_again(self, texts: Sequence[str]) -> Tokens:
         """What `tag` gives."""
+
+
+@runtime_checkable
+class ListingTagger(Protocol):
+    """A tagger that gives the tokens of a text as lists, which for one text are made sooner.
+
+    Optional: arrays tell the same.
+    """
+
+    def list_tokens(self, text: str) -> ListedTokens | None:
+        """What `tokenize` gives for one text; None where it has to be asked."""
 
 
 def identity_of(tagger: Tagger) -> str:

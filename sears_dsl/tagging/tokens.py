@@ -179,6 +179,38 @@ class Token(NamedTuple):
     end: int
 
 
+class ListedTokens(Sequence[Token]):
+    """The tokens of a row as lists, each an object when it is asked for.
+
+    Attributes:
+        types: what each one is.
+        starts: its first character in the row.
+        ends: one past its last.
+
+    Example:
+        >>> row = ListedTokens([TokenType("It", "", ""), TokenType("is", "", "")], [0, 3], [2, 5])
+        >>> row[1].text, row[1].end, len(row)
+        ('is', 5, 2)
+    """
+
+    __slots__ = ("ends", "starts", "types")
+
+    def __init__(self, types: list[TokenType], starts: list[int], ends: list[int]) -> None:
+        self.types, self.starts, self.ends = types, starts, ends
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    @overload
+    def __getitem__(self, index: int) -> Token: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Token]: ...
+    def __getitem__(self, index: int | slice) -> Token | Sequence[Token]:
+        if isinstance(index, slice):
+            return ListedTokens(self.types[index], self.starts[index], self.ends[index])
+        return Token(*self.types[index], self.starts[index], self.ends[index])
+
+
 class _RowView(Sequence[Token]):
     """The tokens of a row, of which an edit needs only those around it."""
 
@@ -258,6 +290,19 @@ class Tokens:
             (2, 'is', 3)
         """
         return _RowView(self, index)
+
+    def listed(self, index: int) -> ListedTokens:
+        """The tokens of one row as lists.
+
+        Example:
+            >>> batch = Tokens.from_rows(["It"], [[Token("It", "PRON", "PRP", 0, 2)]])
+            >>> batch.listed(0).types[0].fine, batch.listed(0).ends
+            ('PRP', [2])
+        """
+        here = slice(self.row_offsets[index], self.row_offsets[index + 1])
+        columns = (self.type_ids[here], self.starts[here], self.ends[here])
+        ids, starts, ends = (column.tolist() for column in columns)
+        return ListedTokens(list(map(self.types.members().__getitem__, ids)), starts, ends)
 
     def _tokens(self, index: int) -> Iterator[Token]:
         here = slice(self.row_offsets[index], self.row_offsets[index + 1])

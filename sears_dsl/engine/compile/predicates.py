@@ -333,6 +333,25 @@ class Predicates:
                 return bool(batch.matched[0, self._regex_of[number]])
         return number in simple
 
+    def on_words(self, number: int) -> Callable[[str], bool]:
+        """Whether a word satisfies a predicate that needs no tags, as a function of the word."""
+        match self.keys[number]:
+            case ("text", wanted):
+                return lambda word: bool(word == wanted)
+            case ("lower", wanted):
+                return lambda word: bool(word.lower() == wanted)
+            case ("not", member):
+                test = self.on_words(member)
+                return lambda word: not test(word)
+            case ("or" | "and" as kind, members):
+                tests = list(map(self.on_words, members))
+                over = any if kind == "or" else all
+                return lambda word: over(test(word) for test in tests)
+            case ("regex", *_):
+                regex = self._regex_of[number]
+                return lambda word: regex in self._regexes.matching(word)
+        return lambda _: True
+
     def _add_regex(self, pattern: str, *, ignore_case: bool) -> int:
         try:
             return self._regexes.add(pattern, ignore_case=ignore_case)

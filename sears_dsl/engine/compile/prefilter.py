@@ -50,15 +50,19 @@ class Prefilter:
     Args:
         program: the compiled rules.
         consequents_need_tags: bool (rules,): whether rendering a rule asks for tags.
+
+    Attributes:
+        least: what every row needs, for rules that no word announces.
+        tagged: bool (variants,): whether a variant, or what its rule writes, reads tags.
     """
 
     def __init__(self, program: Program, consequents_need_tags: Sequence[bool]) -> None:
         words: dict[int, set[str]] = {TOKENS: set(), TAGS: set()}
-        open_tier = NOTHING  # what every row needs, for rules that no word announces
-        needs = _needs_tags(program, consequents_need_tags)
-        for sequence, tagged in zip(program.sequences, needs, strict=True):
+        open_tier = NOTHING
+        self.tagged = _needs_tags(program, consequents_need_tags)
+        for sequence, tagged in zip(program.sequences, self.tagged, strict=True):
             tier = TAGS if tagged else TOKENS
-            required = _required(sequence, program.predicates)
+            required = required_words(sequence, program.predicates)
             if required is None:
                 open_tier = max(open_tier, tier)
             else:
@@ -179,7 +183,7 @@ def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDAr
     return needs
 
 
-def _required(sequence: Sequence[int], predicates: Predicates) -> Words | None:
+def required_words(sequence: Sequence[int], predicates: Predicates) -> Words | None:
     """Folded words of which a match of the sequence contains one; the choice that is rarest."""
     best: Words | None = None
     for test in sequence:
@@ -206,5 +210,5 @@ def _words(test: int, predicates: Predicates) -> Words | None:
         known = [words for words in members if words is not None]
         return frozenset().union(*known) if len(known) == len(members) else None
     if key[0] == "and":
-        return _required(key[1], predicates)
+        return required_words(key[1], predicates)
     return None

@@ -27,7 +27,7 @@ from sears_dsl.tagging.fast.tables import shipped
 from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Words
 from sears_dsl.tagging.fast.weights import load, weights_of
-from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, dense
+from sears_dsl.tagging.tokens import ListedTokens, Tokens, TokenType, TokenTypes, dense
 
 # What this module does with the tags; to be raised whenever that changes.
 _ADAPTER = 1
@@ -93,6 +93,11 @@ class FastTagger:
             fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
             return self._tagged_types.tokens(texts, cut, pair_ids)
+
+    def list_tokens(self, text: str) -> ListedTokens | None:
+        """What `tokenize` gives for one text; None where it has to be asked."""
+        with self._alone:
+            return self._tokenizer.listed(text)
 
     def split(self, words: str) -> tuple[str, ...]:
         """The tokens of a word of a rule."""

@@ -11,7 +11,8 @@ Not to be used by two threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from sears_dsl.tagging.fast.cutting import Cutter
 from sears_dsl.tagging.fast.scanning import SPACE, collect, find_chunks, number_words
 from sears_dsl.tagging.fast.tables import TokenizerTables, shipped
 from sears_dsl.tagging.fast.vocabulary import Words, code_points
+from sears_dsl.tagging.tokens import ListedTokens, TokenType
 
 Entry = TypeVar("Entry", np.int32, np.bool_)
 
@@ -119,6 +121,7 @@ class FastTokenizer:
         self._cutter = Cutter(self.tables)
         self._marks: Marks | None = None
         self._known = _ChunkMemory()
+        self._listed: dict[str, list[tuple[int, int, TokenType]]] = {}
 
     @property
     def words(self) -> Words:
@@ -165,16 +168,11 @@ class FastTokenizer:
             chunks = text.split()
             if not remembered.keys() >= set(chunks) and not self._learn(chunks):
                 return None
-            single = len(text) == sum(map(len, chunks)) + len(chunks) - 1  # one space each
-            place = 0
-            for chunk in chunks:
-                if not single:
-                    place = text.index(chunk, place)
+            for place, chunk in zip(_places(text, chunks), chunks, strict=True):
                 for start, end, word in remembered[chunk]:
                     starts.append(place + start)
                     ends.append(place + end)
                     words.append(word)
-                place += len(chunk) + single
             row_offsets.append(len(starts))
         return Cut(*(np.array(column, np.int32) for column in (row_offsets, starts, ends, words)))
 
@@ -198,6 +196,35 @@ class FastTokenizer:
             known.tokens[chunk] = list(zip([0, *ends], ends, numbers, strict=False))
             known.token_characters += len(chunk)
         return True
+
+    def listed(self, text: str) -> ListedTokens | None:
+        """The tokens of a text of few characters; None where neighbours matter to a chunk.
+
+        Example:
+            >>> [token.text for token in FastTokenizer().listed("It's red.") or ()]
+            ['It', "'s", 'red', '.']
+        """
+        if len(text) > _FEW_CHARACTERS:
+            return None
+        if len(self._listed) > self._most_chunks:
+            self._listed = {}
+        remembered = self._listed
+        chunks = text.split()
+        for chunk in set(chunks).difference(remembered):
+            ends, in_context = self._cutter.chunk(chunk)
+            if in_context:
+                return None
+            bounds = zip([0, *ends], ends, strict=False)
+            remembered[chunk] = [(low, high, _untagged(chunk[low:high])) for low, high in bounds]
+        tokens = ListedTokens([], [], [])
+        for place, known in zip(
+            _places(text, chunks), map(remembered.__getitem__, chunks), strict=True
+        ):
+            for start, end, kind in known:
+                tokens.types.append(kind)
+                tokens.starts.append(place + start)
+                tokens.ends.append(place + end)
+        return tokens
 
     def split(self, word: str) -> tuple[str, ...]:
         """The tokens of a word of a rule.
@@ -361,6 +388,23 @@ class FastTokenizer:
         parts.append(columns[:, rest:])
         starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32)
         return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
+
+
+def _untagged(word: str) -> TokenType:
+    return TokenType(word, "", "")
+
+
+def _places(text: str, chunks: Sequence[str]) -> Iterable[int]:
+    """Where the chunks of a text start."""
+    if len(text) == sum(map(len, chunks)) + len(chunks) - 1:  # one space each
+        return accumulate((len(chunk) + 1 for chunk in chunks[:-1]), initial=0) if chunks else ()
+    places: list[int] = []
+    place = 0
+    for chunk in chunks:
+        place = text.index(chunk, place)
+        places.append(place)
+        place += len(chunk)
+    return places
 
 
 def _grown(values: NDArray[Entry], used: int, needed: int) -> NDArray[Entry]:
