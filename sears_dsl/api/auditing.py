@@ -357,9 +357,9 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         >>> def predict(texts):
         ...     return ["bad" if "film" in text else "good" for text in texts]
         >>> rows = [(f"This movie is number {number}.", "good") for number in range(30)]
-        >>> found = sears.audit(predict, rows, sears.parse("movie -> film"), scorer=None,
-        ...                     max_flip_rate="5%")
-        >>> found.passed, found.rules[0].flips.rate
+        >>> result = sears.audit(predict, rows, sears.parse("movie -> film"), scorer=None,
+        ...                      max_flip_rate="5%")
+        >>> result.passed, result.rules[0].flips.rate
         (False, 1.0)
         >>> both = sears.audit({"brittle": predict, "robust": lambda texts: ["good"] * len(texts)},
         ...                    rows, sears.parse("movie -> film"), scorer=None)

@@ -342,10 +342,10 @@ def discover(
         ...     return [[each.replace("movie", "film")] for each in sentences]
         >>> nouns = ("plot", "cast", "score", "pace", "end", "start")
         >>> rows = [(f"A movie with a good {noun}.", "good") for noun in nouns]
-        >>> found = sears.discover(
+        >>> result = sears.discover(
         ...     predict, rows, paraphraser=reword, scorer=lambda pairs: [1.0 for _ in pairs],
         ...     tau=0.5, with_shipped=False)
-        >>> found.columns["rule"], found.rules[0].flips
+        >>> result.columns["rule"], result.rules[0].flips
         (['movie -> film'], 6)
 
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP

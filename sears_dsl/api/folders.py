@@ -86,8 +86,8 @@ def apply_folder(
         ...     folder = pathlib.Path(place, "reviews")
         ...     folder.mkdir()
         ...     _ = (folder / "a.jsonl").write_text('{"text": "A fun movie."}')
-        ...     done = sears.apply_folder(str(folder), "synonyms/reviews", f"{place}/new")
-        ...     done.tally.rows, pathlib.Path(place, "new", "a.jsonl").exists()
+        ...     result = sears.apply_folder(str(folder), "synonyms/reviews", f"{place}/new")
+        ...     result.tally.rows, pathlib.Path(place, "new", "a.jsonl").exists()
         (1, True)
     """
     from sears_dsl.batch.requests import ApplyRequest

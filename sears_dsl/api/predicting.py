@@ -121,8 +121,8 @@ def predict_errors(
         >>> def predict(texts):
         ...     return ["bad" if "film" in text and "of 0" in text else "good" for text in texts]
         >>> audited = sears.audit(predict, rows, sears.parse("movie -> film"), scorer=None)
-        >>> found = sears.predict_errors(audited)
-        >>> found.document.wrong.count, found.document.wrong.total
+        >>> result = sears.predict_errors(audited)
+        >>> result.document.wrong.count, result.document.wrong.total
         (40, 240)
     """
     need_audit()

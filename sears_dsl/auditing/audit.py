@@ -144,8 +144,8 @@ def audit(
         >>> effects = rule_effects(
         ...     compile_rules([rules], tagger=PinnedTagger()), data, CallablePredictor(predict))
         >>> who = Circumstances(rulesets=(rules,), model="films", tagger="pinned")
-        >>> found = audit(effects, circumstances=who, gates=Gates(flip_rate=0.05))
-        >>> found.verdict.outcome, found.rules[0].flips.rate
+        >>> document = audit(effects, circumstances=who, gates=Gates(flip_rate=0.05))
+        >>> document.verdict.outcome, document.rules[0].flips.rate
         ('failed', 1.0)
     """
     judgements = judge(

@@ -217,8 +217,8 @@ def robustness(
         >>> data = LabelledRows(rows, "text", (("good",),) * 30, "a.csv")
         >>> effects = rule_effects(
         ...     compile_rules([rules], tagger=PinnedTagger()), data, CallablePredictor(predict))
-        >>> found = robustness(effects, gates=Gates(), tolerance=0.05)
-        >>> [(each.selector, each.after, each.verdict) for each in found.records[:2]]
+        >>> result = robustness(effects, gates=Gates(), tolerance=0.05)
+        >>> [(each.selector, each.after, each.verdict) for each in result.records[:2]]
         [('all', 1.0, 'bounded invariant'), ('tag:negation', 1.0, 'bounded invariant')]
     """
     demanded = gates.of_robustness

@@ -68,8 +68,8 @@ class SemanticRobustness:
         """Rows whose rewrites the model answers as well as p - τ: local robustness.
 
         Example:
-            >>> found = semantic_robustness([True, True], [0, 0, 1], [True, False, True])
-            >>> found.local(0.5).count, found.local(0.4).count
+            >>> result = semantic_robustness([True, True], [0, 0, 1], [True, False, True])
+            >>> result.local(0.5).count, result.local(0.4).count
             (2, 1)
         """
         reached = [count for tau, count in self.curve if tau <= tolerance]
@@ -96,8 +96,8 @@ def semantic_robustness(
         UsageError: arrays of different lengths, or a rewrite of no row.
 
     Example:
-        >>> found = semantic_robustness([True, True, False], [0, 0, 1], [True, False, True])
-        >>> found.rows, found.before, found.after, found.gap, found.smallest_tau
+        >>> result = semantic_robustness([True, True, False], [0, 0, 1], [True, False, True])
+        >>> result.rows, result.before, result.after, result.gap, result.smallest_tau
         (2, 1.0, 0.75, -0.25, 0.25)
     """
     before = np.asarray(right, np.bool_).ravel()
@@ -147,8 +147,8 @@ def sentence_robustness(
             whose p is 1: then a tolerance says which accuracy is asked for.
 
     Example:
-        >>> found = sentence_robustness([True, True, False, False], (9, 10))
-        >>> found.before, found.after, found.gap, found.smallest_tau
+        >>> result = sentence_robustness([True, True, False, False], (9, 10))
+        >>> result.before, result.after, result.gap, result.smallest_tau
         (0.9, 0.5, -0.4, 0.4)
         >>> sentence_robustness([True, False]).gap
         -0.5
@@ -386,8 +386,8 @@ def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
         UsageError: arrays of different lengths, or groups below 0.
 
     Example:
-        >>> found = accuracy_by_group([True, True, True, False], [0, 0, 0, 1])
-        >>> found.pooled.rate, found.mean, [each.rate for each in found.groups]
+        >>> result = accuracy_by_group([True, True, True, False], [0, 0, 0, 1])
+        >>> result.pooled.rate, result.mean, [each.rate for each in result.groups]
         (0.75, 0.5, [1.0, 0.0])
     """
     places = np.asarray(group, np.int64).ravel()

@@ -152,7 +152,7 @@ def apply_file(
         if _is_large(request.input):
             crew.start()
         matcher = request.recipe.build()
-        run = _Run(
+        run = _FilePass(
             request,
             matcher=matcher,
             dataset=dataset,
@@ -197,7 +197,7 @@ def collecting_little() -> Iterator[None]:
             gc.unfreeze()
 
 
-def _written(run: _Run, form: Format, frame: Frame) -> ApplyReport:
+def _written(run: _FilePass, form: Format, frame: Frame) -> ApplyReport:
     request = run.request
     if is_stream(request.output):
         stopped = not _write_stream(request, form, frame, chain(run.originals(), run.parts(0)))
@@ -220,7 +220,7 @@ def _written(run: _Run, form: Format, frame: Frame) -> ApplyReport:
         return run.report(note=partial.note)
 
 
-class _Run:
+class _FilePass:
     """One pass over the batches, with its counts."""
 
     def __init__(

@@ -106,7 +106,7 @@ def apply_to(
     ledger = IdLedger(_WHERE)
     records: dict[str, list[Any]] = {}
     rows: list[int] = []
-    chained = _ChainedRows(with_originals=with_originals, draws=draws)
+    chained = _ChainedDataset(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
         if plan is None:
             columns = column_names or _default(frame, batch)
@@ -152,7 +152,7 @@ def apply_to(
     return frame.records(NewRows(records, rows, sources))
 
 
-class _ChainedRows:
+class _ChainedDataset:
     """What mode chain makes of the rows of a dataset, batch by batch."""
 
     def __init__(self, *, with_originals: bool, draws: int) -> None:

@@ -60,7 +60,7 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
         DataError: a value that is no text; with ``on_touched`` error, a span that was touched.
     """
     tally = Tally(rows=batch.rows // batch.copies)
-    columns = [_Column(matcher, batch, plan, name) for name in plan.rewritten]
+    columns = [_ChainColumn(matcher, batch, plan, name) for name in plan.rewritten]
     for column in columns:
         count_texts(tally, matcher, column.texts, missing=column.missing, copies=batch.copies)
         for drawn in column.drawn:
@@ -117,7 +117,7 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
     return Changed(values, frozenset(dropped), tally)
 
 
-class _Column:
+class _ChainColumn:
     """The texts of one column, each shared one once, and what the rules make of them.
 
     Attributes:
@@ -282,7 +282,7 @@ class _Column:
         return reasons
 
 
-def _agree(columns: Sequence[_Column]) -> None:
+def _agree(columns: Sequence[_ChainColumn]) -> None:
     """Leave a rule out of all columns of a row where it is left out of one.
 
     The first such rule of a row goes first: what the rules after it do depends on it.

@@ -247,8 +247,8 @@ class EditColumn(JsonColumn):
 
     Example:
         >>> from sears_dsl.engine.matches import Edit
-        >>> done = Rewrite(0, 0, "a movie", "a film", (Edit(2, 7, "movie", "film"),))
-        >>> column = EditColumn(RewriteColumns.of([done]))
+        >>> rewrite = Rewrite(0, 0, "a movie", "a film", (Edit(2, 7, "movie", "film"),))
+        >>> column = EditColumn(RewriteColumns.of([rewrite]))
         >>> column.json_texts(), column[0]
         (['[[2, 7, "movie", "film"]]'], [[2, 7, 'movie', 'film']])
     """

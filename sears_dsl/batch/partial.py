@@ -211,7 +211,7 @@ class PartialOutput:
 
     def parts(self) -> Iterable[bytes]:
         """All parts in order, one in memory at a time; can be gone through again."""
-        return _Parts([self._part_path(number) for number in range(self._count)])
+        return _PartContents([self._part_path(number) for number in range(self._count)])
 
     def complete(self, write: Callable[[BinaryIO], object]) -> None:
         """Put the output together, give it its place and remove the folder.
@@ -272,7 +272,7 @@ def check_same_run(
         )
 
 
-class _Parts(Iterable[bytes]):
+class _PartContents(Iterable[bytes]):
     def __init__(self, paths: list[Path]) -> None:
         self._paths = paths
 

@@ -150,19 +150,19 @@ class _OnDemand(MutableMapping[str, click.Command]):
     """The commands by their names, each imported when it is asked for."""
 
     def __init__(self) -> None:
-        self._made: dict[str, click.Command] = {}
+        self._commands: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> click.Command:
-        if name not in self._made:
+        if name not in self._commands:
             module, attribute = _COMMANDS[name][0].split(":")
-            self._made[name] = getattr(import_module(f"sears_dsl.cli.{module}"), attribute)
-        return self._made[name]
+            self._commands[name] = getattr(import_module(f"sears_dsl.cli.{module}"), attribute)
+        return self._commands[name]
 
     def __setitem__(self, name: str, command: click.Command) -> None:
-        self._made[name] = command
+        self._commands[name] = command
 
     def __delitem__(self, name: str) -> None:
-        del self._made[name]
+        del self._commands[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_COMMANDS)

@@ -40,7 +40,7 @@ class _Portion(NamedTuple):
     draw: int
 
 
-class _Rewritten(NamedTuple):
+class _PortionRewrites(NamedTuple):
     """What became of a portion."""
 
     first: int
@@ -54,7 +54,7 @@ class _ApplyPortion:
 
     recipe: MatcherRecipe
 
-    def __call__(self, portion: _Portion) -> _Rewritten:
+    def __call__(self, portion: _Portion) -> _PortionRewrites:
         matcher: TextMatcher = self.recipe.build()
         rewrites = matcher.apply(
             portion.texts,
@@ -67,7 +67,9 @@ class _ApplyPortion:
             rewrites.columns if isinstance(rewrites, Rewrites) else RewriteColumns.of(rewrites)
         )
         columns = replace(columns, rows=(columns.rows + np.int32(portion.first)).astype(np.int32))
-        return _Rewritten(portion.first, columns, Counter(getattr(rewrites, "unrenderable", {})))
+        return _PortionRewrites(
+            portion.first, columns, Counter(getattr(rewrites, "unrenderable", {}))
+        )
 
 
 class RemoteMatcher(Matcher):

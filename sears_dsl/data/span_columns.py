@@ -89,7 +89,7 @@ class SpanColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SpanPlace:
     """Where one span is kept: ``holder[start_key]``, and either an end or a text."""
 
     holder: MutableMapping[Any, Any] | MutableSequence[Any]
@@ -142,23 +142,23 @@ def _structure_item(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def _places(value: Any) -> Iterator[_Place]:
+def _places(value: Any) -> Iterator[_SpanPlace]:
     if isinstance(value, dict):
         starts = value.get("answer_start")
         if isinstance(starts, list) and isinstance(value.get("text"), list):
             for index, text in enumerate(value["text"]):
-                yield _Place(starts, index, None, text)
+                yield _SpanPlace(starts, index, None, text)
             return
         value = [value]
     if not isinstance(value, list):
         raise DataError(f"{str(value)[:60]!r} holds no spans", help="see the forms of span columns")
     for item in value:
         if isinstance(item, dict) and {"answer_start", "text"} <= item.keys():
-            yield _Place(item, "answer_start", None, str(item["text"]))
+            yield _SpanPlace(item, "answer_start", None, str(item["text"]))
         elif isinstance(item, dict) and {"start", "end"} <= item.keys():
-            yield _Place(item, "start", "end", None)
+            yield _SpanPlace(item, "start", "end", None)
         elif isinstance(item, list) and len(item) in (2, 3):
-            yield _Place(item, 0, 1, None)
+            yield _SpanPlace(item, 0, 1, None)
         else:
             raise DataError(
                 f"{str(item)[:60]!r} is no span",
@@ -167,7 +167,7 @@ def _places(value: Any) -> Iterator[_Place]:
             )
 
 
-def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_Place]]:
+def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_SpanPlace]]:
     if spec.column is not None:
         value = row[spec.column]
         if value is None or value == "":
@@ -178,7 +178,7 @@ def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_Place]
     if values[str(spec.start)] in (None, ""):
         return None, []
     text = None if spec.text is None else str(values[spec.text] or "")
-    return values, [_Place(values, spec.start, spec.end, text)]
+    return values, [_SpanPlace(values, spec.start, spec.end, text)]
 
 
 def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]:
@@ -219,7 +219,7 @@ def placed_spans(
     return standing, nowhere, misplaced
 
 
-def _spans(places: Iterable[_Place]) -> list[tuple[int, int]]:
+def _spans(places: Iterable[_SpanPlace]) -> list[tuple[int, int]]:
     return [(start, end) for start, end in (place.span() for place in places) if start >= 0]
 
 
@@ -243,7 +243,7 @@ def standing_spans(
     return problem or [place.span() for place in places]
 
 
-def _problem(place: _Place, text: str) -> str:
+def _problem(place: _SpanPlace, text: str) -> str:
     """Why a span does not stand in a text; empty if it does."""
     start, end = place.span()
     if start < 0 or end > len(text) or start > end:

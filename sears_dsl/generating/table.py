@@ -123,7 +123,7 @@ def generated(
     slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
     written_texts: Texts = np.empty(len(chosen), object)
     empty = [0] * len(templates)
-    others = {name: _Column(len(chosen)) for name in (LABEL, TEMPLATE, *slots)}
+    others = {name: _TemplateColumn(len(chosen)) for name in (LABEL, TEMPLATE, *slots)}
     for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
         places = np.flatnonzero(chosen.templates == number)
         numbers = chosen.numbers[places]
@@ -202,7 +202,7 @@ def _slot_column(name: str) -> str:
     return f"{name}_" if name in _OWN else name
 
 
-class _Column:
+class _TemplateColumn:
     """A column that templates fill, one after another; empty where none does."""
 
     def __init__(self, rows: int) -> None:

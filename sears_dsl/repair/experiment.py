@@ -200,7 +200,7 @@ def repair(
     )  # fmt: skip
     added.require_some(training.path)
     expansion.require_some(held_out.path)
-    work = _Work(inputs, added, settings)
+    work = _TrainingTables(inputs, added, settings)
     names = chain(*column_sets(columns.text, tuple(training.columns)))
     training_texts = {text for name in names for text in training.texts(name)}
     answers = _answers(work, expansion, journal=journal, tell=on_training)
@@ -242,7 +242,7 @@ def repair(
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _TrainingTables:
     """What is trained on."""
 
     inputs: ExperimentInputs
@@ -270,7 +270,7 @@ class _Work:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answers:
+class _HeldOutAnswers:
     """What a model says of held-out rows and of their rewrites."""
 
     rows: Sequence[str]
@@ -278,19 +278,19 @@ class _Answers:
 
 
 def _answers(
-    work: _Work,
+    work: _TrainingTables,
     expansion: Expansion,
     *,
     journal: RunJournal,
     tell: OnTraining | None,
-) -> dict[TrainingVariant, list[_Answers]]:
+) -> dict[TrainingVariant, list[_HeldOutAnswers]]:
     """Train every model that the journal has no answers of, and ask it."""
     settings, inputs = work.settings, work.inputs
     held_out = inputs.held_out
     rewritten = held_out.rewritten(
         [each.row for each in expansion.rewrites], [each.text for each in expansion.rewrites]
     )
-    answers_of: dict[TrainingVariant, list[_Answers]] = {
+    answers_of: dict[TrainingVariant, list[_HeldOutAnswers]] = {
         variant: [] for variant in settings.variants
     }
     seeds = range(settings.seed, settings.seed + settings.seeds)
@@ -301,7 +301,7 @@ def _answers(
             trainer=inputs.trainer, seed=seed, folder=inputs.folder, journal=journal,
             on_training=tell and partial(tell, variant, seed, number, len(runs)),
         )  # fmt: skip
-        answers_of[variant].append(_Answers(*answers))
+        answers_of[variant].append(_HeldOutAnswers(*answers))
     return answers_of
 
 
@@ -318,7 +318,7 @@ class _Items:
         self.all_rows = np.arange(len(held_out.rows))
         self._rows = np.array([each.row for each in expansion.rewrites], np.int64)
 
-    def wrong(self, answers: Sequence[_Answers]) -> tuple[_Flags, _Flags]:
+    def wrong(self, answers: Sequence[_HeldOutAnswers]) -> tuple[_Flags, _Flags]:
         """Which rows (seeds, rows), and which rewrites (seeds, rewrites), each model has wrong."""
         of_rewrites = [
             self._labels[each.row] if each.label is None else (each.label,)

@@ -117,8 +117,8 @@ def estimate(outcomes: Outcomes) -> Estimate:
 
     Example:
         >>> wrong = np.array([[True, False, False, False]])
-        >>> found = estimate(Outcomes(wrong, np.ones((1, 4), bool), np.arange(4)))
-        >>> found.error, [round(end, 2) for end in found.interval]
+        >>> result = estimate(Outcomes(wrong, np.ones((1, 4), bool), np.arange(4)))
+        >>> result.error, [round(end, 2) for end in result.interval]
         (0.25, [0.05, 0.7])
     """
     wrong, counted = outcomes.sums
@@ -154,10 +154,10 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> ErrorChange:
         >>> rows, counted = np.arange(40), np.ones((1, 40), bool)
         >>> before = Outcomes(np.arange(40)[None] < 20, counted, rows)
         >>> after = Outcomes(np.arange(40)[None] < 5, counted, rows)
-        >>> found = change(before, after)
-        >>> found.difference, found.fall
+        >>> result = change(before, after)
+        >>> result.difference, result.fall
         (-0.375, 0.75)
-        >>> found.interval[0] < -0.375 < found.interval[1] < 0
+        >>> result.interval[0] < -0.375 < result.interval[1] < 0
         True
     """
     if before.wrong.shape != after.wrong.shape or (before.rows != after.rows).any():

@@ -58,8 +58,8 @@ def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> Kappa:
         UsageError: they judged different numbers of items.
 
     Example:
-        >>> found = cohen_kappa(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"])
-        >>> found.observed, found.value
+        >>> kappa = cohen_kappa(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"])
+        >>> kappa.observed, kappa.value
         (0.75, 0.5)
     """
     if len(first) != len(second):
@@ -110,8 +110,8 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
         UsageError: items with different numbers of ratings, or with fewer than two.
 
     Example:
-        >>> found = fleiss_kappa([["yes", "yes", "yes"], ["no", "no", "yes"], ["no", "no", "no"]])
-        >>> round(found.value, 3)
+        >>> kappa = fleiss_kappa([["yes", "yes", "yes"], ["no", "no", "yes"], ["no", "no", "no"]])
+        >>> round(kappa.value, 3)
         0.55
     """
     if not ratings:
@@ -146,8 +146,8 @@ def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Ka
         UsageError: items with different numbers of choices or fewer than two, or as many options.
 
     Example:
-        >>> found = choice_kappa([["a film", "a film"], ["", "a show"]], [4, 4])
-        >>> found.observed, round(found.value, 3)
+        >>> kappa = choice_kappa([["a film", "a film"], ["", "a show"]], [4, 4])
+        >>> kappa.observed, round(kappa.value, 3)
         (0.5, 0.333)
     """
     if len(choices) != len(options):

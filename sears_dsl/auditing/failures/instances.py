@@ -56,7 +56,7 @@ class LearningRows:
     features: tuple[Feature, ...]
 
 
-class _Answers(NamedTuple):
+class _AuditAnswers(NamedTuple):
     """The answers of one audit to its rows as they are, or after one rule."""
 
     audit: str
@@ -135,14 +135,14 @@ def _joined(parts: Iterator[Sequence[float | None]]) -> list[SliceValue]:
     return list(chain(*parts))
 
 
-def _parts(name: str, audit: AuditDocument) -> Iterator[_Answers]:
+def _parts(name: str, audit: AuditDocument) -> Iterator[_AuditAnswers]:
     """Rows as they are, where labels say which of them are right; then each rule's."""
     rulesets = list(
         chain(*(repeat(each.name, each.rules) for each in audit.rulesets)),
     )
     if audit.labelled:
         total = audit.data.rows
-        yield _Answers(
+        yield _AuditAnswers(
             name, UNTOUCHED, UNTOUCHED, list(range(total)),
             [mark == "0" for mark in audit.right_rows],
             read(audit.answer_words, total), read(audit.confidences, total),
@@ -151,7 +151,7 @@ def _parts(name: str, audit: AuditDocument) -> Iterator[_Answers]:
         yield _of_rule(name, ruleset, record)
 
 
-def _of_rule(name: str, ruleset: str, record: RuleRecord) -> _Answers:
+def _of_rule(name: str, ruleset: str, record: RuleRecord) -> _AuditAnswers:
     """A rule that expects ``flip`` is tested only where the row was right before."""
     flip = record.expect == "flip"
     counted, failing = ("kf", "k") if flip else ("kfgw", "fw")
@@ -159,7 +159,7 @@ def _of_rule(name: str, ruleset: str, record: RuleRecord) -> _Answers:
     places = [place for place, letter in enumerate(record.outcomes) if letter in counted]
     words = read(record.answer_words, len(rows))
     confidences = read(record.confidences, len(rows))
-    return _Answers(
+    return _AuditAnswers(
         name, record.id, ruleset, [rows[place] for place in places],
         [record.outcomes[place] in failing for place in places],
         [words[place] for place in places], [confidences[place] for place in places],

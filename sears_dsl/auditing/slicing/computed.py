@@ -146,8 +146,8 @@ def read_slicings(
 
     Example:
         >>> rows = [{"q": "Who is it?", "source": "web"}, {"q": "Is it red?", "source": ""}]
-        >>> found = read_slicings(rows, ["source", "first-word(q)"])
-        >>> found["source"], found["first-word(q)"].parts()
+        >>> slicings = read_slicings(rows, ["source", "first-word(q)"])
+        >>> slicings["source"], slicings["first-word(q)"].parts()
         (['web', ''], ['who', 'other'])
     """
     if not names:

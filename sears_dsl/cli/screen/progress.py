@@ -80,7 +80,7 @@ def stages(*, shown: bool, every: float = EVERY) -> Iterator[Stages]:
     if not shown:
         show = Stages()
     elif sys.stderr.isatty():
-        show = _Bars()
+        show = _StageBars()
     else:
         show = _Lines(every)
     try:
@@ -126,7 +126,7 @@ class _Lines(Stages):
         self._thread.join()
 
 
-class _Bars(Stages):
+class _StageBars(Stages):
     """A bar for each stage."""
 
     def __init__(self) -> None:

@@ -107,7 +107,7 @@ class _PageRequest:
         return text
 
 
-class _Questions:
+class _PageHandlers:
     """The questions, each answered in the thread that it needs."""
 
     def __init__(self, write: Write, quick: Executor, model: Executor) -> None:
@@ -191,18 +191,18 @@ def application(
     """
     quick = ThreadPoolExecutor(1, thread_name_prefix="decisions")
     model = ThreadPoolExecutor(1, thread_name_prefix="model")
-    questions = _Questions(write, quick, model)
+    handlers = _PageHandlers(write, quick, model)
     routes = [
-        Route("/api/overview", _answering(questions.overview, sessions)),
-        Route("/api/rule", _answering(questions.rule, sessions)),
-        Route("/api/examples", _answering(questions.examples, sessions)),
+        Route("/api/overview", _answering(handlers.overview, sessions)),
+        Route("/api/rule", _answering(handlers.rule, sessions)),
+        Route("/api/examples", _answering(handlers.examples, sessions)),
         Route("/api/picture", _picture_of(sessions, quick)),
-        Route("/api/choice", _answering(questions.choice, sessions)),
-        Route("/api/template", _answering(questions.template, sessions)),
-        Route("/api/typed", _answering(questions.typed, sessions), methods=["POST"]),
-        Route("/api/mistakes", _answering(questions.mistakes, sessions), methods=["POST"]),
-        Route("/api/decide", _answering(questions.decide, sessions), methods=["POST"]),
-        Route("/api/write", _answering(questions.write, sessions), methods=["POST"]),
+        Route("/api/choice", _answering(handlers.choice, sessions)),
+        Route("/api/template", _answering(handlers.template, sessions)),
+        Route("/api/typed", _answering(handlers.typed, sessions), methods=["POST"]),
+        Route("/api/mistakes", _answering(handlers.mistakes, sessions), methods=["POST"]),
+        Route("/api/decide", _answering(handlers.decide, sessions), methods=["POST"]),
+        Route("/api/write", _answering(handlers.write, sessions), methods=["POST"]),
         Route("/{name:path}", _file),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _failed})

@@ -40,13 +40,13 @@ def listen(port: int | None = None) -> tuple[socket.socket, str]:
 
     Example:
         >>> listening, _ = listen()
-        >>> taken = listening.getsockname()[1]
+        >>> port = listening.getsockname()[1]
         >>> listening.getsockname()[0]
         '127.0.0.1'
         >>> try:
-        ...     listen(taken)
+        ...     listen(port)
         ... except UsageError as error:
-        ...     print(error.message == f"port {taken} is in use")
+        ...     print(error.message == f"port {port} is in use")
         ... finally:
         ...     listening.close()
         True
