@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.api.given import in_python, protection_of, remark, rulesets_of
+from sears_dsl.api.arguments import in_python, protection_of, remark, rulesets_of
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from sears_dsl.api.given import (
+from sears_dsl.api.arguments import (
     AnyOracle,
     AnyRules,
     OnProgress,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from sears_dsl.api.arguments import in_python
 from sears_dsl.api.auditing import AnyAudit, audit_document, named_audits
-from sears_dsl.api.given import in_python
 from sears_dsl.api.grids import GridResult
 from sears_dsl.api.results import Result, drawn_name
 from sears_dsl.runtime.extras import need_audit, need_plots

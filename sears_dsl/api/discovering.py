@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.api.given import (
+from sears_dsl.api.arguments import (
     OnProgress,
     in_python,
     labelled_rows,

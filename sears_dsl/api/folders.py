@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from sears_dsl.api.given import in_python, rulesets_of
+from sears_dsl.api.arguments import in_python, rulesets_of
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.api.given import AnyRules
+    from sears_dsl.api.arguments import AnyRules
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
     from sears_dsl.batch.plan import Mode, Touched
     from sears_dsl.batch.recipes import RulesetRecipe

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sears_dsl.api.given import AnyOracle, AnyRules, in_python, rulesets_of
+from sears_dsl.api.arguments import AnyOracle, AnyRules, in_python, rulesets_of
 from sears_dsl.api.results import Bars, Result
 
 if TYPE_CHECKING:

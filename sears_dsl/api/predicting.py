@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sears_dsl.api.arguments import in_python, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, named_audits
-from sears_dsl.api.given import in_python, names_of_columns, read_once
 from sears_dsl.api.results import Result, drawn_name
 from sears_dsl.runtime.extras import need_audit, need_learning, need_plots
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.api.given import (
+from sears_dsl.api.arguments import (
     AnyOracle,
     AnyRules,
     OnProgress,

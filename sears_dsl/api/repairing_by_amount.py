@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from sears_dsl.api.given import AnyRules, OnProgress, in_python, protection_of, rulesets_of, shown
+from sears_dsl.api.arguments import (
+    AnyRules,
+    OnProgress,
+    in_python,
+    protection_of,
+    rulesets_of,
+    shown,
+)
 from sears_dsl.api.repairing import open_experiment, report_file
 from sears_dsl.api.results import Bars, RulesetsResult
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.api.given import OnProgress, in_python, names_of_columns, read_once, remark, shown
+from sears_dsl.api.arguments import (
+    OnProgress,
+    in_python,
+    names_of_columns,
+    read_once,
+    remark,
+    shown,
+)
 from sears_dsl.api.results import TableResult
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError

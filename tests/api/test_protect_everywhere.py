@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from conftest import NOUNS, close, predict, reword
 
 import sears_dsl as sears
-from sears_dsl.api.given import labelled_rows, predictor_of
+from sears_dsl.api.arguments import labelled_rows, predictor_of
 from sears_dsl.cli.commands import sears as commands
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.vetting.review.workbench import Workbench

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 import sears_dsl as sears
-from sears_dsl.api.given import labelled_rows, predictor_of
+from sears_dsl.api.arguments import labelled_rows, predictor_of
 from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.language.loader import parse
