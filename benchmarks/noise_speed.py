@@ -6,7 +6,9 @@ rule costs with `.upper`: the median over portions of text, and the least and th
 has a tagger of its own and sees each portion for the first time, in turn with `.upper`, which goes
 before and after and counts as the mean of both.
 
-Also how often rules without draws call the code of noise while they are applied: never.
+Also what noise costs rules without draws: which functions of noise they call while they are
+applied (none), and their cost as a multiple of what they cost where rewrites go straight to the
+code that was there before rules could draw, in turn.
 """
 
 from __future__ import annotations
@@ -18,13 +20,20 @@ import time
 from pathlib import Path
 from statistics import median
 from types import FrameType
+from typing import Any
 
+from sears_dsl.catalogue import load
 from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import load_vectors
+from sears_dsl.engine.rewrite.batch_rendering import Rendering, RenderingRun
+from sears_dsl.engine.rewrite.columns import RewriteColumns
+from sears_dsl.engine.rewrite.pieces import UNDRAWN
 from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
+from sears_dsl.tagging.tokens import Tokens
 
 RULES = {
     "look-alikes, 25% of all characters": "_ -> $1.homoglyph(25%)\n  rate: 100%",
@@ -54,6 +63,7 @@ SHAPES = {
 }
 """Rules with a place for what they write, and what they write."""
 _ROUNDS = 3
+_TURNS = 20
 
 
 def _seconds(matcher: Matcher, texts: list[str]) -> float:
@@ -112,6 +122,30 @@ def noise_called(matcher: Matcher, texts: list[str]) -> set[str]:
 _RENDERING = ("batch_noise", "unit_rendering")
 
 
+class _NeverDrawing(Rendering):
+    """Rendering as it was before rules could draw: nobody looks whether one does."""
+
+    def rewrites(self, tokens: Tokens, matches: Matches, **options: Any) -> RewriteColumns:
+        """As rewrites of rules that draw nothing."""
+        run = RenderingRun(**{"extent": None, "drawing": UNDRAWN} | options)
+        return self._undrawn(tokens, matches, run)
+
+
+def _undrawn_multiples(texts: list[str]) -> list[float]:
+    """What rules without draws cost, as a multiple of their cost if no rule could draw."""
+    ruleset = load("contractions/expand")
+    matchers = [ruleset.compile(tagger=FastTagger()) for _ in range(2)]
+    matchers[1].rendering = _NeverDrawing(
+        [(rule, ruleset) for rule in ruleset.rules], matchers[1].program, FastTagger().split
+    )
+    found = []
+    for turn in range(_TURNS + 1):
+        own, other = (_seconds(each, texts) for each in matchers[:: 1 if turn % 2 else -1])
+        if turn:  # at first kernels are read, and words become known
+            found.append(own / other if turn % 2 else other / own)
+    return found
+
+
 def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("squad", type=Path, help="a SQuAD file")
@@ -141,6 +175,9 @@ def _main() -> None:
     plain = parse("the -> this\nNOUN is -> $1 was\nvery -> <>").compile(tagger=FastTagger())
     called = sorted(noise_called(plain, contexts)) or ["none"]
     print(f"\nfunctions of noise that rules without draws call: {', '.join(called)}")
+    times = _undrawn_multiples(contexts[40:])
+    told = f"{median(times):.3f} ({min(times):.3f} to {max(times):.3f})"
+    print(f"rules without draws, times their cost if nobody looked for draws: {told}")
 
 
 if __name__ == "__main__":

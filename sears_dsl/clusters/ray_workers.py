@@ -36,6 +36,9 @@ _SETTINGS = {
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # notes for developers of Ray, on standard error
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning of what a later Ray does
 }
+# Ray gives its own processes half a minute to start, and no setting of it changes that. On a busy
+# machine it is tried so many times: its files are in memory by then.
+_STARTS = 3
 # Seconds until an address that says nothing, or nothing that Ray says, is given up.
 _CONNECTS = 5.0
 _ANSWERS = 30.0
@@ -78,28 +81,36 @@ class RayWorkers(Closing):
         quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
         if address is None:
             count = count or usable_cores()
-            try:
-                self._ray.init(
-                    address="local",
-                    num_cpus=count,
-                    object_store_memory=_STORE,
-                    include_dashboard=False,
-                    _node_ip_address="127.0.0.1",
-                    **quiet,
-                )
-            # Ray says by a plain Exception that its own processes were too slow to start.
-            except Exception as error:
-                raise UsageError(
-                    f"Ray did not start on this machine: {error}",
-                    help="it gives up after half a minute: try again when less is running, or "
-                    "leave --engine out; nothing was written",
-                ) from error
+            self._start_here(num_cpus=count, **quiet)
         else:
             try:
                 self._ray.init(address=address, **quiet)
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise _no_cluster(address, str(error)) from error
         self._count = count or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def _start_here(self, **options: Any) -> None:
+        """Start Ray on this machine alone."""
+        for left in reversed(range(_STARTS)):
+            try:
+                self._ray.init(
+                    address="local",
+                    object_store_memory=_STORE,
+                    include_dashboard=False,
+                    _node_ip_address="127.0.0.1",
+                    **options,
+                )
+            # Ray says by a plain Exception that its own processes were too slow to start.
+            except Exception as error:
+                self._ray.shutdown()
+                if left:
+                    continue
+                raise UsageError(
+                    f"Ray did not start on this machine: {error}",
+                    help=f"it was tried {_STARTS} times, each up to half a minute: try again when "
+                    "less is running, or leave --engine out; nothing was written",
+                ) from error
+            return
 
     def close(self) -> None:
         """Leave the cluster; a Ray that was started here ends."""

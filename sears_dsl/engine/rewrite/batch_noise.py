@@ -1,23 +1,26 @@
-"""Rules whose noise stays inside their instances, for whole batches at once.
+"""Rules that draw, for whole batches at once.
 
-In: the matches of one rule, whose consequent is its own span after one function of characters. Out:
-the columns of its rewrites. Always holds: they are what `unit_rendering` gives unit by unit. Costs
-a hash of each unit and some kernels; a string for each changed instance, and the plain functions
-for slips in words with letters outside ASCII, or in units with them where a share of all letters
-slips.
+In: the matches of one rule. Out: its rewrites, as columns where its consequent is its own span
+after one function of characters. Always holds: they are what `unit_rendering` gives unit by unit.
+Costs a hash of each unit and some kernels; a string for each changed instance, and the plain
+functions for slips in words with letters outside ASCII, or in units with them where a share of all
+letters slips. Where more is written than one function's text, an instance that is looked at is
+rendered in plain Python, and its functions alone are worked out together.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.matches import Matches
+from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
 from sears_dsl.engine.noise import kernels
 from sears_dsl.engine.noise.characters import PlacedText, changed, has_place, keys_beside, shared
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
@@ -25,10 +28,13 @@ from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.columns import RewriteColumns
+from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered, noise_calls
+from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
+from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.windows import characters_of
 from sears_dsl.language.rule import TYPING_KINDS, Noise, Rule, RuleScope
 from sears_dsl.runtime.kernels import expect
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import Token, Tokens
 
 _ALL = -1  # as many slips as fit
 
@@ -45,6 +51,8 @@ class _Instances(NamedTuple):
         bases: uint64: what decisions of each name have in common.
         points: uint32: the code points of the batch.
         foreign: bool: which of them are letters outside ASCII.
+        rows: the row of each instance.
+        units: the text of each of these rows.
     """
 
     places: NDArray[np.int64]
@@ -55,12 +63,19 @@ class _Instances(NamedTuple):
     bases: NDArray[np.uint64]
     points: NDArray[np.uint32]
     foreign: NDArray[np.bool_]
+    rows: NDArray[np.integer]
+    units: Sequence[str] | Mapping[int, str]
+
+    def placed_text(self, at: int) -> PlacedText:
+        """The text of one instance, and its place."""
+        text = self.points[self.starts[at] : self.ends[at]].tobytes()
+        return PlacedText(int(self.places[at]), text.decode("utf-32-le", "surrogatepass"))
 
 
-def unit_offsets(matches: Matches) -> NDArray[np.int64]:
-    """Where the matches of each unit begin, and the end of the last; they are of one rule."""
-    heads = np.flatnonzero(np.diff(matches.rows, prepend=-1))
-    return np.append(heads, len(matches)).astype(np.int64)
+def unit_offsets(rows: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where the instances of each unit begin, and the end of the last; they are of one rule."""
+    heads = np.flatnonzero(np.diff(rows, prepend=-1))
+    return np.append(heads, len(rows)).astype(np.int64)
 
 
 def first_characters(tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
@@ -74,14 +89,36 @@ def first_characters(tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
     return places
 
 
-def unit_keys(tokens: Tokens, rows: NDArray[np.integer]) -> NDArray[np.uint64]:
+def _unit_keys(
+    texts: Sequence[str] | Mapping[int, str], rows: NDArray[np.integer]
+) -> NDArray[np.uint64]:
     """The texts of some rows as the numbers that enter draws."""
-    return np.array([key(tokens.texts[row]) for row in rows.tolist()], np.uint64)
+    return np.array([key(texts[row]) for row in rows.tolist()], np.uint64)
 
 
-def bases(names: list[str], draw: Draw) -> NDArray[np.uint64]:
+def _bases(names: list[str], draw: Draw) -> NDArray[np.uint64]:
     """What the decisions of each name have in common."""
     return np.array([begun_name(draw, name) for name in names], np.uint64)
+
+
+def tried_by_rate(
+    rate: int, able: NDArray[np.bool_], tokens: Tokens, matches: Matches, draw: Draw
+) -> NDArray[np.bool_]:
+    """Which matches of one rule are looked at until a share of those of each unit is rewritten.
+
+    Args:
+        rate: in millionths.
+        able: whether each can be rewritten.
+        tokens: the rows.
+        matches: all of the rule.
+        draw: with the seed of the rule.
+    """
+    offsets = unit_offsets(matches.rows)
+    keys = _unit_keys(tokens.texts, matches.rows[offsets[:-1]])
+    bases = _bases(["rate share", "rate"], draw)
+    places = first_characters(tokens, matches)
+    tried: NDArray[np.bool_] = kernels.try_instances(rate, able, places, offsets, keys, bases)
+    return tried
 
 
 def noisy_columns(
@@ -109,29 +146,18 @@ def noisy_columns(
     base = tokens.row_offsets[matches.rows].astype(np.int64)
     places = tokens.starts[base + matches.starts].astype(np.int64)
     begin = text_offsets[matches.rows]
-    offsets = unit_offsets(matches)
-    first_kind = [noise.kind] if noise.kind == "homoglyph" else list(TYPING_KINDS)
-    kind = noise.kind
-    names = ["rate share", "rate", f"{kind} share", kind, "key letter", "typo kind", *first_kind]
-    instances = _Instances(
-        places,
-        begin + places,
-        begin + tokens.ends[base + matches.ends - 1],
-        offsets,
-        unit_keys(tokens, matches.rows[offsets[:-1]]),
-        bases(names, draw),
-        points,
-        _foreign(points),
-    )
-    expect(len(points))
-    batch = _NoiseBatch(noise, tokens, matches, instances, draw)
+    ends = begin + tokens.ends[base + matches.ends - 1]
+    batch = _batch(
+        noise, draw, places=places, points=points, starts=begin + places, ends=ends,
+        rows=matches.rows, units=tokens.texts,
+    )  # fmt: skip
     tried, able = batch.tried(rate)
     new = batch.written(tried, able)
     texts = batch.texts(new, able)
     unable = int((new.become == kernels.UNABLE).sum())
     if unable:
         unrenderable[rule] += unable
-    return _columns(rule, texts, tokens, matches, instances)
+    return _columns(rule, texts, batch.instances)
 
 
 def look_up_together(
@@ -165,6 +191,160 @@ def look_up_together(
             sources.learn_texts([tokens.texts[row][one:end] for row, one, end in places])
 
 
+class _RowInstance(NamedTuple):
+    """An instance, and the row that it lies in."""
+
+    row: int
+    text: str
+    tokens: Sequence[Token]
+    binding: Binding
+
+
+def drawn_rewrites(
+    renderer: Renderer,
+    tokens: Tokens,
+    matches: Matches,
+    bind: Callable[[int], Binding],
+    *,
+    drawing: Drawing,
+    unrenderable: Counter[int],
+) -> list[Rewrite]:
+    """The rewrites of one rule in rows where nothing is protected, whatever it draws.
+
+    Args:
+        renderer: of the rule.
+        tokens: the rows in which the matches were instances.
+        matches: as for `noisy_columns`.
+        bind: gives the elements of a match, by its number.
+        drawing: what noise is made from.
+        unrenderable: here instances are counted in which nothing can change.
+    """
+    rate, draw = renderer.rule.metadata.rate, renderer.drawing(drawing).draw
+    calls = tuple(noise_calls(renderer.rule))
+    able, settled = np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
+    instances: dict[int, _RowInstance] = {}
+    new_texts: dict[int, str | Unrendered] = {}
+    alone: dict[int, Rendered] = {}
+    while not settled.all():
+        tried = ~settled if rate is None else tried_by_rate(rate, able, tokens, matches, draw)
+        new: list[int] = np.flatnonzero(tried & ~settled).tolist()
+        if not new:
+            break
+        settled |= tried
+        for at in new:
+            row = int(matches.rows[at])
+            instances[at] = _RowInstance(row, tokens.texts[row], tokens.view(row), bind(at))
+        some = {at: instances[at] for at in new}
+        new_texts |= _new_texts(renderer, calls, some, drawing, whole=True)
+        for at, (_, *lying) in some.items():
+            alone[at] = renderer.render_new(*lying, new_texts[at])
+            able[at] = isinstance(alone[at], Edit)
+    refused = [each for each in alone.values() if isinstance(each, Unrendered)]
+    counted = sum(each.is_counted or rate is not None for each in refused)
+    if counted:
+        unrenderable[int(matches.rules[0])] += counted
+    order = sorted(instances)
+    if any(call.noise.share is not None for call in calls):
+        every = {at: instances[at] for at in order}
+        new_texts = _new_texts(renderer, calls, every, drawing, whole=False)
+        alone = {}
+    # Without a rate what cannot be rewritten bounds the edits before it, as for any other rule.
+    keeps_all = rate is None and bool(alone)
+    chosen = [at for at in order if keeps_all or able[at]]
+    rewrites: list[Rewrite] = []
+    for row, own in groupby(chosen, key=lambda at: instances[at].row):
+        edits = _edits(renderer, [(instances[at], new_texts[at], alone.get(at)) for at in own])
+        if edits:
+            text = tokens.texts[row]
+            rewrites.append(
+                Rewrite(int(matches.rules[0]), row, text, apply_edits(text, edits), tuple(edits))
+            )
+    return rewrites
+
+
+def _edits(
+    renderer: Renderer, instances: Sequence[tuple[_RowInstance, str | Unrendered, Rendered | None]]
+) -> list[Edit]:
+    """The edits of one row, from its instances with their new texts.
+
+    The third of each is what it becomes alone, None where that depends on the others.
+    """
+    first, _, alone = instances[0]
+    if len(instances) == 1 and alone is not None:
+        return [alone] if isinstance(alone, Edit) else []
+    new_texts = {(each.binding.start, each.binding.end): new for each, new, _ in instances}
+    edits, _ = render_untouching(
+        renderer, first.text, first.tokens, [each.binding for each, _, _ in instances],
+        new_text=lambda binding: new_texts[binding.start, binding.end],
+    )  # fmt: skip
+    return edits
+
+
+def _new_texts(
+    renderer: Renderer,
+    calls: Sequence[NoiseCall],
+    instances: Mapping[int, _RowInstance],
+    drawing: Drawing,
+    *,
+    whole: bool,
+) -> dict[int, str | Unrendered]:
+    """What takes the place of some instances, their functions worked out together.
+
+    Args:
+        renderer: of their rule.
+        calls: its functions of characters.
+        instances: by their numbers, those of a row together and in order.
+        drawing: what noise is made from.
+        whole: whether of a share all that can change does.
+    """
+    written: dict[int, dict[tuple[int, int], dict[int, str]]] = {
+        each.row: {call.key: {} for call in calls} for each in instances.values()
+    }
+    drawings = {row: replace(drawing, written=known) for row, known in written.items()}
+    draw = renderer.drawing(drawing).draw
+    for call in calls:
+        noise = call.noise
+        if whole and noise.share is not None:
+            noise = Noise(noise.kind, places=_ALL)
+        placed_texts: list[tuple[_RowInstance, PlacedText]] = []
+        for each in instances.values():
+            seeded = renderer.drawing(drawings[each.row])
+            instance = Instance(each.text, each.tokens, each.binding, seeded)
+            word = call.input_of(instance)
+            if isinstance(word, str) and word:
+                placed_texts.append((each, PlacedText(instance.place, word)))
+        for (each, (place, _)), new in zip(
+            placed_texts, _changed(noise, placed_texts, draw), strict=True
+        ):
+            written[each.row][call.key][place] = new
+    return {
+        at: renderer.new_text(each.text, each.tokens, each.binding, drawings[each.row])
+        for at, each in instances.items()
+    }
+
+
+def _changed(
+    noise: Noise, placed_texts: Sequence[tuple[_RowInstance, PlacedText]], draw: Draw
+) -> Iterator[str]:
+    """What a function makes of what it is given, row by row in order."""
+    if not placed_texts:
+        return iter(())
+    points, offsets = characters_of([text for _, (_, text) in placed_texts])
+    batch = _batch(
+        noise,
+        draw,
+        places=np.array([place for _, (place, _) in placed_texts], np.int64),
+        points=points,
+        starts=offsets[:-1],
+        ends=offsets[1:],
+        rows=np.array([each.row for each, _ in placed_texts], np.int64),
+        units={each.row: each.text for each, _ in placed_texts},
+    )
+    every = np.ones(len(placed_texts), np.bool_)
+    texts = batch.texts(batch.written(every, every), every)
+    return (texts.get(at, text) for at, (_, (_, text)) in enumerate(placed_texts))
+
+
 class _New(NamedTuple):
     """What became of instances, and the code points of those that changed."""
 
@@ -173,19 +353,42 @@ class _New(NamedTuple):
     bounds: NDArray[np.int64]
 
 
+def _batch(
+    noise: Noise,
+    draw: Draw,
+    *,
+    places: NDArray[np.int64],
+    points: NDArray[np.uint32],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    rows: NDArray[np.integer],
+    units: Sequence[str] | Mapping[int, str],
+) -> _NoiseBatch:
+    """A function of instances; see `_Instances`."""
+    kind = noise.kind
+    first_kind = [kind] if kind == "homoglyph" else list(TYPING_KINDS)
+    names = ["rate share", "rate", f"{kind} share", kind, "key letter", "typo kind", *first_kind]
+    offsets = unit_offsets(rows)
+    keys = _unit_keys(units, rows[offsets[:-1]])
+    expect(len(points))
+    instances = _Instances(
+        places, starts, ends, offsets, keys, _bases(names, draw), points, _foreign(points),
+        rows, units,
+    )  # fmt: skip
+    return _NoiseBatch(noise, instances, draw)
+
+
 class _NoiseBatch(NamedTuple):
     """One function in all instances of a rule."""
 
     noise: Noise
-    tokens: Tokens
-    matches: Matches
     instances: _Instances
     draw: Draw
 
     def tried(self, rate: int | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which instances are looked at, and whether anything in those can change."""
         instances = self.instances
-        tried = np.ones(len(self.matches), np.bool_)
+        tried = np.ones(len(instances.rows), np.bool_)
         if rate is None and (self.noise.share is None or self.noise.kind == "homoglyph"):
             return tried, tried
         able = self._has_place()
@@ -238,16 +441,8 @@ class _NoiseBatch(NamedTuple):
         else:
             able = count(letters, instances.ends) > (self.noise.kind == "drop")
         for at in np.flatnonzero(count(instances.foreign, instances.ends)).tolist():
-            able[at] = has_place(self.noise, self._text(at))
+            able[at] = has_place(self.noise, instances.placed_text(at).text)
         return able
-
-    def _text(self, at: int) -> str:
-        """The text of one instance."""
-        instances = self.instances
-        place = int(instances.places[at])
-        size = int(instances.ends[at] - instances.starts[at])
-        row: str = self.tokens.texts[self.matches.rows[at]]
-        return row[place : place + size]
 
     def written(self, tried: NDArray[np.bool_], able: NDArray[np.bool_]) -> _New:
         """What the instances become, by the kernels."""
@@ -257,6 +452,7 @@ class _NoiseBatch(NamedTuple):
         if noise.kind == "homoglyph":
             new = instances.points.copy()
             share, count = noise.share or 0, noise.places
+            count = len(new) if count == _ALL else count
             tables = _look_alike_tables()
             become = kernels.look_alike(share, count, tried, *where, new, *tables, *keys)
             return _New(become, new, np.zeros(0, np.int64))
@@ -287,13 +483,11 @@ class _NoiseBatch(NamedTuple):
         texts: dict[int, str] = {}
         units: dict[int, list[int]] = {}
         for at in np.flatnonzero(new.become == kernels.PLAIN).tolist():
-            units.setdefault(int(self.matches.rows[at]), []).append(at)
+            units.setdefault(int(self.instances.rows[at]), []).append(at)
         noise = self.noise
-        for row, instances in units.items():
-            unit = self.tokens.texts[row]
-            placed_texts = {
-                at: PlacedText(int(self.instances.places[at]), self._text(at)) for at in instances
-            }
+        for row, some in units.items():
+            unit = self.instances.units[row]
+            placed_texts = {at: self.instances.placed_text(at) for at in some}
             if noise.share is not None:
                 written = shared(noise, noise.share, list(placed_texts.values()), unit, self.draw)
             for at, (place, text) in placed_texts.items():
@@ -319,12 +513,10 @@ def _foreign(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
     return flags
 
 
-def _columns(
-    rule: int, texts: dict[int, str], tokens: Tokens, matches: Matches, instances: _Instances
-) -> RewriteColumns:
+def _columns(rule: int, texts: dict[int, str], instances: _Instances) -> RewriteColumns:
     """Rewrites out of new texts of instances."""
     chosen = np.array(sorted(texts), np.int64)
-    rows, counts = np.unique(matches.rows[chosen], return_counts=True)
+    rows, counts = np.unique(instances.rows[chosen], return_counts=True)
     offsets = np.zeros(len(rows) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
     starts = instances.places[chosen]
@@ -333,7 +525,7 @@ def _columns(
     return RewriteColumns(
         rules=np.full(len(rows), rule, np.int32),
         rows=rows.astype(np.int32),
-        originals=[tokens.texts[row] for row in rows.tolist()],
+        originals=[instances.units[row] for row in rows.tolist()],
         edit_offsets=offsets,
         edit_starts=starts.astype(np.int32),
         edit_ends=(starts + instances.ends[chosen] - instances.starts[chosen]).astype(np.int32),

@@ -24,13 +24,13 @@ from sears_dsl.engine.compile.variants import Split, Variant, bind
 from sears_dsl.engine.hashing import first_alike, number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
-from sears_dsl.engine.noise.kernels import try_instances
+from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.rewrite.batch_noise import (
-    bases,
+    drawn_rewrites,
     first_characters,
     look_up_together,
     noisy_columns,
-    unit_keys,
+    tried_by_rate,
     unit_offsets,
 )
 from sears_dsl.engine.rewrite.columns import RewriteColumns
@@ -60,7 +60,7 @@ _KINDS = frozenset({Text, TagCopy})
 _SILENT, _MISSING, _REPLACED, _PLACED = range(4)
 
 
-class _RenderingRun(NamedTuple):
+class RenderingRun(NamedTuple):
     """What holds for all matches that are rewritten together; see `Rendering.rewrites`."""
 
     protected: Protected | None
@@ -134,7 +134,7 @@ class Rendering:
         """
         if not len(matches):
             return RewriteColumns.of([])
-        run = _RenderingRun(protected, unrenderable, extent, drawing)
+        run = RenderingRun(protected, unrenderable, extent, drawing)
         drawn = self._drawn[matches.rules]
         if not drawn.any():
             return self._undrawn(tokens, matches, run)
@@ -159,6 +159,15 @@ class Rendering:
                     by_rate, other = self._rated(tokens, some, run)
                     drawn[own[by_rate]] = False
                     left[own[~other]] = False
+                else:
+                    free = self._unprotected(some, run)
+                    some = some.select(free)
+                    some_rewrites = drawn_rewrites(
+                        self.renderer(rule), tokens, some, partial(self.binding, tokens, some),
+                        drawing=drawing, unrenderable=unrenderable,
+                    )  # fmt: skip
+                    parts.append(RewriteColumns.of(some_rewrites))
+                    left[own[free]] = False
         rest = matches.select(left)
         parts.append(self._undrawn(tokens, matches.select(~drawn), run))
         rewrites = self._unit_by_unit(tokens, rest, run)
@@ -184,7 +193,7 @@ class Rendering:
         return drawn
 
     def _rated(
-        self, tokens: Tokens, matches: Matches, run: _RenderingRun
+        self, tokens: Tokens, matches: Matches, run: RenderingRun
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which matches of a rule are taken, by its rate if it has one, where no text is drawn.
 
@@ -198,7 +207,7 @@ class Rendering:
             return np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
         protected, drawing = run.protected, run.drawing
         outcomes = self._forms(tokens, matches, drawing).outcomes
-        offsets = unit_offsets(matches)
+        offsets = unit_offsets(matches.rows)
         able = outcomes == _REPLACED
         other = np.zeros(len(matches), np.bool_)
         for at in np.flatnonzero(outcomes == _PLACED).tolist():
@@ -209,20 +218,21 @@ class Rendering:
             )
             able[at] = isinstance(edit, Edit)
         other = np.repeat(np.logical_or.reduceat(other, offsets[:-1]), np.diff(offsets))
-        tried = try_instances(
-            rate,
-            able,
-            first_characters(tokens, matches),
-            offsets,
-            unit_keys(tokens, matches.rows[offsets[:-1]]),
-            bases(["rate share", "rate"], self._unit_renderer(rule).draw(drawing)),
-        )
+        draw = self._unit_renderer(rule).draw(drawing)
+        tried = tried_by_rate(rate, able, tokens, matches, draw)
         passed_over = int((tried & ~able & ~other).sum())
         if passed_over:
             run.unrenderable[rule] += passed_over
         return tried & able & ~other, other
 
-    def _unit_by_unit(self, tokens: Tokens, matches: Matches, run: _RenderingRun) -> list[Rewrite]:
+    @staticmethod
+    def _unprotected(matches: Matches, run: RenderingRun) -> NDArray[np.bool_]:
+        """Which matches are in rows where nothing is protected."""
+        if run.protected is None:
+            return np.ones(len(matches), np.bool_)
+        return np.array([not run.protected[row] for row in matches.rows.tolist()], np.bool_)
+
+    def _unit_by_unit(self, tokens: Tokens, matches: Matches, run: RenderingRun) -> list[Rewrite]:
         """Rewrites of rules that draw: each unit by itself."""
         rewrites: list[Rewrite] = []
         for row, rule, instances in self._instances(tokens, matches, run):
@@ -242,7 +252,7 @@ class Rendering:
         return rewrites
 
     def _instances(
-        self, tokens: Tokens, matches: Matches, run: _RenderingRun
+        self, tokens: Tokens, matches: Matches, run: RenderingRun
     ) -> Iterator[tuple[int, int, list[UnitInstance]]]:
         """Row and rule of each unit that has matches, and the instances there.
 
@@ -300,7 +310,7 @@ class Rendering:
             renderer = self._renderers[rule] = Renderer(*self._rules[rule])
         return renderer
 
-    def _undrawn(self, tokens: Tokens, matches: Matches, run: _RenderingRun) -> RewriteColumns:
+    def _undrawn(self, tokens: Tokens, matches: Matches, run: RenderingRun) -> RewriteColumns:
         """Rewrites of rules whose new text depends on their instances alone."""
         if not len(matches):
             return RewriteColumns.of([])
@@ -320,7 +330,7 @@ class Rendering:
         return RewriteColumns.merged([edits.columns(), RewriteColumns.of(elsewhere)])
 
     def _elsewhere(
-        self, tokens: Tokens, matches: Matches, protected: Protected, run: _RenderingRun
+        self, tokens: Tokens, matches: Matches, protected: Protected, run: RenderingRun
     ) -> list[Rewrite]:
         """Rewrites of rows in which an edit would touch what is protected.
 
@@ -413,8 +423,9 @@ class Rendering:
         drawing: Drawing,
     ) -> tuple[int, int, int, int]:
         """What matches become that look like this: outcome, number of its text, edges."""
-        drawn = self.draws(matches.rules[look.example])
-        written = self._templates.written(tokens, matches, look, drawing if drawn else None)
+        rule = int(matches.rules[look.example])
+        looked_up = self.draws(rule) and looks_up(self._rules[rule][0], "neighbor")
+        written = self._templates.written(tokens, matches, look, drawing if looked_up else None)
         new, left, right = written
         if isinstance(new, Unrendered):
             return (_MISSING if new.is_counted else _SILENT), -1, 0, 0

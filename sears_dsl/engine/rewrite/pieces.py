@@ -9,7 +9,7 @@ a cached look-up for inflections, some numbers for what is drawn (`drawn_pieces`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -88,14 +88,18 @@ class Drawing:
     Attributes:
         draw: seed of the run and of the rule, and number of the draw.
         sources: vectors and paraphrases.
-        shared: for each `SharedCall` the new text of the instance at each place; None: it is asked
-            whether anything can change, so all of it does.
+        written: for a `NoiseCall` the new text of the instance at each place, as far as it was
+            worked out before. A share without such texts is of an instance that is asked whether
+            anything in it can change, so all of it does.
     """
 
     draw: Draw = FIRST_DRAW
     sources: Sources = NO_SOURCES
-    shared: Mapping[tuple[int, int], Mapping[int, str]] | None = None
+    written: Mapping[tuple[int, int], Mapping[int, str]] = field(default_factory=dict, hash=False)
 
+
+# Functions whose text is looked up, and not made of characters.
+_LOOKED_UP = frozenset({"neighbor", "paraphrase"})
 
 UNDRAWN = Drawing()
 """Seed 0, and nothing to look up in."""
@@ -132,7 +136,7 @@ def in_place(rule: Rule) -> Noise | None:
     if not isinstance(piece, Reference) or len(piece.functions) != 1 or piece.glued:
         return None
     [function] = piece.functions
-    if not isinstance(function, Noise) or function.kind in {"neighbor", "paraphrase"}:
+    if not isinstance(function, Noise) or function.kind in _LOOKED_UP:
         return None
     whole = piece.target == 0 or (
         len(rule.antecedent) == 1 and piece.target in {1, rule.antecedent[0].name}
@@ -140,8 +144,8 @@ def in_place(rule: Rule) -> Noise | None:
     return function if whole else None
 
 
-class SharedCall(NamedTuple):
-    """A function that changes a share of all the text that it is given in a unit.
+class NoiseCall(NamedTuple):
+    """A function of a rule that changes characters of what it is given.
 
     Attributes:
         key: the number of its piece, and its own number there.
@@ -154,16 +158,16 @@ class SharedCall(NamedTuple):
     input_of: Callable[[Instance], str | Unrendered]
 
 
-def shared_calls(rule: Rule) -> Iterator[SharedCall]:
-    """The functions of a rule that have a share, in the order in which they are applied."""
+def noise_calls(rule: Rule) -> Iterator[NoiseCall]:
+    """The functions of a rule that change characters, in the order in which they are applied."""
     for piece_number, piece in enumerate(rule.consequent):
         if not isinstance(piece, Reference):
             continue
         for place, function in enumerate(piece.functions):
-            if isinstance(function, Noise) and function.share is not None:
+            if isinstance(function, Noise) and function.kind not in _LOOKED_UP:
                 before = Reference(piece.target, piece.functions[:place])
                 target = _target(rule, piece)
-                yield SharedCall(
+                yield NoiseCall(
                     (piece_number, place), function, _input_of(before, target, piece_number)
                 )
 
@@ -269,9 +273,10 @@ def _noisy(instance: Instance, noise: Noise, word: str, call: tuple[int, int]) -
         return drawing.sources.neighbor(word) or Unrendered.NO_NEIGHBOR
     if noise.kind == "paraphrase":
         return drawing.sources.paraphrase(word) or Unrendered.NO_PARAPHRASE
+    written = drawing.written.get(call, {}).get(instance.place)
+    if written is not None:
+        return written
     if noise.share is not None:
-        if drawing.shared is not None:
-            return drawing.shared[call][instance.place]
         noise = Noise(noise.kind, places=len(word))
     placed_text = PlacedText(instance.place, word)
     return changed(noise, placed_text, instance.text, drawing.draw) or word

@@ -231,7 +231,8 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
             tokens: the rows.
             matches: found in them.
             look: which of them.
-            drawing: what noise is made from, for rules that draw: theirs is not remembered.
+            drawing: what neighbours are looked up in, for rules that write them: these are not
+                remembered, since the next run may look them up elsewhere.
         """
         example, head, low, high = look
         row, start = int(matches.rows[example]), int(matches.starts[example])

@@ -24,7 +24,7 @@ from sears_dsl.engine.rewrite.pieces import (
     Drawing,
     Instance,
     Unrendered,
-    shared_calls,
+    noise_calls,
 )
 from sears_dsl.engine.rewrite.renderer import NewText, Rendered, Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import SpanMap
@@ -82,7 +82,9 @@ class UnitRenderer:
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
-        self._shared = tuple(shared_calls(renderer.rule))
+        self._shared = tuple(
+            call for call in noise_calls(renderer.rule) if call.noise.share is not None
+        )
 
     def draw(self, drawing: Drawing) -> Draw:
         """The draw of the run with the seed of the rule."""
@@ -121,7 +123,7 @@ class UnitRenderer:
                 first=first, protected=protected, drawing=drawing,
             )  # fmt: skip
         # What an instance becomes alone it becomes among others too, unless they share something.
-        written = self._remembering(text, tokens, replace(drawing, shared=None))
+        written = self._remembering(text, tokens, replace(drawing, written={}))
         possible = self._possible(text, tokens, instances, protected, written)
         if rate is not None:
             tried = self._until_enough(rate, text, possible, drawing)
@@ -213,7 +215,7 @@ class UnitRenderer:
             texts = [(instance.place, call.input_of(instance)) for instance in instances]
             placed_texts = [PlacedText(place, new) for place, new in texts if isinstance(new, str)]
             known[call.key] = shared(call.noise, call.noise.share or 0, placed_texts, text, draw)
-        return replace(drawing, shared=known)
+        return replace(drawing, written=known)
 
 
 def _touches(possible: _Possible, protected: Spans) -> bool:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 from benchmarks.noise_speed import noise_called
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.draws import Draw
+from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.reference import rewrite
 from sears_dsl.engine.reference_noise import how_many, number
-from sears_dsl.engine.rewrite.batch_noise import noisy_columns
+from sears_dsl.engine.rewrite.batch_noise import drawn_rewrites, noisy_columns
 from sears_dsl.engine.rewrite.pieces import Drawing, in_place
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.loader import parse
@@ -70,6 +72,58 @@ def test_a_batch_is_what_its_units_are(
         )  # fmt: skip
         missing += sum(each.is_counted for each in passed)
         assert list(batch[row].edits if row in batch else ()) == edits
+    assert counted[0] == missing
+
+
+class Near:
+    """Two words that have neighbours, and of one that is spelt as a slip leaves it."""
+
+    identity = "near"
+
+    def nearest(self, words: Sequence[str]) -> list[str | None]:
+        """The neighbours."""
+        known = {"film": "flim", "wonderful": "naïve", "a": "I"}
+        return [known.get(word) for word in words]
+
+
+SOURCES = Sources(vectors=Near())
+LINES = (
+    "_ -> $1.typo.homoglyph", "_ -> $1.neighbor.typo(10%)", "_ -> $1.neighbor.swap", "@S -> @S",
+    "@S -> @S $1.typo", "@S x:_ -> $x.typo(50%) $1.homoglyph(40%)", "_ -> $1.swap(30%).swap(30%)",
+    "<> -> @S / _ __", "_ -> $1.key(2).cap", "<unit> -> $0.typo.homoglyph(20%)",
+    "_ -> $1.double $1.drop",
+)  # fmt: skip
+
+
+@LAW
+@given(
+    st.sampled_from(LINES),
+    st.sampled_from((None, 250_000, 1_000_000)),
+    st.lists(texts, max_size=4),
+    st.integers(0, 2**64),
+)
+def test_whatever_a_rule_draws_a_batch_is_what_its_units_are(
+    line: str, rate: int | None, rows: Sequence[str], seed: int
+) -> None:
+    share = "" if rate is None else f"\n  rate: {rate / 10_000:.4f}%"
+    ruleset = parse(f"set S = film | wonderful | a | Aa\n{line}{share}")
+    [rule] = ruleset.rules
+    matcher = compile_rules([ruleset], tagger=TAGGER, sources=SOURCES)
+    tokens, drawing = TAGGER.tokenize(rows), Drawing(Draw(seed, 0), SOURCES)
+    counted: Counter[int] = Counter()
+    matches = matcher.find(tokens, scope="all")
+    done = drawn_rewrites(
+        matcher.rendering.renderer(0), tokens, matches,
+        partial(matcher.rendering.binding, tokens, matches), drawing=drawing, unrenderable=counted,
+    )  # fmt: skip
+    batch = {each.row: list(each.edits) for each in done}
+    missing = 0
+    for row, text in enumerate(tokens.texts):
+        edits, passed = rewrite(
+            rule, ruleset, text, tokens.row(row), split=TAGGER.split, extent="all", drawing=drawing
+        )
+        missing += sum(each.is_counted for each in passed)
+        assert batch.get(row, []) == edits
     assert counted[0] == missing
 
 
