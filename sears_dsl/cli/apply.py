@@ -320,8 +320,8 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit
     skipped = sum(of.unrenderable for of in report.rules.values())
     if skipped:
         out.print(
-            f"{counted(skipped, 'instance')} left alone: no single inflected form fits, or nothing "
-            "there can change so"
+            f"{counted(skipped, 'instance')} left alone: no single inflected form fits, the word "
+            "has no neighbour, or nothing there can change so"
         )
     if tally.missing:
         out.print(f"{counted(tally.missing, 'value')} passed over: there is no text")

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 from typing import Any, NamedTuple
 
 from sears_dsl.answers import Comparison, answers_equal
@@ -185,7 +186,9 @@ def reword(
         paraphraser, pairs, journal,
         on_portion=partial(on_stage, "rewording sentences"),
     )  # fmt: skip
-    best = _best(pairs, paraphrases, scorer=scorer, tau=settings.tau, on_stage=on_stage)
+    best, refused = _best(pairs, paraphrases, scorer=scorer, tau=settings.tau, on_stage=on_stage)
+    if pairs and any(chosen is None for chosen in best):
+        note(_why_not_all(best, refused, settings))
     edits: dict[int, list[tuple[Edit, float]]] = {}
     for (number, (start, end)), (old, _), chosen in zip(targets, pairs, best, strict=True):
         if chosen is not None:
@@ -341,13 +344,17 @@ def _best(
     scorer: Scorer,
     tau: float,
     on_stage: OnStage,
-) -> list[tuple[str, float] | None]:
-    """Of each sentence the first paraphrase that changes a word and keeps the meaning, with S."""
+) -> tuple[list[tuple[str, float] | None], dict[int, float]]:
+    """Of each sentence the first paraphrase that changes a word and keeps the meaning, with S.
+
+    Beside them, for each sentence whose paraphrases all fall below τ, the best S that one had.
+    """
     candidates = [
         [text for text in texts if _words(text) != _words(sentence)][:_LOOKS]
         for (sentence, _), texts in zip(pairs, paraphrases, strict=True)
     ]
     chosen: list[tuple[str, float] | None] = [None] * len(pairs)
+    refused: dict[int, float] = {}
     for look in range(_LOOKS):
         waiting = [
             number for number, texts in enumerate(candidates)
@@ -360,7 +367,31 @@ def _best(
         for number, score in zip(waiting, scores.tolist(), strict=True):
             if score >= tau:
                 chosen[number] = candidates[number][look], score
-    return chosen
+                refused.pop(number, None)
+            else:
+                refused[number] = max(score, refused.get(number, score))
+    return chosen, refused
+
+
+def _why_not_all(
+    best: Sequence[tuple[str, float] | None],
+    refused: Mapping[int, float],
+    settings: StrategicSettings,
+) -> str:
+    """How many sentences were reworded, why others were not, and what would reword more."""
+    reworded = sum(chosen is not None for chosen in best)
+    told = f"note: {reworded:,} of {len(best):,} {settings.unit}s that may change are reworded"
+    lacking = len(best) - reworded - len(refused)
+    if lacking:
+        without = " and avoids the forbidden ones" if settings.avoid else ""
+        told += f"; for {lacking:,} no paraphrase changes a word{without}"
+    if refused:
+        told += (
+            f"; for {len(refused):,} the best has S below {settings.tau:g} "
+            f"({median(refused.values()):.2g} in the middle): a lower --tau takes more of these, "
+            "and --scorer meaning judges sentences as wholes"
+        )
+    return told
 
 
 def _words(text: str) -> list[str]:

@@ -148,6 +148,27 @@ def test_what_loses_the_meaning_stays() -> None:
     assert all_of_it.score == 0.3
 
 
+def test_what_was_not_reworded_is_told_with_the_reason_and_what_would_help() -> None:
+    class Silent(Reworder):
+        def paraphrase_without(
+            self, sentences: Sequence[tuple[str, tuple[str, ...]]]
+        ) -> list[list[str]]:
+            return [[], *super().paraphrase_without(sentences)[1:]]
+
+    told: list[str] = []
+    with RunJournal(None, task="") as journal:
+        reword(
+            rows(), CachedPredictor(Reader()), paraphraser=Silent(), scorer=Scorer(),
+            tagger=load_tagger(), journal=journal, note=told.append,
+            settings=StrategicSettings(avoid=2, tau=0.95),
+        )  # fmt: skip
+    assert told == [
+        "note: 0 of 2 sentences that may change are reworded; for 1 no paraphrase changes a word "
+        "and avoids the forbidden ones; for 1 the best has S below 0.95 (0.9 in the middle): a "
+        "lower --tau takes more of these, and --scorer meaning judges sentences as wholes"
+    ]
+
+
 def test_a_source_without_constraints_is_filtered() -> None:
     class Plain:
         def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:

@@ -88,6 +88,7 @@ class WordVectors:
             block = known[low : low + step]
             places = np.array([place for _, place in block])
             cosines = self._directions(places) @ self._unit_table.T
+            cosines[:, self._norms == 0] = -np.inf
             for row, (at, place) in enumerate(block):
                 cosines[row, self._alike[self._words[place].lower()]] = -np.inf
                 nearest_words[at] = self._best(place, cosines[row])

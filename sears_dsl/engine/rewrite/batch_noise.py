@@ -236,11 +236,11 @@ def drawn_rewrites(
             instances[at] = _RowInstance(row, tokens.texts[row], tokens.view(row), bind(at))
         some = {at: instances[at] for at in new}
         new_texts |= _new_texts(renderer, calls, some, drawing, whole=True)
-        for at, (_, *lying) in some.items():
-            alone[at] = renderer.render_new(*lying, new_texts[at])
+        for at, each in some.items():
+            alone[at] = renderer.render_new(each.text, each.tokens, each.binding, new_texts[at])
             able[at] = isinstance(alone[at], Edit)
-    refused = [each for each in alone.values() if isinstance(each, Unrendered)]
-    counted = sum(each.is_counted or rate is not None for each in refused)
+    missing = [each for each in alone.values() if isinstance(each, Unrendered)]
+    counted = sum(why.is_counted or rate is not None for why in missing)
     if counted:
         unrenderable[int(matches.rules[0])] += counted
     order = sorted(instances)

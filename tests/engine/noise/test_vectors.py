@@ -76,6 +76,14 @@ def test_a_neighbour_does_not_depend_on_what_else_is_asked_and_ties_go_to_the_fi
     assert "w400" not in others
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_vector_of_zeros_is_nobodys_neighbour_and_has_none() -> None:
+    words = ["film", "nothing", "tree"]
+    table = np.array([[1, 0], [0, 0], [0, 1]], np.float32)
+    assert WordVectors(words, table, identity="x").nearest(words) == ["tree", None, "film"]
+    assert WordVectors(words[:2], table[:2], identity="x").nearest(["film"]) == [None]
+
+
 def test_word2vec_binary_files_are_read(tmp_path: Path) -> None:
     path = tmp_path / "two.bin"
     path.write_bytes(b"2 2\n" + b"a " + struct.pack("<2f", 1, 0) + b"b " + struct.pack("<2f", 1, 1))
