@@ -47,6 +47,8 @@ Span = tuple[int, int]
 
 # Of a sentence's paraphrases so many are scored: the best ones that change a word.
 _LOOKS = 5
+# The score of whole sentences, as the people saw them by whose judgements it was fitted.
+_OF_WHOLES = "meaning"
 # Rows whose words are left out at a time.
 _ROWS = 64
 _WORD = re.compile(r"\w")
@@ -188,7 +190,7 @@ def reword(
     )  # fmt: skip
     best, refused = _best(pairs, paraphrases, scorer=scorer, tau=settings.tau, on_stage=on_stage)
     if pairs and any(chosen is None for chosen in best):
-        note(_why_not_all(best, refused, settings))
+        note(_why_not_all(best, refused, settings, scorer))
     edits: dict[int, list[tuple[Edit, float]]] = {}
     for (number, (start, end)), (old, _), chosen in zip(targets, pairs, best, strict=True):
         if chosen is not None:
@@ -377,6 +379,7 @@ def _why_not_all(
     best: Sequence[tuple[str, float] | None],
     refused: Mapping[int, float],
     settings: StrategicSettings,
+    scorer: Scorer,
 ) -> str:
     """How many sentences were reworded, why others were not, and what would reword more."""
     reworded = sum(chosen is not None for chosen in best)
@@ -388,9 +391,10 @@ def _why_not_all(
     if refused:
         told += (
             f"; for {len(refused):,} the best has S below {settings.tau:g} "
-            f"({median(refused.values()):.2g} in the middle): a lower --tau takes more of these, "
-            "and --scorer meaning judges sentences as wholes"
+            f"({median(refused.values()):.2g} in the middle): a lower --tau takes more of these"
         )
+        if scorer.name != _OF_WHOLES:
+            told += f", and --scorer {_OF_WHOLES} judges sentences as wholes"
     return told
 
 
