@@ -6,6 +6,7 @@ rows in, a ruleset and its manifest out.
 
     python -m benchmarks.discovery_quality run                  all cells, one after another
     python -m benchmarks.discovery_quality run sst-cnn --system new --rows 200
+    python -m benchmarks.discovery_quality run --system next --draw 1    on other rows
     python -m benchmarks.discovery_quality sheet new products=benchmarks/earlier_rules.sear
     python -m benchmarks.discovery_quality merge one.tsv two.tsv
 
@@ -20,8 +21,10 @@ and what the accepted ones flip.
 
 Method and bias: the held-out rows are those of the run itself, found again by their hashes, so that
 the flips counted here, by the model and the engine alone, have to be those of the manifest; where
-they are not, it is told. The models are small, and their failures many. What is kept of a sheet in
-the repository is a window around each edit and the hash of its sentence.
+they are not, it is told. A draw gives discovery the rows behind those of the draw before, from the
+beginning again where there are not enough (all of films, half of SST), and holds out others; the
+models are the same. These are small, and their failures many. What is kept of a sheet in the
+repository is a window around each edit and the hash of its sentence.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 
@@ -72,6 +75,7 @@ Labelled = list[tuple[str, str]]
 """Texts with their labels."""
 Rows = list[tuple[dict[str, str], tuple[str, ...]]]
 """Columns of a row, and the answers that count as right."""
+T = TypeVar("T")
 Rewritten = tuple[str, Sequence[Edit]]
 """A text, and what is replaced in it."""
 
@@ -93,11 +97,11 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A model, a kind of text, the column that rules rewrite, and one that the model reads too."""
+    """A model, the texts of a draw, the column that rules rewrite, one that the model reads too."""
 
     name: str
     model: str
-    texts: Callable[[], Texts]
+    texts: Callable[[int], Texts]
     column: str = "text"
     also: str | None = None
 
@@ -107,14 +111,26 @@ class Cell:
         return self.name.split("-")[0]
 
 
-def _texts(learned: Labelled, others: Labelled, rows: int) -> Texts:
+def _texts(learned: Labelled, others: Labelled, rows: int, draw: int) -> Texts:
     """Discovery gets the first of the others in a random order; the next ones are fresh."""
     others = list(dict.fromkeys(others))
     random.Random(SEED).shuffle(others)
-    asked = [({"text": text}, (label,)) for text, label in others[: rows + FRESH]]
+    asked = [({"text": text}, (label,)) for text, label in _behind(others, rows * draw)]
+    asked = asked[: rows + FRESH]
     return Texts(
         ([text for text, _ in learned], [label for _, label in learned]), asked[:rows], asked[rows:]
     )
+
+
+def _behind(rows: Sequence[T], taken: int) -> list[T]:
+    """The rows behind those that earlier draws took, and these behind them.
+
+    Example:
+        >>> _behind("abcde", 3)
+        ['d', 'e', 'a', 'b', 'c']
+    """
+    first = taken % len(rows)
+    return [*rows[first:], *rows[:first]]
 
 
 def _lines(name: str, separator: str, encoding: str = "utf-8") -> Labelled:
@@ -124,28 +140,28 @@ def _lines(name: str, separator: str, encoding: str = "utf-8") -> Labelled:
     return [(text.strip(), label) for label, text in pairs]
 
 
-def _films() -> Texts:
+def _films(draw: int) -> Texts:
     learned = _lines("sentiment/rt.tsv", "\t")
-    return _texts(learned, _lines("sentiment/imdb.tsv", "\t"), 1000)
+    return _texts(learned, _lines("sentiment/imdb.tsv", "\t"), 1000, draw)
 
 
-def _sst() -> Texts:
+def _sst(draw: int) -> Texts:
     learned = _lines("sst2/stsa.binary.train", " ")
-    return _texts(learned, _lines("sst2/stsa.binary.dev", " "), 600)
+    return _texts(learned, _lines("sst2/stsa.binary.dev", " "), 600, draw)
 
 
-def _trec() -> Texts:
+def _trec(draw: int) -> Texts:
     lines = _lines("classify/trec_train.label", " ", "latin-1")
     pairs = [(text, label.split(":")[0]) for text, label in lines]
-    return _texts(pairs[:3500], pairs[3500:], 600)
+    return _texts(pairs[:3500], pairs[3500:], 600, draw)
 
 
-def _sms() -> Texts:
+def _sms(draw: int) -> Texts:
     pairs = _lines("classify/sms_spam.tsv", "\t")
-    return _texts(pairs[:3500], pairs[3500:], 600)
+    return _texts(pairs[:3500], pairs[3500:], 600, draw)
 
 
-def _products() -> Texts:
+def _products(draw: int) -> Texts:
     """Snippets of reviews of products, by the sign of what people rated them with."""
     from demo.reviews import fetch
 
@@ -166,10 +182,10 @@ def _products() -> Texts:
         if abs(float(rating)) >= 0.5
     ]
     random.Random(SEED).shuffle(pairs)
-    return _texts(pairs[:1600], pairs[1600:], 600)
+    return _texts(pairs[:1600], pairs[1600:], 600, draw)
 
 
-def _questions() -> Texts:
+def _questions(draw: int) -> Texts:
     """One question a paragraph; the reader sees the paragraph too."""
     asked = read_squad(data_file("squad/dev-v1.1.json"))
     random.Random(SEED).shuffle(asked)
@@ -186,6 +202,7 @@ def _questions() -> Texts:
     ]
     learned = read_squad(data_file("squad/train-v1.1-part.json"))
     random.Random(SEED).shuffle(learned)
+    rows = _behind(rows, 1000 * draw)
     return Texts((learned[:10000],), rows[:1000], [*rows[1000:], *rest][:FRESH])
 
 
@@ -258,7 +275,9 @@ def trained(cell: Cell, texts: Texts) -> Path:
     return path
 
 
-def run(cell: Cell, *, system: str, package: Path, rows: int | None, options: list[str]) -> Run:
+def run(
+    cell: Cell, *, system: str, package: Path, rows: int | None, draw: int, options: list[str]
+) -> Run:
     """Discover with the default settings, and count again what the rules do.
 
     Args:
@@ -266,9 +285,10 @@ def run(cell: Cell, *, system: str, package: Path, rows: int | None, options: li
         system: a name for the code that runs.
         package: the checkout whose code runs.
         rows: how many rows discovery gets; None for those of the cell.
+        draw: which of the rows, and the seed of the run.
         options: more of them for `sears discover`.
     """
-    texts = cell.texts()
+    texts = cell.texts(draw)
     given = texts.rows[:rows]
     model_file = trained(cell, texts)
     folder = RUNS / system / cell.name
@@ -285,7 +305,8 @@ def run(cell: Cell, *, system: str, package: Path, rows: int | None, options: li
         sys.executable, "-c", "import sys; from sears_dsl.cli import main; sys.exit(main())",
         "discover", "--batch-size", "4096", "--model", "benchmarks.quality_models:model",
         "--data", str(data), "--column", cell.column, "--label", "label", "-o", str(found),
-        *(["--also", cell.also, "--compare", "squad"] if cell.also else []), *options,
+        "--seed", str(draw), *options,
+        *(["--also", cell.also, "--compare", "squad"] if cell.also else []),
     ]  # fmt: skip
     environment = os.environ | {
         "PYTHONPATH": f"{package}{os.pathsep}{ROOT}",
@@ -418,8 +439,8 @@ class Entry:
     rewrites: list[Rewritten]
 
 
-def entries(systems: Sequence[str]) -> list[Entry]:
-    """Every rule of every run of the systems with its rewrites, shuffled."""
+def entries(systems: Sequence[str], *, draw: int = 0) -> list[Entry]:
+    """Every rule of every run of the systems on the rows of a draw with its rewrites, shuffled."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     written_by: dict[tuple[str, str], tuple[Ruleset, int]] = {}
     for system in systems:
@@ -436,7 +457,7 @@ def entries(systems: Sequence[str]) -> list[Entry]:
                 found[key].append((path.stem if file else system, where))
                 written_by.setdefault(key, (ruleset, number))
     wanted = {kind for kind, _ in found}
-    texts = {cell.kind: _readable(cell) for cell in CELLS if cell.kind in wanted}
+    texts = {cell.kind: _readable(cell, draw) for cell in CELLS if cell.kind in wanted}
     drawn = [
         Entry(kind, rule, found[kind, rule], _drawn(*written_by[kind, rule], texts[kind]))
         for kind, rule in sorted(found)
@@ -445,9 +466,9 @@ def entries(systems: Sequence[str]) -> list[Entry]:
     return drawn
 
 
-def _readable(cell: Cell) -> list[list[str]]:
+def _readable(cell: Cell, draw: int) -> list[list[str]]:
     """Texts of a cell: the rows and the fresh ones, and then what the model learned from."""
-    texts = cell.texts()
+    texts = cell.texts(draw)
     near = [row[cell.column] for row, _ in [*texts.rows, *texts.fresh]]
     first = texts.learned[0]
     far = [each if isinstance(each, str) else each.question for each in first]
@@ -507,18 +528,19 @@ def _with_words(text: str, edit: Edit) -> Edit:
     return Edit(start, end, text[start:end], text[start : edit.start] + new + text[edit.end : end])
 
 
-def write_sheet(systems: Sequence[str], folder: Path) -> None:
+def write_sheet(systems: Sequence[str], folder: Path, *, draw: int) -> None:
     """Write ``sheet.tsv`` to be read, ``key.json``, and ``windows.tsv`` to be kept.
 
     Args:
         systems: whose runs.
         folder: where to.
+        draw: whose rows are shown.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sheet, kept = [], []
     key: dict[str, Any] = {}
     item = 0
-    for number, entry in enumerate(entries(systems), start=1):
+    for number, entry in enumerate(entries(systems, draw=draw), start=1):
         key[str(number)] = {"kind": entry.kind, "rule": entry.rule, "found": entry.found}
         for original, edits in entry.rewrites:
             item += 1
@@ -647,9 +669,11 @@ def main() -> None:
     running.add_argument("--system", default="new", help="what to call the code that runs")
     running.add_argument("--package", type=Path, default=ROOT, help="its checkout")
     running.add_argument("--rows", type=int, help="fewer rows, to try it")
+    running.add_argument("--draw", type=int, default=0, help="other rows: 1, 2, …")
     running.add_argument("--option", action="append", default=[], help="for sears discover")
     sheet = commands.add_parser("sheet", help="what is to be read")
     sheet.add_argument("systems", nargs="+")
+    sheet.add_argument("--draw", type=int, default=0, help="that of the runs")
     sheet.add_argument("--folder", type=Path, default=RUNS / "sheet")
     merging = commands.add_parser("merge", help="two readings")
     merging.add_argument("first", type=Path)
@@ -662,14 +686,14 @@ def main() -> None:
             if not given.cells or cell.name in given.cells:
                 done = run(
                     cell, system=given.system, package=given.package.resolve(), rows=given.rows,
-                    options=given.option,
+                    draw=given.draw, options=given.option,
                 )  # fmt: skip
                 rows.append(row_of(done))
                 print(f"{rows[-1].name}: {rows[-1].figures}", flush=True)
         if given.rows is None and not given.cells:
             write_record(f"discovery-quality-{given.system}", rows)
     elif given.command == "sheet":
-        write_sheet(given.systems, given.folder)
+        write_sheet(given.systems, given.folder, draw=given.draw)
     else:
         write_record("discovery-quality-accepted", merge(given.first, given.second, given.folder))
 

@@ -4,7 +4,8 @@
 
 In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), the
 shipped judge and its ``readings.json``. Out: that file with the posterior of u of each change that
-has been read more often than it says, beyond what the shipped judge says of its rewrites. Always
+has been read more often than it says, beyond what the shipped judge says of its rewrites; effects
+under a name that `change_name` does not give any more are left. Always
 holds: a, b, σ and the figures stay those of the fit (`training.readings`), and so does every other
 change. Costs some minutes for five thousand readings.
 """
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.judged_rewrites import FILE, READ, read_judged_rewrites
-from sears_dsl.judge.changes import changes_of
+from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.judge import load_judge
 from sears_dsl.judge.readings import change_name
 from sears_dsl.meaning.sentence_encoder import carried_encoder
@@ -29,10 +30,19 @@ from training.readings import Model, effects_of, posteriors, readings_of
 SHIPPED = Path("sears_dsl/judge/readings.json")
 
 
+def _has_another_name(name: str) -> bool:
+    """Whether it is the name of a change that has words in common at an end."""
+    old, _, new = f" {name} ".partition(" -> ")
+    sides = Change(tuple(old.split()), tuple(new.split()), 0, 0, 0, 0)
+    return change_name(sides) != name
+
+
 def main() -> None:
     """Add readings to those that the judge knows."""
     entry = json.loads(SHIPPED.read_text("utf-8"))
-    known: dict[str, list[float]] = entry["effects"]
+    known: dict[str, list[float]] = {
+        name: effect for name, effect in entry["effects"].items() if not _has_another_name(name)
+    }
     judgements = mined([one for file in (FILE, READ) for one in read_judged_rewrites(file)])
     blank = readings_of(judgements, np.full(len(judgements), 0.5))
     counts = np.bincount(blank.changes, minlength=len(blank.names)).tolist()

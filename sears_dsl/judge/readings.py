@@ -215,13 +215,30 @@ def _chance(odds: Floats) -> Floats:
 
 
 def change_name(change: Change) -> str:
-    """A change without its text: words in lower case.
+    """A change without its text: its words in lower case, but those shared at either end.
+
+    So a remark put before a sentence has one name, whatever the sentence begins with. Sides that
+    differ in casing alone are left whole.
 
     Example:
         >>> [change_name(change) for change in changes_of("The film is dull.", "A film dull!")]
         ['the -> a', 'is ->', '. -> !']
+        >>> [change_name(change) for change in changes_of("It is dull.", "To me, it is dull.")]
+        ['-> to me ,']
     """
-    return f"{' '.join(change.old)} -> {' '.join(change.new)}".strip().lower()
+    old, new = ([word.lower() for word in words] for words in (change.old, change.new))
+    if old != new:
+        first = _shared(old, new)
+        old, new = old[first:], new[first:]
+        last = _shared(old[::-1], new[::-1])
+        old, new = old[: len(old) - last], new[: len(new) - last]
+    return f"{' '.join(old)} -> {' '.join(new)}".strip()
+
+
+def _shared(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many words both begin with."""
+    equal = [one == other for one, other in zip(old, new, strict=False)]
+    return [*equal, False].index(False)
 
 
 @cache

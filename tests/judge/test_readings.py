@@ -142,6 +142,30 @@ def test_names_of_changes_have_no_casing_and_no_place() -> None:
     assert {change_name(changes_of(*pair)[0]) for pair in pairs} == {"movie -> film"}
 
 
+@pytest.mark.parametrize(
+    ("original", "rewrite", "name"),
+    [
+        ("It is dull.", "Quite frankly, it is dull.", "-> quite frankly ,"),
+        ("the film is dull", "quite frankly, the film is dull", "-> quite frankly ,"),
+        ("Anyway, it is dull.", "It is dull.", "anyway , ->"),
+        ("i said so", "I said so", "i -> i"),
+        ("It was so, so dull.", "It was so dull.", ", so ->"),
+    ],
+)
+def test_what_both_sides_begin_or_end_on_is_no_part_of_a_change(
+    original: str, rewrite: str, name: str
+) -> None:
+    assert change_name(changes_of(original, rewrite)[0]) == name
+
+
+def test_readings_of_a_remark_count_in_lower_case_and_before_other_words() -> None:
+    read = [Reading(f"The {word} is dull.", f"To me, the {word} is dull.", True) for word in "abc"]
+    ours = NONE.with_readings(read, np.full(3, 0.5))
+    mean, spread = ours.effects_of([changes_of("it is dull .", "to me , it is dull .")])
+    assert mean[0] > 0.5
+    assert spread[0] < NONE.spread
+
+
 def test_the_shipped_readings_hold_what_the_file_of_readings_says() -> None:
     readings = load_readings()
     assert readings.slope > 0

@@ -1,0 +1,173 @@
+"""What readers said of the rewrites of shipped rules: which of them a search may begin with.
+
+    python -m training.known_rules
+
+In: the sheets that two readers read (``benchmarks/discovery_quality_sheet.tsv``), the rewrites that
+one read (``benchmarks/read_changes.tsv``), the shipped rules. Out: ``rulesets/readers.json``: of
+each rule that was read how many rewrites, how many of them readers accept, and the chance that they
+accept nine of ten everywhere; the same chance of rules that nobody read. Always holds: a rule is
+known by its id and its text, so that readings of what it was before do not count for what it is.
+
+    share of a rule ~ w Beta(a, b) + (1 - w) Beta(1, 1),   accepted ~ Binomial(read, share)
+
+a, b and w are those of the largest likelihood, for rules about tone (`TONE`) and for all others;
+the even part is for rules that are unlike the rest, so that many good ones do not speak for one
+that readers refuse. A rewrite that two have read is accepted if both accept it. Careless rules
+count: they have their tag from such readings. Bias: rules were read since a search had found them,
+so those that flip models are read most.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import betainc, betaln
+
+from benchmarks.judged_rewrites import READ
+from sears_dsl.catalogue import shipped
+from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION
+from sears_dsl.language.loader import load
+from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
+
+_ROOT = Path(__file__).resolve().parents[1]
+SHEET = _ROOT / "benchmarks" / "discovery_quality_sheet.tsv"
+FILE = _ROOT / "rulesets" / "readers.json"
+TONE = (
+    "add", "drop", "end", "greeting", "hedge", "informal", "lead-in", "polite", "tail", "tone",
+)  # fmt: skip
+"""Tags of rules that keep the label and change how it is said; see ``rulesets/README.md``."""
+SHARE = 0.9
+
+
+class Count(NamedTuple):
+    """Rewrites of a rule that were read, and those that were accepted."""
+
+    read: int
+    accepted: int
+
+
+def readings_of_rules(texts: Iterable[str]) -> dict[str, Count]:
+    """How many rewrites of rules, given as they are printed, were read and accepted."""
+    verdicts: dict[str, list[bool]] = {text: [] for text in texts}
+    for rule, accepted in [*_of_sheet(), *_of_changes()]:
+        if rule in verdicts:
+            verdicts[rule].append(accepted)
+    return {rule: Count(len(some), sum(some)) for rule, some in verdicts.items() if some}
+
+
+def _of_sheet() -> Iterator[tuple[str, bool]]:
+    with SHEET.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            yield row["rule"], row["first"] == row["second"] == "1"
+
+
+def _of_changes() -> Iterator[tuple[str, bool]]:
+    with READ.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            yield row["rule"], row["verdict"] == "1"
+
+
+class Prior(NamedTuple):
+    """What is believed of a rule that nobody read: w, a and b."""
+
+    weight: float
+    a: float
+    b: float
+
+
+def fit(counts: Iterable[Count]) -> Prior:
+    """The prior of the largest likelihood.
+
+    Example:
+        >>> prior = fit([Count(20, 20), Count(20, 19), Count(30, 29), Count(20, 2)])
+        >>> chance(Count(0, 0), prior) > 0.6, chance(Count(20, 17), prior) < 0.6
+        (True, True)
+    """
+    read, accepted = np.array([*counts]).T
+
+    def loss(numbers: Any) -> float:
+        prior = _prior(numbers)
+        usual = np.log(prior.weight) + _evidence(read, accepted, prior.a, prior.b)
+        other = np.log1p(-prior.weight) + _evidence(read, accepted, 1.0, 1.0)
+        return float(-np.logaddexp(usual, other).sum())
+
+    return _prior(minimize(loss, [1.0, 2.0, 0.0], method="Nelder-Mead").x)
+
+
+def _prior(numbers: Any) -> Prior:
+    return Prior(float(1 / (1 + np.exp(-numbers[0]))), *np.exp(numbers[1:]).tolist())
+
+
+def _evidence(read: Any, accepted: Any, a: float, b: float) -> Any:
+    return betaln(a + accepted, b + read - accepted) - betaln(a, b)
+
+
+def chance(count: Count, prior: Prior) -> float:
+    """The chance that readers accept at least `SHARE` of a rule's rewrites."""
+    parts = [(prior.weight, prior.a, prior.b), (1 - prior.weight, 1.0, 1.0)]
+    believed = [weight * np.exp(_evidence(*count, a, b)) for weight, a, b in parts]
+    above = [
+        1 - betainc(a + count.accepted, b + count.read - count.accepted, SHARE) for _, a, b in parts
+    ]
+    return float(np.dot(believed, above) / np.sum(believed))
+
+
+def readers_file(rules: Mapping[str, Rule]) -> dict[str, Any]:
+    """What ``readers.json`` holds, of rules by their ids."""
+    printed = {name: print_rule(rule) for name, rule in rules.items()}
+    counts = readings_of_rules(printed.values())
+    read: dict[bool, dict[str, Count]] = defaultdict(dict)
+    for name, rule in rules.items():
+        if printed[name] in counts:
+            read[not set(TONE).isdisjoint(rule.metadata.tags)][name] = counts[printed[name]]
+    priors = {tone: fit(read[tone].values()) for tone in (True, False)}
+    none = Count(0, 0)
+    return {
+        "format": "sears-readers",
+        "version": READERS_VERSION,
+        "made_by": "python -m training.known_rules",
+        "evidence": "chance: that readers accept nine of ten rewrites of the rule",
+        "tone": list(TONE),
+        "unread": {"tone": round(chance(none, priors[True]), 3),
+                   "plain": round(chance(none, priors[False]), 3)},
+        "rules": {
+            name: {"rule": printed[name], "read": count.read, "accepted": count.accepted,
+                   "chance": round(chance(count, priors[tone]), 3)}
+            for name, count, tone in sorted(
+                (name, count, tone) for tone in (True, False) for name, count in read[tone].items()
+            )
+        },
+    }  # fmt: skip
+
+
+def known_rules() -> dict[str, Rule]:
+    """The shipped rules that keep the meaning, by their ids."""
+    return {
+        name: rule
+        for source, path in shipped().items()
+        if not source.startswith(NOT_ACCEPTED)
+        for ruleset in [load(path)]
+        for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+    }
+
+
+def main() -> None:
+    """Write the file."""
+    entry = readers_file(known_rules())
+    FILE.write_text(json.dumps(entry, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    left = [name for name, rule in entry["rules"].items() if rule["chance"] < 0.8]
+    sys.stdout.write(f"{len(entry['rules'])} rules were read; too rarely accepted: {left}\n")
+    sys.stdout.write(f"not read: {entry['unread']}\n")
+
+
+if __name__ == "__main__":
+    main()
