@@ -35,6 +35,7 @@ _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # notes for developers of Ray, on standard error
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning of what a later Ray does
+    "RAY_worker_niceness": "0",  # 15 by default: beside other work workers would hardly run
 }
 # Ray gives its own processes half a minute to start, and no setting of it changes that. On a busy
 # machine it is tried so many times: its files are in memory by then.

@@ -39,6 +39,18 @@ def test_table_3_of_the_paper(answers: tuple[str, ...]) -> None:
     assert common_words(answers) == "Orientalism"
 
 
+@pytest.mark.parametrize(
+    ("answers", "left"),
+    [
+        (("a b", "b c", "c a"), "a b c"),
+        (("x x y", "x x", "x"), "x x"),
+        (("one", "two", "three"), ""),
+    ],
+)
+def test_known_votes(answers: tuple[str, ...], left: str) -> None:
+    assert common_words(answers) == left
+
+
 @given(st.lists(WORDS, min_size=3, max_size=3))
 def test_a_word_stays_as_often_as_two_of_three_have_it(answers: list[str]) -> None:
     counts = [Counter(answer.lower().split()) for answer in answers]
