@@ -49,7 +49,7 @@ class Augmented:
     Attributes:
         table: the old rows, then the new ones.
         sources: for each new row which of the old ones it was made of.
-        wanted: how many were wanted; None for all that there are.
+        limit: how many were wanted; None for all that there are.
         of_rule: id of a rule → how many new rows count for it; rules without any too.
         relabelled: how many new rows have another label than their source.
         changed: the columns in which a new row differs from its source.
@@ -57,7 +57,7 @@ class Augmented:
 
     table: Table
     sources: tuple[int, ...]
-    wanted: int | None
+    limit: int | None
     of_rule: Mapping[str, int]
     relabelled: int
     changed: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ def augmented(
     return Augmented(
         table=extended,
         sources=tuple(rows),
-        wanted=limit,
+        limit=limit,
         of_rule={name: counts[rule] for rule, name in enumerate(expansion.rule_ids)},
         relabelled=sum(each.label is not None for each in new),
         changed=tuple(changed),

@@ -232,7 +232,7 @@ def repair(
         ),
         training_rows=len(training),
         added=first.added,
-        wanted=first.wanted,
+        wanted=first.limit,
         held_out_rows=len(held_out.rows),
         rewritten_rows=expansion.rows,
         rewrites=len(expansion),

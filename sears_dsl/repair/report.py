@@ -111,7 +111,7 @@ def augmentation_record(
         "data_sha256": data,
         "settings": dict(choices),
         "rows": len(augmentation.table) - augmentation.added,
-        "wanted": augmentation.wanted,
+        "wanted": augmentation.limit,
         "added": augmentation.added,
         "relabelled": augmentation.relabelled,
         "left_out": dict(left_out),

@@ -181,9 +181,9 @@ def _print_augmented(
         f"{counted(augmentation.added, 'new row')} beside {old_rows:,}, "
         f"{augmentation.relabelled:,} of them with another label"
     )
-    if augmentation.wanted is not None and augmentation.added < augmentation.wanted:
+    if augmentation.limit is not None and augmentation.added < augmentation.limit:
         out.print(
-            f"{augmentation.wanted:,} were wanted; these are all that the rules make of the rows"
+            f"{augmentation.limit:,} were wanted; these are all that the rules make of the rows"
         )
     for reason, count in record["left_out"].items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
