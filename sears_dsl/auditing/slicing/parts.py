@@ -1,8 +1,8 @@
 """Values of rows as a few parts of the data: each value by itself, or ranges of numbers.
 
 In: a value for each row. Out: the name of the part that each row is in. Always holds: a row is in
-one part; there are at most `MOST_PARTS` and those that stand for what is left over: rarer values
-are put together, never dropped.
+one part; there are at most `MOST_PARTS`, or `MOST_TEMPLATES`, and those that stand for what is left
+over: rarer values are put together, never dropped.
 """
 
 from __future__ import annotations
