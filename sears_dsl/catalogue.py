@@ -66,7 +66,8 @@ def _files_of(name: str) -> Iterator[Path]:
     chosen = [file for key, file in known.items() if key == name or key.startswith(f"{name}/")]
     if not chosen:
         themes = {key.split("/")[0] for key in known}
-        near = get_close_matches(name, [*known, *themes], n=1)
+        here = map(str, path.parent.glob("*.sear"))
+        near = get_close_matches(name, [*here, *known, *themes], n=1)
         advice = f"did you mean {near[0]}? " if near else ""
         advice += "`sears rules` lists the shipped ones"
         if "->" in name:

@@ -375,8 +375,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
     data = effects.data
     if not effects.labelled:
         notes.append(
-            "The data has no labels: what the model says of an untouched row counts as right, and "
-            "nothing is said about accuracy."
+            "No column of labels was named: what the model says of an untouched row counts as "
+            "right, and nothing is said about accuracy."
         )
     if not effects.right.any():
         notes.append(_nothing_right(effects))

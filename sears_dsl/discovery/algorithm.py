@@ -178,7 +178,8 @@ def discover(
         known=outcome.known,
         budget_reached=bool(search.budget.reached),
         cut_short=tuple(search.budget.reached),
-        question_limit_reached=candidates.answers.cut or search.questions.left == 0,
+        question_limit_reached=search.questions.left == 0
+        or (candidates.answers.cut and not search.budget.reached),
         base_rate=outcome.base_rate,
         base_rows=outcome.base_rows,
         funnel=_funnel(

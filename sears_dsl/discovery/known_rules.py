@@ -227,12 +227,14 @@ class KnownFlips:
         applications: what they make of the rows, where the model was asked about it.
         flips: bool (rewrites,): whether a rewrite flips the model.
         right: the searched rows.
+        not_asked: how many rules that change a row the model was not asked about to the end.
     """
 
     known: KnownRules
     applications: Applications
     flips: NDArray[np.bool_]
     right: RightRows
+    not_asked: int = 0
 
     @cached_property
     def flips_of_rule(self) -> NDArray[np.int64]:

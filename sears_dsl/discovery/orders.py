@@ -101,7 +101,10 @@ def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips
 
     def flips_of(answers: Answers) -> KnownFlips:
         counted = applications.where(answers.counted)
-        return KnownFlips(known=known, applications=counted, flips=answers.flips, right=right)
+        return KnownFlips(
+            known=known, applications=counted, flips=answers.flips, right=right,
+            not_asked=int((~answers.complete).sum()) if answers.cut else 0,
+        )  # fmt: skip
 
     left = search.questions.left
     with search.questions.at_most(None if left is None else round(_OF_KNOWN * left)):

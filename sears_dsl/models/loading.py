@@ -109,7 +109,7 @@ def load_predictor(
     spec = model if isinstance(model, str) else f"a {type(model).__name__}"
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
     if isinstance(model, str) and not (kind and rest):
-        raise UsageError(f"{spec!r} is no model", help=f"write one of {_KINDS}")
+        raise UsageError(f"{spec!r} is no model", help=_meant(spec) or f"write one of {_KINDS}")
     options: dict[str, Any] = {
         "batch_size": batch_size,
         "request_map": request_map,
@@ -288,6 +288,17 @@ def _local(
     from sears_dsl.models.function import load_callable  # noqa: PLC0415
 
     return load_callable(spec, comparison=comparison)
+
+
+def _meant(spec: str) -> str:
+    """What ``critic``, ``critic.py`` and ``critic.predict`` mean beside a file critic.py."""
+    dotted = spec.removesuffix(".py").replace("/", ".")
+    before, _, last = dotted.rpartition(".")
+    for module, function in ((dotted, "predict"), (before, last)):
+        file = module.replace(".", "/") + ".py"
+        if module and Path(file).is_file():
+            return f"a function in {file} is written {module}:NAME, such as {module}:{function}"
+    return ""
 
 
 def _check_transformers_model(name: str, *, download: bool) -> None:

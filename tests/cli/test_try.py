@@ -128,6 +128,8 @@ def test_load_takes_the_names_that_apply_takes(tmp_path: Path) -> None:
     assert sears.load(tmp_path / "a.sear").rules == sears.load(str(tmp_path)).rules
     with pytest.raises(UsageError, match="no rule file, folder or shipped ruleset"):
         sears.load(tmp_path / "none.sear")
+    with pytest.raises(UsageError, match=r"did you mean \S*a\.sear"):
+        sears.load(tmp_path / "a.seer")
     with pytest.raises(UsageError, match="stands for"):
         sears.load("synonyms")
 

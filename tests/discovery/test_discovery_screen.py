@@ -188,6 +188,13 @@ def test_known_flips_stand_on_the_screen_first(name: str, words: tuple[str], tex
     compared(name, printed(out))
 
 
+def test_known_rules_that_nobody_asked_about_are_not_called_harmless() -> None:
+    out = screen()
+    print_known(out, replace(known(text=KNOWN), not_asked=2))
+    assert "2 known rules that act here could not be asked about to the end" in printed(out)
+    assert "bears all" not in printed(out)
+
+
 LONG = replace(
     found("movie -> film / (ADJ|DET|NOUN|PROPN|PUNCT) __ (ADP|AUX|CCONJ|PART)"),
     examples=(

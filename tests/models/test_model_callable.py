@@ -115,7 +115,10 @@ def test_a_module_finds_its_neighbours_and_hides_no_installed_one(folder: Path) 
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("reviewing.sentiment", "write one of module:object"),
+        ("reviewing.nothing", "write one of module:object"),
+        ("reviewing.sentiment", "such as reviewing.sentiment:predict"),
+        ("reviewing/sentiment.py", "such as reviewing.sentiment:predict"),
+        ("reviewing.sentiment.ask", "such as reviewing.sentiment:ask"),
         ("reviewing/sentiment.py:predict", "write reviewing.sentiment:predict"),
         ("reviewing.sentiment:predct", "reviewing.sentiment has no 'predct'"),
         ("reviewing.sentiment:model.ask", "Model has no 'ask'"),

@@ -47,7 +47,8 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
     except ValueError:
         rate = -1.0
     if not 0 <= rate <= 1:
-        raise click.BadParameter(f"{value} is no rate: write 0.05 or 5%", context, parameter)
+        advice = f"{value}% or {rate / 100:g}" if 1 < rate <= 100 else "0.05 or 5%"
+        raise click.BadParameter(f"{value} is no rate: write {advice}", context, parameter)
     return rate
 
 

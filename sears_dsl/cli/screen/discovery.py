@@ -113,6 +113,10 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
 
 
 def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:
+    if known_flips.not_asked:
+        rules = counted(known_flips.not_asked, "known rule")
+        others = f"; none of the {acting:,} others flips one" if acting else ""
+        return f"{rules} that act here could not be asked about to the end{others}"
     if not acting:
         return (
             f"none of {counted(len(known_flips.known.rules), 'known rule')} changes a searched row"
@@ -386,7 +390,7 @@ def _borne(discovery: Discovery) -> Iterator[str]:
     funnel, known = discovery.funnel, discovery.known
     tried = funnel.keep_meaning + (funnel.known or 0)
     flipped = any(each.flips for each in discovery.closest) or (known and known.rows_flipped)
-    if flipped or not tried or not funnel.distinct_rewrites:
+    if flipped or not tried or not funnel.distinct_rewrites or funnel.not_asked:
         return
     _, high = wilson_interval(0, funnel.searched)
     yield (
