@@ -173,22 +173,29 @@ def look_up_together(
     """
     for rule in np.unique(matches.rules).tolist():
         tree, _ = rules[rule]
-        neighbors, paraphrases = looks_up(tree, "neighbor"), looks_up(tree, "paraphrase")
-        if not (neighbors or paraphrases):
-            continue
-        own = matches.select(matches.rules == rule)
-        firsts = tokens.row_offsets[own.rows].astype(np.int64)
-        starts, ends = firsts + own.starts, firsts + own.ends
-        if neighbors:
-            words = np.concatenate(
-                [tokens.type_ids[one:end] for one, end in zip(starts, ends, strict=True)]
-            )
-            sources.learn_words([tokens.types[kind].text for kind in np.unique(words).tolist()])
         # Under a rate most of the texts would be looked up for nothing, and each takes long.
-        if paraphrases and tree.metadata.rate is None:
-            places = zip(own.rows.tolist(), tokens.starts[starts].tolist(),
-                         tokens.ends[ends - 1].tolist(), strict=True)  # fmt: skip
-            sources.learn_texts([tokens.texts[row][one:end] for row, one, end in places])
+        paraphrases = tree.metadata.rate is None
+        look_up(tree, tokens, matches.select(matches.rules == rule), sources, texts=paraphrases)
+
+
+def look_up(
+    rule: Rule, tokens: Tokens, matches: Matches, sources: Sources, *, texts: bool = True
+) -> None:
+    """Look up together the words, and the texts where they are wanted, that one rule asks for."""
+    neighbors, paraphrases = looks_up(rule, "neighbor"), texts and looks_up(rule, "paraphrase")
+    if not (neighbors or paraphrases):
+        return
+    firsts = tokens.row_offsets[matches.rows].astype(np.int64)
+    starts, ends = firsts + matches.starts, firsts + matches.ends
+    if neighbors:
+        words = np.concatenate(
+            [tokens.type_ids[one:end] for one, end in zip(starts, ends, strict=True)]
+        )
+        sources.learn_words([tokens.types[kind].text for kind in np.unique(words).tolist()])
+    if paraphrases:
+        places = zip(matches.rows.tolist(), tokens.starts[starts].tolist(),
+                     tokens.ends[ends - 1].tolist(), strict=True)  # fmt: skip
+        sources.learn_texts([tokens.texts[row][one:end] for row, one, end in places])
 
 
 class _RowInstance(NamedTuple):
@@ -231,6 +238,7 @@ def drawn_rewrites(
         if not new:
             break
         settled |= tried
+        look_up(renderer.rule, tokens, matches.select(np.array(new)), drawing.sources)
         for at in new:
             row = int(matches.rows[at])
             instances[at] = _RowInstance(row, tokens.texts[row], tokens.view(row), bind(at))

@@ -138,7 +138,6 @@ class Rendering:
         drawn = self._drawn[matches.rules]
         if not drawn.any():
             return self._undrawn(tokens, matches, run)
-        look_up_together(self._rules, tokens, matches.select(drawn), drawing.sources)
         parts: list[RewriteColumns] = []
         left = drawn.copy()
         if compiles():
@@ -155,7 +154,11 @@ class Rendering:
                     )
                     parts.append(part)
                     left[own] = False
-                elif not draws_text(tree):
+                # Under a rate only words that it looks at are worth looking up.
+                elif not draws_text(tree) and not (
+                    tree.metadata.rate and looks_up(tree, "neighbor")
+                ):
+                    look_up_together(self._rules, tokens, some, drawing.sources)
                     by_rate, other = self._rated(tokens, some, run)
                     drawn[own[by_rate]] = False
                     left[own[~other]] = False
@@ -169,6 +172,7 @@ class Rendering:
                     parts.append(RewriteColumns.of(some_rewrites))
                     left[own[free]] = False
         rest = matches.select(left)
+        look_up_together(self._rules, tokens, rest, drawing.sources)
         parts.append(self._undrawn(tokens, matches.select(~drawn), run))
         rewrites = self._unit_by_unit(tokens, rest, run)
         both = RewriteColumns.merged([*parts, RewriteColumns.of(rewrites)])
