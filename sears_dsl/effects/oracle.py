@@ -99,19 +99,19 @@ class FunctionOracle:
         if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
             raise ModelError(
                 f"the oracle {self.identity} gave {type(answers).__name__} for {len(items):,} "
-                "rewrites",
+                "texts",
                 help=advice,
             )
         if len(answers) != len(items):
             raise ModelError(
                 f"the oracle {self.identity} gave {len(answers):,} answers for {len(items):,} "
-                "rewrites",
+                "texts",
                 help=advice,
             )
         wrong = [each for each in answers if not isinstance(each, bool | np.bool_)]
         if wrong:
             raise ModelError(
-                f"the oracle {self.identity} gave {wrong[0]!r} for a rewrite", help=advice
+                f"the oracle {self.identity} gave {wrong[0]!r} for a text", help=advice
             )
         return [bool(each) for each in answers]
 

@@ -249,8 +249,9 @@ def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Revi
     lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]
     sentences = {each for review in reviews for each in review.state.rejected}
     if sentences:
-        number = "1 sentence was" if len(sentences) == 1 else f"{len(sentences):,} sentences were"
-        lines.append(f"{number} rejected by itself: the journals leave it out, by --oracle.")
+        one = "1 sentence was rejected by itself: --oracle JOURNAL leaves it out."
+        more = f"{len(sentences):,} sentences were rejected by themselves: --oracle JOURNAL leaves "
+        lines.append(one if len(sentences) == 1 else f"{more}them out.")
     return lines
 
 

@@ -98,10 +98,10 @@ def _raises(rows: Sequence[object]) -> list[bool]:
 @pytest.mark.parametrize(
     ("function", "told"),
     [(_raises, "the oracle mine raised KeyError: 'txet'"),
-     (lambda rows: [True], "gave 1 answers for 12 rewrites"),
-     (lambda rows: ["yes"] * len(rows), "gave 'yes' for a rewrite"),
-     (lambda rows: None, "gave NoneType for 12 rewrites"),
-     (lambda rows: "x" * len(rows), "gave str for 12 rewrites")],
+     (lambda rows: [True], "gave 1 answers for 12 texts"),
+     (lambda rows: ["yes"] * len(rows), "gave 'yes' for a text"),
+     (lambda rows: None, "gave NoneType for 12 texts"),
+     (lambda rows: "x" * len(rows), "gave str for 12 texts")],
 )  # fmt: skip
 def test_one_that_fails_is_told(function: Callable[..., object], told: str) -> None:
     with pytest.raises(ModelError) as caught:

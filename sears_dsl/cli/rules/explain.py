@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sears_dsl.cli.options.shared import json_option, tagger_option
+from sears_dsl.cli.options.tagger import tell_of_templates
 from sears_dsl.cli.screen.console import echo_json, imports_option
 from sears_dsl.cli.screen.explanation import explained_in, print_explained
 from sears_dsl.errors import UsageError
@@ -37,6 +38,7 @@ def explain_command(
     if not names:
         raise click.UsageError("name the rules and then a sentence: sears explain RULES '…'")
     rulesets = load_rulesets(names, allow_imports_outside=allow_imports_outside)
+    tell_of_templates(rulesets, quiet=False)
     chosen = load_tagger(tagger_in_language(tagger, rulesets))
     explained = explained_in(sentence, rulesets, chosen, rule_ids)
     if rule_ids and not explained.explanations:
