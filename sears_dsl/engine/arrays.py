@@ -174,10 +174,10 @@ def first_slot(node: Integer, symbol: Integer, size: Integer) -> Any:
 @kernel
 def find_child(node: Integer, symbol: Integer, edges: Int64Array) -> Any:
     """The child of an inner node along a symbol, `NO_CHILD` where there is none."""
-    wanted = (np.int64(node) << NODE_SHIFT) | np.int64(symbol)
+    edge_key = (np.int64(node) << NODE_SHIFT) | np.int64(symbol)
     size = edges.shape[0]
     slot = first_slot(node, symbol, size)
-    while edges[slot, 0] != wanted:
+    while edges[slot, 0] != edge_key:
         if edges[slot, 0] == -1:
             return np.int64(NO_CHILD)
         slot = (slot + 1) & (size - 1)

@@ -40,13 +40,13 @@ def number_sequences(values: Int32Array | Int64Array, offsets: Int32Array | Int6
         for at in range(low, high):
             mixed = first_slot(mixed, np.int64(values[at]) & low_bits, 1 << _HASH_BITS)
         slot = mixed & np.int64(size - 1)
-        found = -1
-        while found < 0:
+        number = -1
+        while number < 0:
             other = slots[slot]
             if other < 0:
                 slots[slot] = distinct
                 examples[distinct] = sequence
-                found = distinct
+                number = distinct
                 distinct += 1
                 break
             begin = offsets[examples[other]]
@@ -56,9 +56,9 @@ def number_sequences(values: Int32Array | Int64Array, offsets: Int32Array | Int6
                 same = values[begin + at] == values[low + at]
                 at += 1
             if same:
-                found = other
+                number = other
             slot = (slot + 1) & np.int64(size - 1)
-        numbers[sequence] = found
+        numbers[sequence] = number
     return numbers, examples[:distinct].copy()
 
 

@@ -173,10 +173,10 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
         offsets[rule + 1] = offsets[rule] + 1 + 2 * size
         most = max(most, element_offsets[rule + 1] - element_offsets[rule])
     values = np.empty(offsets[count], np.int32)
-    taken = np.zeros(most, np.bool_)
+    used = np.zeros(most, np.bool_)
     for rule in range(count):
         first, last = element_offsets[rule], element_offsets[rule + 1]
-        taken[:] = False
+        used[:] = False
         at = offsets[rule]
         values[at] = heads[rule]
         at += 1
@@ -186,9 +186,9 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
             for element in range(first, last):
                 if again < 0 or place >= 0:
                     break
-                if not taken[element - first] and known_elements[elements[element], 0] == again:
+                if not used[element - first] and known_elements[elements[element], 0] == again:
                     place = element - first
-                    taken[place] = True
+                    used[place] = True
             values[at] = known_pieces[pieces[piece], 0]
             values[at + 1] = place
             at += 2

@@ -48,12 +48,12 @@ def build_trie(symbols: Int32Array, offsets: Int64Array, size: Integer) -> Any:
         node = np.int64(0)
         for place in range(offsets[sequence], offsets[sequence + 1]):
             symbol = symbols[place]
-            wanted = (node << NODE_SHIFT) | np.int64(symbol)
+            edge_key = (node << NODE_SHIFT) | np.int64(symbol)
             slot = first_slot(node, symbol, size)
-            while edges[slot, 0] != wanted and edges[slot, 0] != -1:
+            while edges[slot, 0] != edge_key and edges[slot, 0] != -1:
                 slot = (slot + 1) & (size - 1)
             if edges[slot, 0] == -1:
-                edges[slot, 0] = wanted
+                edges[slot, 0] = edge_key
                 edges[slot, 1] = nodes
                 parents[nodes - 1] = node
                 labels[nodes - 1] = symbol

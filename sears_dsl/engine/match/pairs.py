@@ -47,8 +47,8 @@ def _work_out_follows(following: Integer, classes: Classes, rules: Rules, heads:
         if child < 0:
             continue
         for at in range(rules.edge_offsets[child], rules.edge_offsets[child + 1]):
-            wanted = rules.edge_symbols[at]
-            if (classes.holds[following, wanted >> 6] >> np.uint64(wanted & 63)) & one != 0:
+            label = rules.edge_symbols[at]
+            if (classes.holds[following, label >> 6] >> np.uint64(label & 63)) & one != 0:
                 heads.follows[following, symbol >> 6] |= one << np.uint64(symbol & 63)
                 break
     heads.known[following] = True

@@ -57,7 +57,7 @@ def _select(hits: Int64Array, low: Integer, high: Integer, rules: Rules) -> Any:
 
     Returns one past the last that is kept. An insertion closes its place.
     """
-    kept = low
+    end = low
     pattern = np.int64(-1)
     free = np.int64(0)
     for place in range(low, high):
@@ -69,9 +69,9 @@ def _select(hits: Int64Array, low: Integer, high: Integer, rules: Rules) -> Any:
         if start >= free:
             variant = rules.first_variant[pattern] + (hit & ORDER_MASK)
             free = start + max(np.int64(1), np.int64(rules.variants[variant, FOCUS]))
-            hits[kept] = hit
-            kept += 1
-    return kept
+            hits[end] = hit
+            end += 1
+    return end
 
 
 # One loop on purpose: a call for every row would cost as much as many rows do.
@@ -137,7 +137,7 @@ def collect(  # noqa: PLR0915, PLR0917
     for row in range(low, high):
         begin = row_offsets[row]
         end = row_offsets[row + 1]
-        found = 0
+        count = 0
         stamp = np.int64(row - low + 1)
         following = of_type[type_ids[begin]] if begin < end else np.int32(-1)
         for place in range(begin, end + 1):
@@ -188,8 +188,8 @@ def collect(  # noqa: PLR0915, PLR0917
                     pattern = arena[at]
                     if best[pattern] >> RANK_BITS != stamp:
                         best[pattern] = (stamp << RANK_BITS) | rank
-                        touched[found] = pattern
-                        found += 1
+                        touched[count] = pattern
+                        count += 1
                 if arena[base + 1] + arena[base + 2] == 0:
                     continue
                 third = np.uint64(0)
@@ -222,8 +222,8 @@ def collect(  # noqa: PLR0915, PLR0917
                         pattern = ~child
                         if best[pattern] >> RANK_BITS != stamp:
                             best[pattern] = (stamp << RANK_BITS) | rank
-                            touched[found] = pattern
-                            found += 1
+                            touched[count] = pattern
+                            count += 1
                 for at in range(nodes_at, nodes_at + 2 * arena[base + 2], 2):
                     node = arena[at]
                     if node >= 0 or rules.masks[~node] & third != 0:
@@ -268,8 +268,8 @@ def collect(  # noqa: PLR0915, PLR0917
                         total += 1
                     elif best[pattern] >> RANK_BITS != stamp:
                         best[pattern] = (stamp << RANK_BITS) | rank
-                        touched[found] = pattern
-                        found += 1
+                        touched[count] = pattern
+                        count += 1
                     elif rank < best[pattern] & RANK:
                         best[pattern] = (stamp << RANK_BITS) | rank
                 farthest = max(farthest, np.int64(after))
@@ -316,16 +316,16 @@ def collect(  # noqa: PLR0915, PLR0917
                         elif best[pattern] >> RANK_BITS != stamp:
                             # A plain pattern is found leftmost first.
                             best[pattern] = (stamp << RANK_BITS) | rank
-                            touched[found] = pattern
-                            found += 1
+                            touched[count] = pattern
+                            count += 1
             if recalling and not begins and farthest < place + SILENT_TOKENS:
                 silent[recalled, 0] = first_key
                 silent[recalled, 1] = second_key
                 silent[recalled, 2] = third_key
         if extent == EXTENT_FIRST:
-            if total + found > hits.shape[0]:
-                hits = _grown(hits, total + found)
-            for at in range(found):
+            if total + count > hits.shape[0]:
+                hits = _grown(hits, total + count)
+            for at in range(count):
                 pattern = np.int64(touched[at])
                 hits[total] = (pattern << RANK_BITS) | (best[pattern] & RANK)
                 total += 1

@@ -189,14 +189,14 @@ def look_alike(  # noqa: PLR0917
                 able = first
         if share > 0:
             bits = _number(mixed(bases[SHARE], unit_keys[unit]), 0, 0)
-            wanted = min(_how_many(share, counted, bits), able)
-            if wanted == able:
+            quota = min(_how_many(share, counted, bits), able)
+            if quota == able:
                 for spot in range(able):
                     points[spots[spot]] = table[points[spots[spot]]]
                     become[owners[spot]] = CHANGED
-            elif wanted > 0:
+            elif quota > 0:
                 # Which number is the last to be taken; those below it are taken too.
-                last = np.partition(numbers[:able], wanted - 1)[wanted - 1]
+                last = np.partition(numbers[:able], quota - 1)[quota - 1]
                 for spot in range(able):
                     if numbers[spot] <= last:
                         points[spots[spot]] = table[points[spots[spot]]]
@@ -227,10 +227,10 @@ def _fits(  # noqa: PLR0917
     start: int,
     end: int,
     points: UInt32Array,
-    taken: Flags,
+    covered: Flags,
     letters: Integer,
 ) -> Any:
-    """Whether a slip of a kind can begin at a code point, beside those that are taken."""
+    """Whether a slip of a kind can begin at a code point, beside those that are covered."""
     if not _is_letter(points[point]):
         return False
     if kind == _SWAP:
@@ -238,10 +238,10 @@ def _fits(  # noqa: PLR0917
             return False
         if points[point] | np.uint32(32) == points[point + 1] | np.uint32(32):
             return False
-        return not taken[point - start] and not taken[point + 1 - start]
+        return not covered[point - start] and not covered[point + 1 - start]
     if kind == _DROP and letters < 2:
         return False
-    return not taken[point - start]
+    return not covered[point - start]
 
 
 @kernel
@@ -346,7 +346,7 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
             size += 2 * (ends[at] - starts[at])
             widest = max(widest, ends[at] - starts[at])
     written = np.empty(size, np.uint32)
-    taken = np.empty(widest, np.bool_)
+    covered = np.empty(widest, np.bool_)
     slips = np.empty(widest, np.int8)
     numbers = np.empty((4, widest), np.uint64)
     numbered = np.empty(4, np.bool_)
@@ -364,7 +364,7 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
             for point in range(start, end):
                 plain = plain and not foreign[point]
                 letters += np.int64(_is_letter(points[point]))
-                taken[point - start] = False
+                covered[point - start] = False
                 slips[point - start] = -1
             if not plain:
                 become[at] = PLAIN
@@ -376,7 +376,7 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
                 for each in range(first_kind, last_kind):
                     fitting[each] = False
                     for point in range(start, end):
-                        if _fits(each, point, start, end, points, taken, letters):
+                        if _fits(each, point, start, end, points, covered, letters):
                             fitting[each] = True
                             which = np.int64(each)
                             break
@@ -394,14 +394,14 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
                             numbers[which, point - start] = number
                 best, least = np.int64(-1), _LARGEST
                 for point in range(start, end):
-                    if _fits(which, point, start, end, points, taken, letters):
+                    if _fits(which, point, start, end, points, covered, letters):
                         number = numbers[which, point - start]
                         if best < 0 or number < least:
                             best, least = np.int64(point), number
                 slips[best - start] = np.int8(which)
-                taken[best - start] = True
+                covered[best - start] = True
                 if which == _SWAP:
-                    taken[best + 1 - start] = True
+                    covered[best + 1 - start] = True
                 elif which == _DROP:
                     letters -= 1
                 become[at] = CHANGED
@@ -462,7 +462,7 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
         for at in range(offsets[unit], offsets[unit + 1]):
             size += 2 * (ends[at] - starts[at])
     written = np.empty(size, np.uint32)
-    taken = np.empty(widest, np.bool_)
+    covered = np.empty(widest, np.bool_)
     slips = np.empty(widest, np.int8)
     numbers = np.empty(widest, np.uint64)
     spots = np.empty(widest, np.int64)
@@ -475,7 +475,7 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
     for unit in range(offsets.shape[0] - 1):
         low = starts[offsets[unit]]
         state = mixed(bases[PLACE], unit_keys[unit])
-        found, counted, plain = np.int64(0), np.int64(0), True
+        spot_count, counted, plain = np.int64(0), np.int64(0), True
         for at in range(offsets[unit], offsets[unit + 1]):
             if not tried[at]:
                 continue
@@ -483,30 +483,30 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
             for point in range(start, end):
                 plain = plain and not foreign[point]
                 letters[at] += np.int64(_is_letter(points[point]))
-                taken[point - low] = False
+                covered[point - low] = False
                 slips[point - low] = -1
             counted += letters[at]
             for point in range(start, end):
-                there = taken[start - low : end - low]
+                there = covered[start - low : end - low]
                 for each in range(first_kind, last_kind):
                     if _fits(each, point, start, end, points, there, letters[at]):
-                        numbers[found] = _number(state, places[at], point - start)
-                        spots[found] = point
-                        owners[found] = at
-                        found += 1
+                        numbers[spot_count] = _number(state, places[at], point - start)
+                        spots[spot_count] = point
+                        owners[spot_count] = at
+                        spot_count += 1
                         break
         left = np.int64(0)
         if plain:
             bits = _number(mixed(bases[SHARE], unit_keys[unit]), 0, 0)
             left = np.int64(_how_many(share, counted, bits))
-        order = np.argsort(numbers[: found if left > 0 else 0])
+        order = np.argsort(numbers[: spot_count if left > 0 else 0])
         state = mixed(bases[TYPO_KIND], unit_keys[unit])
         for rank in range(order.shape[0]):
             if left == 0:
                 break
             point, at = spots[order[rank]], owners[order[rank]]
             start, end = starts[at], ends[at]
-            there = taken[start - low : end - low]
+            there = covered[start - low : end - low]
             which = np.int64(-1)
             for each in range(first_kind, last_kind):
                 fitting[each] = _fits(each, point, start, end, points, there, letters[at])
@@ -517,9 +517,9 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
             if kind == TYPO:
                 which = np.int64(_drawn(_number(state, places[at], point - start), fitting))
             slips[point - low] = np.int8(which)
-            taken[point - low] = True
+            covered[point - low] = True
             if which == _SWAP:
-                taken[point + 1 - low] = True
+                covered[point + 1 - low] = True
             elif which == _DROP:
                 letters[at] -= 1
             left -= 1

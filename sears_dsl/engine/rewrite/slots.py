@@ -294,12 +294,12 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
     """
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
-    done = np.zeros(count, np.bool_)
+    has_text = np.zeros(count, np.bool_)
     placed = np.zeros(count, np.bool_)
     total = np.int64(0)
     for match in range(count):
         key, low = keys[match], lows[match]
-        told = has[key]
+        complete = has[key]
         more = reaches[key]
         first = kinds[word_of[type_ids[low]]]
         text = text_offsets[rows[match]]
@@ -316,15 +316,15 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
         for slot in range(slot_offsets[key], slot_offsets[key + 1]):
             at = low + slots[slot, 0]
             if slots[slot, 1] == _NEXT and starts[at] - ends[at - 1] > 1:
-                told = False
-        done[match] = told
-        placed[match] = told and more
-        if told:
+                complete = False
+        has_text[match] = complete
+        placed[match] = complete and more
+        if complete:
             total += 1 + 2 * (slot_offsets[key + 1] - slot_offsets[key])
         offsets[match + 1] = total
     values = np.empty(total, np.int32)
     for match in range(count):
-        if not done[match]:
+        if not has_text[match]:
             continue
         key = keys[match]
         place = offsets[match]
@@ -351,7 +351,7 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
             values[place + 1] = word
             values[place + 2] = before
             place += 2
-    return values, offsets, done, placed
+    return values, offsets, has_text, placed
 
 
 def unchanged(formatted: FormattedTexts, tokens: Tokens, matches: Matches) -> NDArray[np.int64]:

@@ -75,17 +75,17 @@ def neighbours(  # noqa: PLR0917 - arrays in the order in which they are made
         space or nothing.
     """
     count = rows.shape[0]
-    found = np.zeros((2, count), np.uint8)
+    contacts = np.zeros((2, count), np.uint8)
     for window in range(count):
         row, low, high = rows[window], lows[window], highs[window]
         if low == high:
             continue
         at = text_offsets[row]
         if touches(low, row, row_offsets, starts, ends):
-            found[0, window] = 1 + is_word(characters[at + starts[low] - 1])
+            contacts[0, window] = 1 + is_word(characters[at + starts[low] - 1])
         if touches(high, row, row_offsets, starts, ends):
-            found[1, window] = 1 + is_word(characters[at + ends[high - 1]])
-    return found
+            contacts[1, window] = 1 + is_word(characters[at + ends[high - 1]])
+    return contacts
 
 
 @kernel
@@ -108,7 +108,7 @@ def begin_sentences(
         characters: of the texts, see `characters_of`.
         text_offsets: where the characters of each row begin.
     """
-    found = np.zeros(places.shape[0], np.bool_)
+    flags = np.zeros(places.shape[0], np.bool_)
     for number in range(places.shape[0]):
         begin = text_offsets[rows[number]]
         at = begin + places[number]
@@ -121,8 +121,8 @@ def begin_sentences(
                 at -= 1
             while at > begin and np.int64(characters[at - 1]) in _CLOSING:
                 at -= 1
-        found[number] = at == begin or np.int64(characters[at - 1]) in _STOPS
-    return found
+        flags[number] = at == begin or np.int64(characters[at - 1]) in _STOPS
+    return flags
 
 
 @kernel

@@ -125,14 +125,14 @@ def add_entries(keys: Any, weights: TaggerTables, held: Any, scores: Any) -> Non
         held[index] = weights.slots[keys[index] >> weights.slot_shift]
     for index in range(len(keys)):
         key = keys[index]
-        found = held[index]
+        record = held[index]
         slot = key >> weights.slot_shift
-        while found != -1 and found >> np.int64(32) < key:
+        while record != -1 and record >> np.int64(32) < key:
             slot += 1
-            found = weights.slots[slot]
-        if found >> np.int64(32) == key:
-            first = (found >> np.int64(6)) & np.int64(0x3FFFFFF)
-            for place in range(first, first + (found & np.int64(63))):
+            record = weights.slots[slot]
+        if record >> np.int64(32) == key:
+            first = (record >> np.int64(6)) & np.int64(0x3FFFFFF)
+            for place in range(first, first + (record & np.int64(63))):
                 entry = np.int64(weights.entries[place])
                 scores[entry & 63] += entry >> 6
 
@@ -200,12 +200,12 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
 
 @kernel
 def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
-    row_offsets: Any, words: Any, weights: TaggerTables, known: KnownWords, said: Any
+    row_offsets: Any, words: Any, weights: TaggerTables, known: KnownWords, memory: Any
 ) -> Any:
     """Tag every row from left to right: the fine and the coarse tag of each token.
 
     All that a tag depends on are five words, the two tags before, the casing of the row, and which
-    half of a pair of quotation marks stands here: ``said`` holds them, and the tag that they had.
+    half of a pair of quotation marks stands here: ``memory`` holds them, and the tag that they had.
     It has no rows where nothing is to be remembered.
     """
     fine = np.zeros(words.shape[0], np.uint8)
@@ -248,7 +248,7 @@ def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
                 casing_after = (
                     np.int64(known.casings[words[place + 1]]) if place + 1 < end else np.int64(0)
                 )
-                if said.shape[0] > 0:
+                if memory.shape[0] > 0:
                     two = np.int64(words[place - 2]) if place > start + 1 else np.int64(-1)
                     one = np.int64(words[place - 1]) if place > start else np.int64(-1)
                     next_one = np.int64(words[place + 1]) if place + 1 < end else np.int64(-1)
@@ -261,13 +261,13 @@ def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
                         mixed(np.int64(121), first_key)
                         ^ mixed(np.int64(122), second_key)
                         ^ mixed(np.int64(123), third_key)
-                    ) & np.int64(said.shape[0] - 1)
+                    ) & np.int64(memory.shape[0] - 1)
                     if (
-                        said[slot, 0] == first_key
-                        and said[slot, 1] == second_key
-                        and said[slot, 2] >> 8 == third_key
+                        memory[slot, 0] == first_key
+                        and memory[slot, 1] == second_key
+                        and memory[slot, 2] >> 8 == third_key
                     ):
-                        best = said[slot, 2] & 255
+                        best = memory[slot, 2] & 255
             if best == UNCERTAIN:
                 pair = casing_pair(mark_before, half, casing_of_row, casing)
                 triple = casing_triple(casing_before, casing, casing_after, casing_of_row)
@@ -290,10 +290,10 @@ def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
                 for tag in range(1, TAGS):
                     if scores[tag] > scores[best]:
                         best = np.int64(tag)
-                if said.shape[0] > 0:
-                    said[slot, 0] = first_key
-                    said[slot, 1] = second_key
-                    said[slot, 2] = (third_key << 8) | best
+                if memory.shape[0] > 0:
+                    memory[slot, 0] = first_key
+                    memory[slot, 1] = second_key
+                    memory[slot, 2] = (third_key << 8) | best
             fine[place] = best
             coarse[place] = weights.coarse_of[known.groups[word], best]
             mark_before = here

@@ -40,7 +40,7 @@ def find_chunks(  # noqa: PLR0917
     chunks: WordTable,
     starts: Int32Array,
     numbers: Int32Array,
-    found: Integer,
+    count: Integer,
 ) -> Any:
     """Number the chunks of a text from a position on.
 
@@ -51,7 +51,7 @@ def find_chunks(  # noqa: PLR0917
         chunks: `Table` of the chunks, to which new ones are added.
         starts: int32, written: where each chunk starts.
         numbers: int32, written: its number.
-        found: chunks that were found before.
+        count: chunks that were numbered before.
 
     Returns:
         How far it came, which is before the end only when the table is full, and all found so far.
@@ -76,11 +76,11 @@ def find_chunks(  # noqa: PLR0917
         if number < 0:
             number = intern(text, start, at, hashed, chunks)
             if number < 0:
-                return start, found
-        starts[found] = start
-        numbers[found] = number
-        found += 1
-    return at, found
+                return start, count
+        starts[count] = start
+        numbers[count] = number
+        count += 1
+    return at, count
 
 
 @kernel

@@ -116,13 +116,13 @@ def intern(
 
 @kernel
 def _intern_all(
-    text: Int32Array, bounds: Int64Array, done: Integer, table: WordTable, numbers: Int32Array
+    text: Int32Array, bounds: Int64Array, first: Integer, table: WordTable, numbers: Int32Array
 ) -> Any:
     """Write the numbers of strings k, text[bounds[k]:bounds[k + 1]], from some of them on.
 
     Returns how many are done, which is fewer than all where there is no room.
     """
-    for place in range(done, len(numbers)):
+    for place in range(first, len(numbers)):
         start, end = bounds[place], bounds[place + 1]
         number = intern(text, start, end, hash_of(text, start, end), table)
         if number < 0:
