@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, UsageError
@@ -68,11 +68,12 @@ def as_tagger(tagger: object) -> Tagger:
     """
     if isinstance(tagger, str):
         return load_tagger(tagger)
-    if not isinstance(tagger, Tagger):
+    # Python 3.11 reads `version` for isinstance, and the fast tagger loads its weights for that.
+    if not all(hasattr(tagger, method) for method in ("tokenize", "tag", "split")):
         raise UsageError(
             f"a {type(tagger).__name__} is no tagger", help="name one: tagger='fast' or 'spacy'"
         )
-    return tagger
+    return cast(Tagger, tagger)
 
 
 def in_language(name: str, languages: Iterable[str]) -> str:
