@@ -166,8 +166,8 @@ def chain_rows(
         drawing: what noise is made from.
     """
     nothing: Sequence[tuple[()]] = [()] * len(texts)
-    given = (texts, protected or nothing, intact or nothing, without or nothing)
-    rows = list(map(_Going, *given))
+    columns = (texts, protected or nothing, intact or nothing, without or nothing)
+    rows = list(map(_Going, *columns))
     unrenderable: Counter[int] = Counter()
     going = rows
     while going:
@@ -183,10 +183,10 @@ def chain_rows(
             unrenderable=unrenderable,
             drawing=drawing,
         )
-    done = [
+    chained_rows = [
         ChainedRow(row.original, row.text, tuple(row.steps), tuple(row.left_out)) for row in rows
     ]
-    return ChainedRows(done, unrenderable=unrenderable)
+    return ChainedRows(chained_rows, unrenderable=unrenderable)
 
 
 def _round(
@@ -203,7 +203,7 @@ def _round(
     drawing: Drawing,
 ) -> list[_Going]:
     """Each row takes its next rule that fires; those that took one go on."""
-    taken: list[_Going] = []
+    changed_rows: list[_Going] = []
     for places, tokens in prepare([row.text for row in going]):
         rows = [going[place] for place in places]
         spans = [row.protected for row in rows]
@@ -216,10 +216,10 @@ def _round(
             heads = np.concatenate([[True], left.rows[1:] != left.rows[:-1]])
             is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
             firsts = left.select(is_first)
-            done = None
+            rewrites = None
             if protected is None:
-                done = few_matches.rewrites(tokens, firsts, unrenderable)
-            if done is None:
+                rewrites = few_matches.rewrites(tokens, firsts, unrenderable)
+            if rewrites is None:
                 columns = rendering.rewrites(
                     tokens,
                     firsts,
@@ -228,10 +228,10 @@ def _round(
                     extent=scope,
                     drawing=drawing,
                 )
-                done = columns.rewrites(0, len(columns))
-            changed = [rewrite.row for rewrite in done if rows[rewrite.row].take(rewrite)]
-            taken += [rows[row] for row in changed]
+                rewrites = columns.rewrites(0, len(columns))
+            changed = [rewrite.row for rewrite in rewrites if rows[rewrite.row].take(rewrite)]
+            changed_rows += [rows[row] for row in changed]
             stays = np.ones(len(rows), np.bool_)
             stays[changed] = False
             left = left.select(~is_first & stays[left.rows])
-    return [row for row in taken if row.next_rule < rules]
+    return [row for row in changed_rows if row.next_rule < rules]

@@ -88,11 +88,11 @@ class FewMatches:
             return None
         columns = (matches.starts, matches.ends, matches.variants)
         instances = list(zip(rules, *(column.tolist() for column in columns), strict=True))
-        found: list[Rewrite] = []
+        rewrites: list[Rewrite] = []
         for row, places in groupby(range(len(rules)), key=matches.rows.tolist().__getitem__):
             some = [instances[place] for place in places]
-            found += self.of_row(row, tokens.texts[row], tokens.listed(row), some, unrenderable)
-        return found
+            rewrites += self.of_row(row, tokens.texts[row], tokens.listed(row), some, unrenderable)
+        return rewrites
 
     def of_row(
         self,
@@ -112,12 +112,12 @@ class FewMatches:
             unrenderable: see above.
         """
         row = _Row(text, tokens)
-        found: list[Rewrite] = []
+        rewrites: list[Rewrite] = []
         for rule, of_rule in groupby(instances, key=itemgetter(0)):
             edits = self._edits(row, rule, [each[1:] for each in of_rule], unrenderable)
             if edits:
-                found.append(Rewrite(rule, number, text, apply_edits(text, edits), tuple(edits)))
-        return found
+                rewrites.append(Rewrite(rule, number, text, apply_edits(text, edits), tuple(edits)))
+        return rewrites
 
     # ------------------------------------------------------------ inside
 

@@ -308,7 +308,7 @@ class Matcher:
         drawing = self._drawing(seed, draw)
         if self._by_sentence(unit):
             cut = SentenceUnits(texts, self.sentences(texts), protected)
-            done = self._applied(
+            rewrites = self._applied(
                 cut.texts,
                 scope=scope,
                 protected=cut.protected,
@@ -316,7 +316,7 @@ class Matcher:
                 prefilter=prefilter,
                 drawing=drawing,
             )
-            return cut.rewritten_rows(done)
+            return cut.rewritten_rows(rewrites)
         return self._applied(
             texts, scope=scope, protected=protected, jobs=jobs, prefilter=prefilter, drawing=drawing
         )
@@ -347,7 +347,7 @@ class Matcher:
             if few is not None:
                 parts.append([one._replace(row=rows[one.row]) for one in few])
                 continue
-            done = self.rendering.rewrites(
+            columns = self.rendering.rewrites(
                 tokens,
                 matches,
                 protected=spans,
@@ -355,7 +355,7 @@ class Matcher:
                 extent=scope,
                 drawing=drawing,
             )
-            parts.append(replace(done, rows=np.array(rows, np.int32)[done.rows]))
+            parts.append(replace(columns, rows=np.array(rows, np.int32)[columns.rows]))
         return Rewrites(merged(parts), rule_ids=self._ids, unrenderable=unrenderable)
 
     def chain(
@@ -401,7 +401,7 @@ class Matcher:
         drawing = self._drawing(seed, draw)
         if self._by_sentence(unit):
             cut = SentenceUnits(texts, self.sentences(texts), protected)
-            done = self._chained(
+            chained = self._chained(
                 cut.texts,
                 scope=scope,
                 protected=cut.protected,
@@ -410,7 +410,7 @@ class Matcher:
                 jobs=jobs,
                 drawing=drawing,
             )
-            return cut.chained_rows(done)
+            return cut.chained_rows(chained)
         return self._chained(
             texts,
             scope=scope,

@@ -57,7 +57,7 @@ Observer: TypeAlias = Callable[[int, Element, int], None]
 """Told of a dead end: elements matched so far, the element that failed, the token it failed at."""
 
 
-class State(NamedTuple):
+class WalkState(NamedTuple):
     """How far a walk has come.
 
     Attributes:
@@ -182,7 +182,7 @@ def candidates(
     walk = _Walk(file, tokens, split, observe)
     for start in range(len(tokens) + 1):
         for before in walk.contexts_ending_at(rule.left, start):
-            fresh = State(start, names=before.names, matched=len(rule.left))
+            fresh = WalkState(start, names=before.names, matched=len(rule.left))
             for matched in walk.sequence(rule.antecedent, fresh):
                 for after in walk.sequence(rule.right, matched._replace(tags=())):
                     yield _binding(rule, start, matched, after)
@@ -204,7 +204,7 @@ def is_protected(
     return any(start < place < end for start, end in protected)
 
 
-def _binding(rule: Rule, start: int, matched: State, after: State) -> Binding:
+def _binding(rule: Rule, start: int, matched: WalkState, after: WalkState) -> Binding:
     tags: dict[str, tuple[int, ...]] = {}
     for tag, position in matched.tags:
         tags[tag] = (*tags.get(tag, ()), position)
@@ -242,19 +242,19 @@ class _Walk:
         self.split = split
         self.observe = observe
 
-    def contexts_ending_at(self, elements: tuple[Element, ...], end: int) -> list[State]:
+    def contexts_ending_at(self, elements: tuple[Element, ...], end: int) -> list[WalkState]:
         """Derivations of a left context that end at a position, in the order of its choices."""
         if not elements:
-            return [State(end)]
+            return [WalkState(end)]
         states = [
             state
             for begin in range(end + 1)
-            for state in self.sequence(elements, State(begin))
+            for state in self.sequence(elements, WalkState(begin))
             if state.position == end
         ]
         return sorted(states, key=lambda state: state.choices)
 
-    def sequence(self, elements: tuple[Element, ...], state: State) -> Iterator[State]:
+    def sequence(self, elements: tuple[Element, ...], state: WalkState) -> Iterator[WalkState]:
         """Elements one after another; each adds what it matched to ``state.elements``."""
         if not elements:
             yield state
@@ -263,7 +263,7 @@ class _Walk:
         for after in self._element(first, state):
             yield from self.sequence(rest, after)
 
-    def _element(self, element: Element, state: State) -> Iterator[State]:
+    def _element(self, element: Element, state: WalkState) -> Iterator[WalkState]:
         for after in self._repetitions(element, 0, state):
             matched = TokenRange(state.position, after.position)
             names = after.names
@@ -275,7 +275,7 @@ class _Walk:
                 matched=state.matched + (not state.nested),
             )
 
-    def _repetitions(self, element: Element, count: int, state: State) -> Iterator[State]:
+    def _repetitions(self, element: Element, count: int, state: WalkState) -> Iterator[WalkState]:
         """One more repetition before no more: greedy."""
         if count < element.maximum:
             more = state._replace(choices=(*state.choices, 0))
@@ -284,7 +284,7 @@ class _Walk:
         if count >= element.minimum:
             yield state._replace(choices=(*state.choices, 1))
 
-    def _body(self, element: Element, state: State) -> Iterator[State]:
+    def _body(self, element: Element, state: WalkState) -> Iterator[WalkState]:
         body = element.body
         if isinstance(body, Group):
             for number, alternative in enumerate(body.alternatives):
@@ -314,7 +314,7 @@ class _Walk:
             tags = (*tags, (body.name, place))
         yield state._replace(position=place + 1, tags=tags)
 
-    def _word(self, element: Element, literal: Literal, state: State) -> Iterator[State]:
+    def _word(self, element: Element, literal: Literal, state: WalkState) -> Iterator[WalkState]:
         """A literal in each way in which a tokenizer may cut it: see `_cuts`."""
         for number, parts in enumerate(self._cuts(literal)):
             for place, part in enumerate(parts, start=state.position):
@@ -365,7 +365,7 @@ class _Walk:
         """Whether two parts of a literal are met by the same tokens."""
         return lambda part, other: self._is(literal, part, Token(other, "", "", 0, 0))
 
-    def _stopped(self, state: State, element: Element, position: int) -> None:
+    def _stopped(self, state: WalkState, element: Element, position: int) -> None:
         if self.observe is not None:
             self.observe(state.matched, element, position)
 

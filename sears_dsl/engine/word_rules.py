@@ -28,7 +28,7 @@ MOST_VARIANTS = 10_000
 """The index of more is not made in a call that somebody waits for."""
 
 
-class _Asked(NamedTuple):
+class _WordVariant(NamedTuple):
     """A variant as it is tried on words.
 
     Attributes:
@@ -69,7 +69,7 @@ class WordRules:
         self._prefilter = prefilter
         self._few_matches = few_matches
         self._tagger = tagger
-        self._asked: dict[int, _Asked | None] = {}
+        self._word_variants: dict[int, _WordVariant | None] = {}
         self._variants_of: dict[str, tuple[int, ...]] = {}
         for number, sequence in enumerate(program.sequences):
             for word in required_words(sequence, program.predicates) or ():
@@ -88,7 +88,7 @@ class WordRules:
         Returns:
             None where one of the rows needs more than a look at its words.
         """
-        found: list[tuple[int, ListedTokens, list[Instance]]] = []
+        listed_rows: list[tuple[int, ListedTokens, list[Instance]]] = []
         for row, text in enumerate(texts):
             if self._prefilter.tier(text) == NOTHING:
                 continue
@@ -96,11 +96,11 @@ class WordRules:
             instances = None if tokens is None else self.instances(tokens, every=scope == "all")
             if tokens is None or instances is None:
                 return None
-            found.append((row, tokens, instances))
+            listed_rows.append((row, tokens, instances))
         render = self._few_matches.of_row
         return [
             rewrite
-            for row, tokens, instances in found
+            for row, tokens, instances in listed_rows
             for rewrite in render(row, texts[row], tokens, instances, unrenderable)
         ]
 
@@ -122,51 +122,51 @@ class WordRules:
             return None
         hits: dict[int, list[tuple[int, int, int]]] = {}
         for number in numbers:
-            asked = self._as_asked(number)
-            if asked is None:
+            variant = self._word_variant(number)
+            if variant is None:
                 return None
-            for start in _starts(asked, words):
-                hit = (start, asked.order, start + asked.focus)
-                hits.setdefault(asked.pattern, []).append(hit)
-        found: list[Instance] = []
+            for start in _starts(variant, words):
+                hit = (start, variant.order, start + variant.focus)
+                hits.setdefault(variant.pattern, []).append(hit)
+        instances: list[Instance] = []
         offsets, rules = self._program.rules.rule_offsets, self._program.rules.rules_of
         for pattern, of_pattern in hits.items():
-            kept = _apart(sorted(of_pattern)) if every else [min(of_pattern)]
+            apart = _apart(sorted(of_pattern)) if every else [min(of_pattern)]
             for rule in rules[offsets[pattern] : offsets[pattern + 1]].tolist():
-                found += [(rule, start, end, order) for start, order, end in kept]
-        return sorted(found)
+                instances += [(rule, start, end, order) for start, order, end in apart]
+        return sorted(instances)
 
-    def _as_asked(self, number: int) -> _Asked | None:
+    def _word_variant(self, number: int) -> _WordVariant | None:
         """A variant, None if it needs more than words."""
-        if number not in self._asked:
-            asked = None
+        if number not in self._word_variants:
+            variant = None
             if not self._prefilter.tagged[number]:
                 row = self._program.rules.variants[number]
                 columns = map(int, row[[PATTERN, ORDER, LEFT, FOCUS, ANCHORS]])
                 tests = map(self._program.predicates.on_words, self._program.sequences[number])
-                asked = _Asked(list(tests), *columns)
-            self._asked[number] = asked
-        return self._asked[number]
+                variant = _WordVariant(list(tests), *columns)
+            self._word_variants[number] = variant
+        return self._word_variants[number]
 
 
-def _starts(asked: _Asked, words: Sequence[str]) -> Sequence[int]:
+def _starts(variant: _WordVariant, words: Sequence[str]) -> Sequence[int]:
     """Where the replaced spans of a variant start."""
-    last = len(words) - len(asked.tests)
+    last = len(words) - len(variant.tests)
     places: Sequence[int] = range(last + 1)
-    if asked.anchors & 1:
+    if variant.anchors & 1:
         places = places[:1]
-    if asked.anchors & 2:
+    if variant.anchors & 2:
         places = places[-1:] if last in places else ()
-    for ahead, test in enumerate(asked.tests):
+    for ahead, test in enumerate(variant.tests):
         places = [place for place in places if test(words[place + ahead])]
-    return [place + asked.left for place in places]
+    return [place + variant.left for place in places]
 
 
 def _apart(hits: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """The leftmost of sorted hits that do not overlap; an insertion closes its place."""
-    kept, free = [], 0
+    apart, free = [], 0
     for start, order, end in hits:
         if start >= free:
             free = max(start + 1, end)
-            kept.append((start, order, end))
-    return kept
+            apart.append((start, order, end))
+    return apart

@@ -82,7 +82,7 @@ class Satisfied(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class _TypeBatch:
     """Some token types, and what simple tests say of them.
 
     Attributes:
@@ -104,7 +104,7 @@ class _Batch:
         matched = np.where(self.matched, regexes, np.int32(-1))
         return np.column_stack([*self.columns.values(), matched]).astype(np.int32)
 
-    def grouped(self) -> tuple[Int32Array, _Batch]:
+    def grouped(self) -> tuple[Int32Array, _TypeBatch]:
         """The group of each type, and the groups as if they were types."""
         words = (self.matched.shape[1] + 31) // 32
         values = np.zeros((self.count, len(self.columns) + words), np.int32)
@@ -117,7 +117,7 @@ class _Batch:
         offsets = np.arange(self.count + 1, dtype=np.int64) * values.shape[1]
         group_of, examples = number_sequences(values.ravel(), offsets)
         columns = {name: column[examples] for name, column in self.columns.items()}
-        return group_of, _Batch(len(examples), columns, self.matched[examples])
+        return group_of, _TypeBatch(len(examples), columns, self.matched[examples])
 
 
 class Predicates:
@@ -157,9 +157,9 @@ class Predicates:
         Raises:
             PatternError: a regex that RE2 cannot compile.
         """
-        found = self._ids.get(key)
-        if found is not None:
-            return found
+        known = self._ids.get(key)
+        if known is not None:
+            return known
         kind = key[0]
         number = len(self.keys)
         needs_tags = kind in _NEEDS_TAGS
@@ -288,23 +288,23 @@ class Predicates:
         simple = batch.simple(np.fromiter(self._regex_of, np.int32, len(self._regex_of)))
         return Satisfied(group_of, *self._decided(simple, symbols))
 
-    def told(self, token: TokenType) -> tuple[int, ...]:
+    def find_simple(self, token: TokenType) -> tuple[int, ...]:
         """The simple predicates that hold of one token: what tells which of the others do."""
-        found = [numbers.get(_value(name, token), -1) for name, numbers in self._values.items()]
+        ids = [numbers.get(_value(name, token), -1) for name, numbers in self._values.items()]
         regexes = self._regexes.matching(token.text)
-        return (*found, *map(list(self._regex_of).__getitem__, regexes)) if regexes else (*found,)
+        return (*ids, *map(list(self._regex_of).__getitem__, regexes)) if regexes else (*ids,)
 
     def decided(
-        self, told: Sequence[tuple[int, ...]], symbols: Int32Array
+        self, simple_ids: Sequence[tuple[int, ...]], symbols: Int32Array
     ) -> tuple[Int32Array, Int32Array]:
         """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``.
 
         Args:
-            told: of each token.
+            simple_ids: of each token.
             symbols: see `satisfied`.
         """
-        simple = np.array(list(zip_longest(*told, fillvalue=-1)), np.int32)
-        return self._decided(np.ascontiguousarray(simple.reshape(-1, len(told)).T), symbols)
+        simple = np.array(list(zip_longest(*simple_ids, fillvalue=-1)), np.int32)
+        return self._decided(np.ascontiguousarray(simple.reshape(-1, len(simple_ids)).T), symbols)
 
     def _decided(self, simple: Int32Array, symbols: Int32Array) -> tuple[Int32Array, Int32Array]:
         if self._composites is None or len(self._composites.least) < len(self.keys):
@@ -318,7 +318,7 @@ class Predicates:
         batch = self._batch(TokenTypes.of([token]))
         return self._holds(number, {int(column[0]) for column in batch.columns.values()}, batch)
 
-    def _holds(self, number: int, simple: Collection[int], batch: _Batch) -> bool:
+    def _holds(self, number: int, simple: Collection[int], batch: _TypeBatch) -> bool:
         """The same, where the simple predicates are known."""
         match self.keys[number]:
             case ("any",):
@@ -362,7 +362,7 @@ class Predicates:
                 advice="look-around and back-references are not there, so that matching is linear",
             ) from error
 
-    def _batch(self, types: TokenTypes) -> _Batch:
+    def _batch(self, types: TokenTypes) -> _TypeBatch:
         columns = {}
         for name, numbers in self._values.items():
             if name[0] == "text" and 4 * len(numbers) < len(types.place_of):
@@ -370,10 +370,10 @@ class Predicates:
                 continue
             values, type_of = _attribute(name, types)
             # At most one predicate of a kind holds.
-            found = np.fromiter(map(numbers.get, values, repeat(-1)), np.int32)
-            columns[name] = found if type_of is None else found[type_of]
+            ids = np.fromiter(map(numbers.get, values, repeat(-1)), np.int32)
+            columns[name] = ids if type_of is None else ids[type_of]
         matched = self._regexes.matched(types.words)[types.word_of]
-        return _Batch(len(types), columns, matched)
+        return _TypeBatch(len(types), columns, matched)
 
 
 def _ignores_case(literal: Literal, options: Options) -> bool:
@@ -401,15 +401,15 @@ def spellings(
     any_apostrophe = _any_apostrophe(literal, options)
     if any_apostrophe:
         words = [each for word in words for each in (word, *_with_apostrophes(word))]
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    sequences: dict[tuple[str, ...], tuple[str, ...]] = {}
     for word in dict.fromkeys(words):
         parts = tuple(split(word)) or (word,)
         for cut in (parts, tuple(each for part in parts for each in contraction(part))):
             folded = tuple(map(str.lower, cut)) if ignore else cut
             if any_apostrophe:
                 folded = tuple(_with_apostrophes(part)[0] for part in folded)
-            found.setdefault(folded, cut)
-    return list(found.values())
+            sequences.setdefault(folded, cut)
+    return list(sequences.values())
 
 
 def _any_apostrophe(literal: Literal, options: Options) -> bool:
@@ -486,8 +486,8 @@ def _by_words(numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:
         place = types.place_of.get(word)
         if place is not None:
             of_word[place] = number
-    found: Int32Array = of_word[types.word_of]
-    return found
+    of_type: Int32Array = of_word[types.word_of]
+    return of_type
 
 
 class _Composites(NamedTuple):
@@ -517,16 +517,16 @@ class _Composites(NamedTuple):
         negated = np.zeros(len(keys), np.bool_)
         for number, key in enumerate(keys):
             if key[0] in ("any", "or", "and", "not"):
-                asked = key[1] if key[0] in ("or", "and") else key[1:]
-                members[number] = asked
-                least[number] = len(asked) if key[0] == "and" else key[0] != "any"
+                operands = key[1] if key[0] in ("or", "and") else key[1:]
+                members[number] = operands
+                least[number] = len(operands) if key[0] == "and" else key[0] != "any"
                 negated[number] = key[0] == "not"
         counts = np.fromiter(map(len, members.values()), np.int64, len(members))
         asking = np.repeat(np.fromiter(members, np.int32, len(members)), counts)
-        asked = np.fromiter(chain.from_iterable(members.values()), np.int32, len(asking))
+        operands = np.fromiter(chain.from_iterable(members.values()), np.int32, len(asking))
         offsets = np.zeros(len(keys) + 1, np.int32)
-        np.cumsum(np.bincount(asked, minlength=len(keys)), out=offsets[1:])
-        parents = asking[np.argsort(asked, kind="stable")]
+        np.cumsum(np.bincount(operands, minlength=len(keys)), out=offsets[1:])
+        parents = asking[np.argsort(operands, kind="stable")]
         return cls(np.fromiter(members, np.int32, len(members)), least, negated, offsets, parents)
 
 

@@ -79,8 +79,8 @@ class Prefilter:
     def tier(self, text: str) -> int:
         """What `tiers` says of one row, without its arrays."""
         folded = fold(text)
-        asked = (tier for tier, scanner in self._scanners.items() if scanner.occurs(folded))
-        return max(asked, default=self.least)
+        tiers = (tier for tier, scanner in self._scanners.items() if scanner.occurs(folded))
+        return max(tiers, default=self.least)
 
     def tiers(self, texts: Sequence[str], *, finder: Finder | None = None) -> NDArray[np.uint8]:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
@@ -122,10 +122,10 @@ class _Scanner:
     def rows(self, texts: Sequence[str], finder: Finder) -> NDArray[np.bool_]:
         """The rows that have one of the words as a token."""
         if self._find is None:
-            self._find = finder(self._is_wanted)
+            self._find = finder(self._is_word)
         return self._find(texts)
 
-    def _is_wanted(self, token: str) -> bool:
+    def _is_word(self, token: str) -> bool:
         return any(fold(part) in self._words for part in (token, *contraction(token)))
 
     def places(self, joined: str) -> NDArray[np.int64]:
@@ -170,8 +170,8 @@ def _fold_rows(raw: str, texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
 def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDArray[np.bool_]:
     """For each variant whether it, or a rule that it stands for, reads tags."""
     by_pattern = np.zeros(len(program.rules.first_variant), np.bool_)
-    asked = np.asarray(consequents_need_tags, np.bool_)
-    by_pattern[program.rules.pattern_of[asked]] = True
+    tag_reading = np.asarray(consequents_need_tags, np.bool_)
+    by_pattern[program.rules.pattern_of[tag_reading]] = True
     needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
     tests = program.predicates.needs_tags
     tested = np.fromiter(

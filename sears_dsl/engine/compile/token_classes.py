@@ -94,14 +94,14 @@ class TokenClasses:
             return np.array(numbers, np.int32)
         if known.types + len(new) > self._most_types or known.is_full(len(new)):
             return None
-        told = [self._predicates.told(types[place]) for place in new]
-        unseen = {each: None for each in told if each not in known.class_of_told}
+        simple_ids = [self._predicates.find_simple(types[place]) for place in new]
+        unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
             classes = known.add(offsets, ids, self._rules).tolist()
-            known.class_of_told.update(zip(unseen, classes, strict=True))
-        for place, each in zip(new, told, strict=True):
-            numbers[place] = class_of[keys[place]] = known.class_of_told[each]
+            known.class_of_simple.update(zip(unseen, classes, strict=True))
+        for place, each in zip(new, simple_ids, strict=True):
+            numbers[place] = class_of[keys[place]] = known.class_of_simple[each]
         return np.array(numbers, np.int32)
 
     def _learn(self, types: TokenTypes, numbers: Int32Array | None) -> Int32Array:
@@ -135,7 +135,7 @@ class _ClassMemory:
         # By who numbers types, and by the type itself for all who do not.
         self._class_of: dict[object, dict[Hashable, int]] = {}
         # By what simple tests say of them, for few new types at a time.
-        self.class_of_told: dict[tuple[int, ...], int] = {}
+        self.class_of_simple: dict[tuple[int, ...], int] = {}
         self.heads = HeadsPool()
         self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
         self._arrays: tuple[Any, ...] | None = None
