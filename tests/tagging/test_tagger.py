@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger, Workers
+from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger, TaggingProcesses
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens, text_groups
 
@@ -299,7 +299,7 @@ def test_a_model_that_fails_in_the_processes_is_an_error_not_a_wait(tmp_path: Pa
 
 def test_a_process_that_cannot_start_says_why() -> None:
     pytest.importorskip("spacy", reason="spaCy is not installed")
-    workers = Workers("no_such_model", jobs=2)
+    workers = TaggingProcesses("no_such_model", jobs=2)
     with pytest.raises(TaggerError, match="there is no spaCy model 'no_such_model'"):
         workers.tag([["It is."], ["Is it?"], ["It is red."]])
     workers.close()
