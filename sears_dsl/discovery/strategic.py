@@ -386,8 +386,9 @@ def _why_not_all(
     told = f"note: {reworded:,} of {len(best):,} {settings.unit}s that may change are reworded"
     lacking = len(best) - reworded - len(refused)
     if lacking:
-        without = " and avoids the forbidden ones" if settings.avoid else ""
-        told += f"; for {lacking:,} no paraphrase changes a word{without}"
+        told += f"; for {lacking:,} no paraphrase changes a word"
+        if settings.avoid:
+            told += " and avoids the forbidden ones, of which fewer leave more (--avoid-important)"
     if refused:
         told += (
             f"; for {len(refused):,} the best has S below {settings.tau:g} "

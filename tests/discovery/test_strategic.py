@@ -164,8 +164,9 @@ def test_what_was_not_reworded_is_told_with_the_reason_and_what_would_help() -> 
         )  # fmt: skip
     assert told == [
         "note: 0 of 2 sentences that may change are reworded; for 1 no paraphrase changes a word "
-        "and avoids the forbidden ones; for 1 the best has S below 0.95 (0.9 in the middle): a "
-        "lower --tau takes more of these, and --scorer meaning judges sentences as wholes"
+        "and avoids the forbidden ones, of which fewer leave more (--avoid-important); for 1 the "
+        "best has S below 0.95 (0.9 in the middle): a lower --tau takes more of these, and "
+        "--scorer meaning judges sentences as wholes"
     ]
 
 
