@@ -10,7 +10,7 @@ BENCHMARKS = [
     "endtoend", "pipeline", "reading", "startup", "memory", "typing_rules", "scoring",
     "paraphrasing", "selecting", "agreement", "blind_spots", "grammar", "sentiment",
     "comprehension", "fixing", "readers", "templates", "one_row", "semantic_robustness",
-    "clusters", "growth",
+    "clusters", "growth", "formats", "processes",
     "visual_questions",
 ]  # fmt: skip
 

@@ -44,6 +44,7 @@ class Cutter:
         self._runs: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for special, tokens in tables.joined.items():
             self._runs.setdefault(tokens[0], []).append((special, tokens))
+        self._closing: Sequence[str] = ()
         # The last character of a token and the first of the next one, in such a run.
         self._seams = {
             left[-1] + right[0]
@@ -51,6 +52,8 @@ class Cutter:
             for left, right in pairwise(tokens)
         }
         self._longest_run = max(map(len, tables.joined.values()), default=1)
+        # Marks that are cut off behind a small letter, whatever stands before that.
+        self._closing = [mark for mark in ",." if self.chunk(f"xx{mark}") == ([2, 3], False)]
 
     def chunk(self, chunk: str) -> tuple[list[int], bool]:
         """Where the tokens of a chunk end, and whether the second pass changed them.
@@ -62,6 +65,8 @@ class Cutter:
         """
         if _is_word(chunk) and chunk not in self._tables.specials and chunk not in self._runs:
             return [len(chunk)], False
+        if chunk[-1:] in self._closing and self._is_word_and_mark(chunk[:-1], chunk[-1:]):
+            return [len(chunk) - 1, len(chunk)], False
         chunk = _readable(chunk)
         ends = cut_affixes(chunk, self._tables, self._tables.specials)
         words = [chunk[start:end] for start, end in zip([0, *ends], ends, strict=False)]
@@ -70,6 +75,15 @@ class Cutter:
         joined = self._join(words, [0, *ends[:-1]], ends)
         changed = [end for _, end in joined]
         return changed, changed != ends
+
+    def _is_word_and_mark(self, word: str, mark: str) -> bool:
+        """Whether letters, the last a small one, and a closing mark are no special case."""
+        return (
+            _is_word(word)
+            and word[-1].islower()
+            and self._tables.specials.keys().isdisjoint((word, word + mark))
+            and self._runs.keys().isdisjoint((word, mark))
+        )
 
     def cut(self, text: str) -> list[tuple[int, int]]:
         """First and one past the last character of each token of a row."""

@@ -185,6 +185,11 @@ class _Types:
                 member = self._objects[code] = TokenType(self.words.text(word), *self.pairs[pair])
         return member
 
+    def members(self, codes: list[int]) -> list[TokenType]:
+        """Some of them as objects; those that were asked for before cost a look-up."""
+        known = self._objects
+        return [known[code] if code in known else self.type(code) for code in codes]
+
     def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
         """Some of them by words and pairs of tags."""
         numbers, pair_of = np.divmod(codes, len(self.pairs))
@@ -243,7 +248,7 @@ class _CodedTypes(TokenTypes):
 
     def members(self) -> Sequence[TokenType]:
         if self._members is None:
-            self._members = list(map(self._of.type, self._codes.tolist()))
+            self._members = self._of.members(self._codes.tolist())
         return self._members
 
     def __len__(self) -> int:
@@ -259,7 +264,7 @@ class _CodedTypes(TokenTypes):
 
     def has_word(self, among: Container[str]) -> bool:
         if len(self._codes) <= _FEW_TOKENS:
-            return any(text in among for text, _, _ in self.members())
+            return any(map(among.__contains__, [text for text, _, _ in self.members()]))
         return self._of.has_word(self._codes, among)
 
     def take(self, places: NDArray[np.integer]) -> TokenTypes:

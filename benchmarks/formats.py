@@ -1,0 +1,118 @@
+"""Reading and writing rows, format by format, beside pyarrow's readers and writers alone.
+
+Method: book sentences with an id, as csv, JSON lines and parquet. Ours reads every batch
+(`Dataset`), and writes all rows anew batch by batch, as `sears apply` does with records; pyarrow
+reads the file into a table, and writes the table: csv and parquet by its writers; it has none for
+JSON lines, so the rate there is against `json.dumps`. Seconds of the processor, threads off, the
+least of three runs in turns; the rate is theirs over ours. Beside it, pyarrow with the texts as
+strings of Python, which is what rules are applied to.
+Verified: ours reads the texts that pyarrow reads, and pyarrow reads what ours writes.
+
+    python -m benchmarks.formats
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
+import pyarrow.parquet
+
+from benchmarks.endtoend import sentences
+from benchmarks.record import Row, write_record
+from sears_dsl.data.batches import Frame
+from sears_dsl.data.dataset import Dataset, format_named, write_columns
+
+ROWS = 100_000
+ROUNDS = 3
+Result = TypeVar("Result")
+
+
+def _seconds(work: Callable[[], Result]) -> tuple[float, Result]:
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def _read_by_arrow(name: str, path: Path) -> pa.Table:
+    if name == "csv":
+        options = pyarrow.csv.ReadOptions(use_threads=False)
+        parsing = pyarrow.csv.ParseOptions(newlines_in_values=True)
+        return pyarrow.csv.read_csv(path, read_options=options, parse_options=parsing)
+    if name == "jsonl":
+        return pyarrow.json.read_json(path, pyarrow.json.ReadOptions(use_threads=False))
+    return pyarrow.parquet.read_table(path, use_threads=False)
+
+
+def _written_by_arrow(name: str, table: pa.Table) -> bytes:
+    content = io.BytesIO()
+    if name == "csv":
+        pyarrow.csv.write_csv(table, content)
+    elif name == "jsonl":
+        content.write("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()).encode())
+    else:
+        pyarrow.parquet.write_table(table, content)
+    return content.getvalue()
+
+
+def _written_by_us(name: str, batches: list[dict[str, Any]]) -> bytes:
+    form, content = format_named(name), io.BytesIO()
+    parts = (form.encode(columns, "utf-8") for columns in batches)
+    form.assemble(parts, content, Frame(tuple(batches[0])))
+    return content.getvalue()
+
+
+def measured(name: str, path: Path) -> Row:
+    """Both sides in turns."""
+    ours, theirs, strings, writing, writing_theirs = ([] for _ in range(5))
+    for _ in range(ROUNDS):
+        taken, read = _seconds(lambda: [dict(b.columns) for b in Dataset(str(path)).batches()])
+        ours.append(taken)
+        taken, table = _seconds(lambda: _read_by_arrow(name, path))
+        theirs.append(taken)
+        listed, texts = _seconds(lambda table=table: table["text"].to_pylist())
+        strings.append(taken + listed)
+        taken, content = _seconds(lambda read=read: _written_by_us(name, read))
+        writing.append(taken)
+        taken, _ = _seconds(lambda table=table: _written_by_arrow(name, table))
+        writing_theirs.append(taken)
+    again = path.with_stem("again")
+    again.write_bytes(content)
+    if texts != [text for batch in read for text in batch["text"]]:
+        sys.exit(f"formats: {name} is read as other texts")
+    if _read_by_arrow(name, again)["text"].to_pylist() != texts:
+        sys.exit(f"formats: {name} is written as other texts")
+    rates = {
+        "reading": min(theirs) / min(ours),
+        "reading, against strings": min(strings) / min(ours),
+        "writing": min(writing_theirs) / min(writing),
+    }
+    figures = {what: round(rate, 2) for what, rate in rates.items()}
+    reached = figures["reading"] >= 0.5 and figures["writing"] >= 0.5
+    return Row(name, figures, at_least="0.5 and 0.5 of pyarrow's rates", reached=reached)
+
+
+def main() -> None:
+    """Run and record."""
+    texts = [text for text in sentences(books=2 * ROWS) if text][:ROWS]
+    rows = {"id": [f"row {number}" for number in range(len(texts))], "text": texts}
+    with tempfile.TemporaryDirectory() as folder:
+        found = []
+        for name in ("csv", "jsonl", "parquet"):
+            path = Path(folder, f"rows.{name}")
+            write_columns(rows, path, format_named(name))
+            found.append(measured(name, path))
+    write_record("formats", found)
+
+
+if __name__ == "__main__":
+    main()
