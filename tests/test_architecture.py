@@ -34,6 +34,8 @@ LAYERS = [
     {"interop"},
     {"cli"},
 ]
+# Names of a value that tell its history; what it is has a noun.
+TENSES = {"told", "made", "found", "its", "given", "said", "seen", "kept", "had", "put"}
 # Neither knows the other: rules are about words, and words do not depend on rules.
 STRANGERS = ({"language", "tagging"}, {"language", "data"}, {"tagging", "data"})
 # The one upward import: users look for `ruleset.compile()` on the ruleset, so that method brings
@@ -132,6 +134,26 @@ def test_a_model_is_asked_through_one_place() -> None:
 def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
     assert ast.get_docstring(_tree(path)), "no module docstring"
     assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES, "wants to be two modules"
+
+
+def test_a_class_is_the_only_one_of_its_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name.lstrip("_"), []).append(_name(path))
+    assert not {name: paths for name, paths in homes.items() if len(paths) > 1}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be(path: Path) -> None:
+    bound = {
+        (node.arg if isinstance(node, ast.arg) else node.id).strip("_"): node.lineno
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    }
+    assert not {name: line for name, line in bound.items() if name in TENSES}
 
 
 def test_no_folder_is_a_heap() -> None:

@@ -383,20 +383,20 @@ def _why_not_all(
 ) -> str:
     """How many sentences were reworded, why others were not, and what would reword more."""
     reworded = sum(chosen is not None for chosen in best)
-    told = f"note: {reworded:,} of {len(best):,} {settings.unit}s that may change are reworded"
+    note = f"note: {reworded:,} of {len(best):,} {settings.unit}s that may change are reworded"
     lacking = len(best) - reworded - len(refused)
     if lacking:
-        told += f"; for {lacking:,} no paraphrase changes a word"
+        note += f"; for {lacking:,} no paraphrase changes a word"
         if settings.avoid:
-            told += " and avoids the forbidden ones, of which fewer leave more (--avoid-important)"
+            note += " and avoids the forbidden ones, of which fewer leave more (--avoid-important)"
     if refused:
-        told += (
+        note += (
             f"; for {len(refused):,} the best has S below {settings.tau:g} "
             f"({median(refused.values()):.2g} in the middle): a lower --tau takes more of these"
         )
         if scorer.name != _OF_WHOLES:
-            told += f", and --scorer {_OF_WHOLES} judges sentences as wholes"
-    return told
+            note += f", and --scorer {_OF_WHOLES} judges sentences as wholes"
+    return note
 
 
 def _words(text: str) -> list[str]:

@@ -82,7 +82,7 @@ class Network(Protocol):
         """Log odds of each word of each piece; of a piece the same, whatever the others are."""
 
 
-class _Text(NamedTuple):
+class _EncodedText(NamedTuple):
     """The words of a text.
 
     Attributes:
@@ -241,7 +241,7 @@ class Grammar:
             return False
         return word[0] != word[0].lower() or is_listed(plain)
 
-    def _read(self, texts: Sequence[str]) -> list[_Text]:
+    def _read(self, texts: Sequence[str]) -> list[_EncodedText]:
         tagger = load_tagger("fast")
         tokens = tagger.tokenize(texts)
         wrong = mistakes(tokens, tagger)
@@ -253,7 +253,7 @@ class Grammar:
         for row, (low, high) in enumerate(pairwise(tokens.row_offsets.tolist())):
             kinds = tokens.type_ids[low:high]
             cut_texts.append(
-                _Text(
+                _EncodedText(
                     numbers[kinds],
                     tokens.starts[low:high],
                     tokens.ends[low:high],
@@ -264,7 +264,7 @@ class Grammar:
             )
         return cut_texts
 
-    def _logits(self, texts: Sequence[_Text]) -> list[Vectors]:
+    def _logits(self, texts: Sequence[_EncodedText]) -> list[Vectors]:
         """The log odds of each word of each text; each distinct piece is read once."""
         which = [
             [(text.numbers[low:high].tobytes(), low, high) for low, high in pairwise(text.cuts)]
@@ -342,7 +342,7 @@ def _cuts(ends: NDArray[np.bool_]) -> list[int]:
     return cuts
 
 
-def _near(text: _Text, spans: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
+def _near(text: _EncodedText, spans: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
     """Which words are changed, or within `REACH` words of a change."""
     near = np.zeros(len(text.numbers), np.bool_)
     for start, end in spans:

@@ -173,7 +173,7 @@ def judge_rules(
         >>> judge_rules(rules, corpus, scorer=NoPlants(), tau=0.5, delta=0.1).passed.texts
         ('A big -> A large / __ house',)
     """
-    judge = _Judge(
+    judge = _RuleJudge(
         corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread,
         stop=stop, portion=portion, on_progress=on_progress,
     )  # fmt: skip
@@ -298,7 +298,7 @@ class _Trial:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Judge:
+class _RuleJudge:
     """Asks the scorer about the places of rules."""
 
     corpus: Corpus

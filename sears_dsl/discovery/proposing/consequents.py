@@ -31,7 +31,7 @@ class ContextChange(NamedTuple):
     end: int
 
 
-class _Word(NamedTuple):
+class _NewWord(NamedTuple):
     """A token to be written: its text, the element that it copies, whether it touches the last.
 
     ``tight`` says on which sides the engine lets kept punctuation touch its neighbours.
@@ -62,7 +62,7 @@ span=None))
     """
     pieces: list[Piece] = []
     copies: dict[str, int] = {}
-    previous: _Word | None = None
+    previous: _NewWord | None = None
     tight = False  # whether the text that the last piece begins with touches what is before it
     for word in _with_punctuation(_words(site, tags), site, tags):
         glued = word.touching and _needs_glue(previous, word)
@@ -82,25 +82,25 @@ span=None))
     return tuple(pieces)
 
 
-def _words(site: ContextChange, tags: Sequence[str | None]) -> list[_Word]:
+def _words(site: ContextChange, tags: Sequence[str | None]) -> list[_NewWord]:
     """The tokens to be written: left neighbours, the new words, right neighbours."""
     row, change, start, end = site
     touching = change.touching
     words = []
     for place in range(start, change.start):
         copied = place - start if tags[place - start] is not None else None
-        words.append(_Word(row[place].text, copied, touching[place]))
+        words.append(_NewWord(row[place].text, copied, touching[place]))
     free = [place for place in range(change.start, change.end) if tags[place - start] is not None]
     for offset, text in enumerate(change.words):
         same = next((place for place in free if row[place].text == text), None)
         if same is not None:
             free.remove(same)
         copied = None if same is None else same - start
-        words.append(_Word(text, copied, touching[change.start + offset]))
+        words.append(_NewWord(text, copied, touching[change.start + offset]))
     shift = change.start + len(change.words) - change.end
     for place in range(change.end, end):
         copied = place - start if tags[place - start] is not None else None
-        words.append(_Word(row[place].text, copied, touching[place + shift]))
+        words.append(_NewWord(row[place].text, copied, touching[place + shift]))
     if words and (start == 0 or row[start - 1].end == row[start].start):
         # The first word takes the outer spacing of the span, which touches its neighbour already.
         words[0] = words[0]._replace(touching=False)
@@ -108,8 +108,8 @@ def _words(site: ContextChange, tags: Sequence[str | None]) -> list[_Word]:
 
 
 def _with_punctuation(
-    words: Sequence[_Word], site: ContextChange, tags: Sequence[str | None]
-) -> Iterator[_Word]:
+    words: Sequence[_NewWord], site: ContextChange, tags: Sequence[str | None]
+) -> Iterator[_NewWord]:
     """The words, with what the engine does about punctuation that the antecedent has too.
 
     Such punctuation keeps to the sides that it touched (`pieces.kept_punctuation`).
@@ -133,7 +133,7 @@ def _touch(row: Sequence[Token], place: int) -> bool:
     return 0 < place < len(row) and row[place - 1].end == row[place].start
 
 
-def _needs_glue(previous: _Word | None, word: _Word) -> bool:
+def _needs_glue(previous: _NewWord | None, word: _NewWord) -> bool:
     """Whether the engine would put a space before a word that touches the one before it."""
     if previous is None:
         return True

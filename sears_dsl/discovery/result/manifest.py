@@ -27,7 +27,7 @@ class _ManifestPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class _Format(BaseModel):
+class _VersionedFile(BaseModel):
     """What tells how the rest of a manifest is read."""
 
     format: Literal["sears-manifest"]
@@ -193,7 +193,7 @@ def read_manifest(path: Path) -> Manifest:
     """
     try:
         content = read_document(path)
-        if _Format.model_validate_json(content).version == 1:
+        if _VersionedFile.model_validate_json(content).version == 1:
             raise DataError(
                 f"{path} is a manifest of version 1, which earlier versions of sears wrote",
                 help="its rules are read as before; for its numbers run `sears discover` again",
