@@ -112,13 +112,17 @@ def _required(package: metadata.Distribution, extras: frozenset[str]) -> Iterato
 def _data() -> Iterator[dict[str, Any]]:
     """Files of the package whose terms are not those of the code."""
     folder = Path(sears_dsl.__file__).parent
-    weights = [(weights_of(language), "machine-learning-model") for language in LANGUAGES]
-    for path, kind in [*weights, (folder / "engine/noise/lookalikes.tsv", "data")]:
-        terms = "Unicode-3.0"
-        if kind != "data":
-            terms = str(load(path).about["licence"]).replace(" ", "-")
+    terms_of = {
+        weights_of(language): str(load(weights_of(language)).about["licence"]).replace(" ", "-")
+        for language in LANGUAGES
+    }
+    data = {
+        folder / "engine/noise/lookalikes.tsv": "Unicode-3.0",
+        folder / "engine/noise/glove_nearest.npz": "PDDL-1.0",
+    }
+    for path, terms in (terms_of | data).items():
         yield {
-            "type": kind,
+            "type": "data" if path in data else "machine-learning-model",
             "bom-ref": f"file:{path.relative_to(folder.parent).as_posix()}",
             "name": path.relative_to(folder.parent).as_posix(),
             "hashes": [

@@ -115,7 +115,7 @@ def test_without_labels_the_models_own_answers_count_and_accuracy_is_not_given()
     assert (film.flips.count, film.flips.total) == (2, 4)  # g changes its answer too
     assert document.together.accuracy is None
     assert all(each.accuracy is None for each in document.slices)
-    assert any("no labels" in note for note in document.notes)
+    assert any("No column of labels" in note for note in document.notes)
     assert all(each.label is None for each in film.examples)
 
 

@@ -3,8 +3,9 @@
 In: a name (`glove-6b-50d`, `minilm`) or a file of vectors. Out: `WordVectors`. Always holds: the
 nearest word is that of the highest cosine, the first of the table where several have it, and never
 the word itself in another casing; it does not depend on which other words are asked about. Files
-are read as data: nothing in a package or a file is run. Costs a product of the asked words with the
-table, in blocks; the table of GloVe's 400,000 words and its product with 1,000 words some seconds.
+are read as data: nothing in a package or a file is run. Costs a product of the words with the
+table, in blocks; of GloVe's first 100,000 words the answer comes along in `glove_nearest.npz`,
+which `training/nearest_words.py` makes, and counts only for the very file that it was made of.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ VECTORS = {
 }
 """The vectors that have a name: the module and the package of each."""
 _FLOAT = np.dtype("<f4")
+_NO_NEIGHBOURS: NDArray[np.int32] = np.empty(0, np.int32)
+_GLOVE_NEIGHBOURS = Path(__file__).with_name("glove_nearest.npz")
 _OR_A_FILE = "or name a file: `option vectors = FILE` in the rules, `sears apply --vectors FILE`"
 
 
@@ -44,6 +47,8 @@ class WordVectors:
         words: all different.
         table: float32 (words, dimensions).
         identity: what tells it from other tables, in one line.
+        neighbours: for the first words the numbers of their nearest words, -1 for none, where that
+            was worked out before.
 
     Raises:
         DataError: another number of vectors than of words, a word twice, a number that is none.
@@ -54,15 +59,23 @@ class WordVectors:
         ['film', None]
     """
 
-    def __init__(self, words: Sequence[str], table: NDArray[Any], *, identity: str) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        table: NDArray[Any],
+        *,
+        identity: str,
+        neighbours: NDArray[np.int32] = _NO_NEIGHBOURS,
+    ) -> None:
         if table.ndim != 2 or len(words) != len(table):
             raise DataError(
                 f"{identity}: {len(words):,} words and a table of the shape {table.shape}",
                 help="each word has one vector, and all vectors have one width",
             )
         self.identity = identity
-        self._words = words
-        self._table = table
+        self.words = words
+        self.table = table
+        self._neighbours = neighbours
         self._places: dict[str, int] = {}
         for place, word in enumerate(words):
             if self._places.setdefault(word, place) != place:
@@ -82,15 +95,19 @@ class WordVectors:
         """For each word the word of the nearest vector; None where it has no vector."""
         nearest_words: list[str | None] = [None] * len(words)
         known = [(at, self._places[word]) for at, word in enumerate(words) if word in self._places]
+        for at, place in known:
+            if place < len(self._neighbours) and self._neighbours[place] >= 0:
+                nearest_words[at] = self.words[self._neighbours[place]]
+        known = [(at, place) for at, place in known if place >= len(self._neighbours)]
         known = [(at, place) for at, place in known if self._norms[place] > 0]
-        step = max(1, _BLOCK // max(1, len(self._words)))
+        step = max(1, _BLOCK // max(1, len(self.words)))
         for low in range(0, len(known), step):
             block = known[low : low + step]
             places = np.array([place for _, place in block])
             cosines = self._directions(places) @ self._unit_table.T
             cosines[:, self._norms == 0] = -np.inf
             for row, (at, place) in enumerate(block):
-                cosines[row, self._alike[self._words[place].lower()]] = -np.inf
+                cosines[row, self._alike[self.words[place].lower()]] = -np.inf
                 nearest_words[at] = self._best(place, cosines[row])
         return nearest_words
 
@@ -100,31 +117,31 @@ class WordVectors:
         if highest == -np.inf:
             return None
         close = np.flatnonzero(cosines >= highest - _CLOSE)
-        own = self._table[place].astype(np.float64)
-        others = self._table[close].astype(np.float64)
+        own = self.table[place].astype(np.float64)
+        others = self.table[close].astype(np.float64)
         exact = (others * own).sum(axis=1) / np.sqrt((others * others).sum(axis=1))
-        return self._words[int(close[int(exact.argmax())])]
+        return self.words[int(close[int(exact.argmax())])]
 
     def _directions(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
-        directions = self._table[places] / self._norms[places, None]
+        directions = self.table[places] / self._norms[places, None]
         return np.asarray(directions, np.float32)
 
     @cached_property
     def _norms(self) -> NDArray[np.float32]:
-        norms: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", self._table, self._table))
+        norms: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", self.table, self.table))
         return norms
 
     @cached_property
     def _unit_table(self) -> NDArray[np.float32]:
         """The vectors divided by their lengths; a vector of zeros is like none."""
         norms = np.where(self._norms > 0, self._norms, np.float32(np.inf))
-        return np.asarray(self._table / norms[:, None], np.float32)
+        return np.asarray(self.table / norms[:, None], np.float32)
 
     @cached_property
     def _alike(self) -> dict[str, list[int]]:
         """The places of words that are one but for their casing."""
         alike: dict[str, list[int]] = {}
-        for place, word in enumerate(self._words):
+        for place, word in enumerate(self.words):
             alike.setdefault(word.lower(), []).append(place)
         return alike
 
@@ -197,7 +214,17 @@ def _glove(folder: Path, name: str) -> WordVectors:
     [index] = (folder / "data").glob("*.parquet")
     words = parquet.read_table(index).column("index").to_pylist()
     table = np.load(array, mmap_mode="r", allow_pickle=False)
-    return WordVectors(words, np.asarray(table), identity=_identity(name, len(words), array))
+    identity = _identity(name, len(words), array)
+    neighbours = _shipped_neighbours(identity)
+    return WordVectors(words, np.asarray(table), identity=identity, neighbours=neighbours)
+
+
+def _shipped_neighbours(identity: str) -> NDArray[np.int32]:
+    """The numbers of the nearest words of the first words, if they are of these vectors."""
+    with np.load(_GLOVE_NEIGHBOURS, allow_pickle=False) as stored:
+        if str(stored["identity"]) != identity:
+            return _NO_NEIGHBOURS
+        return np.asarray(stored["neighbours"], np.int32)
 
 
 def _encoder(folder: Path, name: str) -> WordVectors:

@@ -374,7 +374,7 @@ class Builder:
                 "matches no token",
                 leaf.start_pos,
                 leaf.end_pos,
-                "write it without the space"
+                "leave the space out"
                 if decoded
                 else "what may be left out is `very?` in a rule and `{DEGREE?}` in a template; a "
                 r'quotation mark itself is `"\""`',

@@ -14,7 +14,12 @@ import pytest
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
+from sears_dsl.engine.noise.vectors import (
+    _GLOVE_NEIGHBOURS,
+    WordVectors,
+    _shipped_neighbours,
+    load_vectors,
+)
 from sears_dsl.errors import DataError, RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.rule_tests import run_tests
@@ -82,6 +87,26 @@ def test_a_vector_of_zeros_is_nobodys_neighbour_and_has_none() -> None:
     table = np.array([[1, 0], [0, 0], [0, 1]], np.float32)
     assert WordVectors(words, table, identity="x").nearest(words) == ["tree", None, "film"]
     assert WordVectors(words[:2], table[:2], identity="x").nearest(["film"]) == [None]
+
+
+def test_neighbours_that_were_worked_out_before_are_taken_and_others_worked_out() -> None:
+    words = ["film", "movie", "tree", "bush", "rare"]
+    table = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [0.8, 0.2]], np.float32)
+    stored = np.array([3, -1], np.int32)  # not what the table says, so that one sees it
+    vectors = WordVectors(words, table, identity="x", neighbours=stored)
+    assert vectors.nearest(["film", "movie", "tree", "none"]) == ["bush", None, "bush", None]
+
+
+def test_the_neighbours_that_come_along_are_for_one_file_of_vectors_alone() -> None:
+    with np.load(_GLOVE_NEIGHBOURS) as stored:
+        identity, neighbours = str(stored["identity"]), stored["neighbours"]
+    assert identity.startswith("glove-6b-50d, 400,000 words, sha256 ")
+    assert np.array_equal(_shipped_neighbours(identity), neighbours)
+    assert len(neighbours) == 100_000
+    assert neighbours.min() >= -1
+    assert neighbours.max() < 400_000
+    assert not (neighbours == np.arange(len(neighbours))).any()
+    assert not len(_shipped_neighbours(identity[:-1]))
 
 
 def test_word2vec_binary_files_are_read(tmp_path: Path) -> None:
