@@ -33,7 +33,7 @@ from scipy.special import betainc, betaln
 
 from benchmarks.judged_rewrites import READ
 from sears_dsl.catalogue import shipped
-from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION
+from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION, believed
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -164,7 +164,8 @@ def main() -> None:
     """Write the file."""
     entry = readers_file(known_rules())
     FILE.write_text(json.dumps(entry, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    left = [name for name, rule in entry["rules"].items() if rule["chance"] < 0.8]
+    rules = known_rules()
+    left = [name for name in entry["rules"] if not believed()(rules[name])]
     sys.stdout.write(f"{len(entry['rules'])} rules were read; too rarely accepted: {left}\n")
     sys.stdout.write(f"not read: {entry['unread']}\n")
 

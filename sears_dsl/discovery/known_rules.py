@@ -41,6 +41,10 @@ NOT_ACCEPTED = ("noise/", "paper/", "rejected/")
 _CARELESS = "careless"
 # That readers accept nine of ten rewrites: as sure as of a new rule.
 _BELIEF = 0.8
+# From so many readings on the rule itself has to have nine of ten accepted: the company of better
+# rules speaks for one that nobody has met, not against what its readers said.
+_MET = 20
+_SHARE = 0.9
 READERS_VERSION = 1
 """Of rulesets/readers.json."""
 
@@ -190,8 +194,9 @@ def _with_care(ruleset: Ruleset) -> Ruleset:
 def believed() -> Callable[[Rule], bool]:
     r"""Tells of a shipped rule whether readers surely enough accept nine of ten of its rewrites.
 
-    A rule that was read is judged by its readings, one that was not by those of other rules, of
-    rules about tone or of all others. What was read of a rule counts while its text is the same.
+    A rule that was read is judged by its readings, and from twenty on nine of ten of them have to
+    be accepted; one that was not by those of other rules, of rules about tone or of all others.
+    What was read of a rule counts while its text is the same.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -209,13 +214,15 @@ def believed() -> Callable[[Rule], bool]:
         )
     tone, unread, read = frozenset(entry["tone"]), entry["unread"], entry["rules"]
 
-    def chance(rule: Rule) -> float:
+    def surely(rule: Rule) -> bool:
         of_rule = read.get(rule.name)
-        if of_rule is not None and of_rule["rule"] == print_rule(rule):
-            return float(of_rule["chance"])
-        return float(unread["plain" if tone.isdisjoint(rule.metadata.tags) else "tone"])
+        if of_rule is None or of_rule["rule"] != print_rule(rule):
+            kind = "plain" if tone.isdisjoint(rule.metadata.tags) else "tone"
+            return bool(unread[kind] >= _BELIEF)
+        refused = of_rule["read"] >= _MET and of_rule["accepted"] < _SHARE * of_rule["read"]
+        return bool(of_rule["chance"] >= _BELIEF and not refused)
 
-    return lambda rule: chance(rule) >= _BELIEF
+    return surely
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

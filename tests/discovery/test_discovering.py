@@ -313,6 +313,20 @@ def test_a_rule_is_believed_by_its_own_readings_as_long_as_it_is_the_same() -> N
     assert [believed()(parse(rule).rules[0]) for rule in (kept, changed)] == [True, False]
 
 
+def test_a_rule_of_which_readers_refuse_more_than_one_in_ten_is_not_saved_by_better_company() -> (
+    None
+):
+    entry = json.loads(FILE.read_text("utf-8"))["rules"]
+    rules = known_rules()
+    refused = {
+        name
+        for name, rule in entry.items()
+        if rule["read"] >= 20 and rule["accepted"] / rule["read"] < 0.9
+    }
+    assert "symbol-and-sign" in refused
+    assert not any(believed()(rules[name]) for name in refused)
+
+
 def test_readers_of_shipped_rules_are_counted_from_what_they_read() -> None:
     entry = readers_file(known_rules())
     assert entry == json.loads(FILE.read_text("utf-8"))
