@@ -304,7 +304,8 @@ def _summary(
         for outcome in ("better", "worse", "no evidence", "not compared")
     }
     lines = [
-        f"{len(rules)} rules: {counts['better']} better, {counts['worse']} worse, "
+        f"{len(rules)} rule{'s' * (len(rules) != 1)}: {counts['better']} better, "
+        f"{counts['worse']} worse, "
         f"{counts['no evidence']} without evidence of a difference, "
         f"{counts['not compared']} not compared"
     ]

@@ -406,7 +406,8 @@ def _words(text: str) -> list[str]:
 def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dict[str, list[Any]]:
     """Rewordings as a table.
 
-    Columns: those of `adversary_columns`; flips (yes or no); words, JSON of [word, weight], the
+    Columns: those of `adversary_columns`; before, what the model says of the original, which is
+    the label unless it has the row wrong; flips (yes or no); words, JSON of [word, weight], the
     weightiest first.
 
     Args:
@@ -418,7 +419,8 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
         "original": [each.original for each in reworded],
         "adversary": [each.text for each in reworded],
         "score": [each.score for each in reworded],
-        "label": [each.before for each in reworded],
+        "label": [_label(each, data) for each in reworded],
+        "before": [each.before for each in reworded],
         "prediction": [each.after for each in reworded],
         "flips": ["yes" if each.flips else "no" for each in reworded],
         "words": [
@@ -427,3 +429,8 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
             for row in reworded
         ],
     }  # fmt: skip
+
+
+def _label(row: RewordedRow, data: LabelledRows) -> str:
+    """A right answer: the model's own where it is one, else the first of the data."""
+    return row.before if row.right_before or data.labels is None else data.labels[row.place][0]

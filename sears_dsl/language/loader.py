@@ -524,7 +524,9 @@ class _Assembly:
                         f"the first is on line {names[rule.name]}; change one",
                     )
                 names.setdefault(rule.name, line)
-            body = (rule.antecedent, rule.consequent, rule.left, rule.right)
+            # Other noise of the same words is another rule, where it has an id of its own.
+            noise = (rule.metadata.rate, rule.metadata.seed) if rule.name else (None, None)
+            body = (rule.antecedent, rule.consequent, rule.left, rule.right, noise)
             if body in bodies:
                 first = bodies[body]
                 if rule.name is None and first.name is None:
@@ -532,12 +534,10 @@ class _Assembly:
                 else:
                     code, message = "W606", "the same rule under another id"
                 place = first.span.line if first.span else 0
-                self._add(
-                    code,
-                    message,
-                    rule.span,
-                    f"it stands on line {place} already: {print_rule(rule)}",
-                )
+                hint = f"it stands on line {place} already: {print_rule(rule)}"
+                if code == "E311" and rule.metadata != first.metadata:
+                    hint += "\nwhere both are meant, name each: `rule ID: ANTECEDENT -> CONSEQUENT`"
+                self._add(code, message, rule.span, hint)
             bodies.setdefault(body, rule)
 
 

@@ -417,6 +417,13 @@ def _text(
             span,
             f"write it as in `$1.upper`\n{_literal(text)}",
         )
+    elif text == "(" and piece.glued and isinstance(previous, Reference) and previous.functions:
+        yield Diagnostic(
+            "W613",
+            "`(` is written into the text: an amount has no spaces",
+            span,
+            f"write it as in `$1.swap(2)`\n{_literal(text)}",
+        )
     elif text[0] == "." and text[1:] in FUNCTIONS and previous is not None:
         yield Diagnostic(
             "W613",

@@ -128,10 +128,11 @@ def estimate(outcomes: Outcomes) -> Estimate:
     of_seeds = tuple(map(_share, wrong.sum(axis=1), counted.sum(axis=1)))
     known = [each for each in of_seeds if each is not None]
     low, high = wilson_interval((error or 0.0) * rows, rows)
+    ends = mean_interval(known) if len(known) > 1 else None
     return Estimate(
         error=error,
         interval=(float(low), float(high)),
-        over_seeds=mean_interval(known) if len(known) > 1 else None,
+        over_seeds=(max(0.0, ends[0]), min(1.0, ends[1])) if ends else None,
         of_seeds=of_seeds,
         wrong=float(wrong.sum() / seeds),
         counted=float(counted.sum() / seeds),

@@ -12,6 +12,8 @@ from command_line import call
 
 import sears_dsl as sears
 from sears_dsl.auditing.grid import grid
+from sears_dsl.auditing.reports.markdown import audit_markdown
+from sears_dsl.auditing.reports.page import audit_page
 
 RULES = "set NEW = fine | nice | fun\nrule drawn: good -> @NEW\nrule fixed: movie -> film\n"
 ROWS = [(f"a good movie no {number}", "positive") for number in range(40)]
@@ -124,6 +126,9 @@ def test_the_seed_of_an_audit_decides_its_noise_and_is_said() -> None:
         assert all(written[each.row] == each.rewritten for each in loud.examples)
         assert found.noise["seed"] == str(seed)
         assert found.noise["lookalikes"].startswith("unicode-")
+        told = f"Noise: seed {seed}, lookalikes {found.noise['lookalikes']}."
+        assert told in audit_page(found)
+        assert told in audit_markdown(found)
         seen.append(tuple(each.rewritten for each in loud.examples))
     assert seen[0] != seen[1]
     one, other = (sears.audit(no_capitals, ROWS, rules, scorer=None, seed=seed) for seed in (0, 3))

@@ -15,7 +15,7 @@ import sears_dsl as sears
 from sears_dsl.cli.commands import sears as commands
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.data.protection import Protection
-from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword
+from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword, reworded_columns
 from sears_dsl.effects.right_rows import require_confidence
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
@@ -135,6 +135,9 @@ def test_wrong_rows_weigh_by_what_makes_the_model_surer_of_them() -> None:
     [word] = found.words
     assert (word.word, round(word.weight, 6)) == ("Nobody", 0.1)
     assert (found.right_before, found.right_after, found.flips) == (False, False, False)
+    table = reworded_columns([found], data)
+    assert (table["label"], table["before"]) == (["Sanders"], [found.before])
+    assert found.before != "Sanders"
 
 
 def test_what_loses_the_meaning_stays() -> None:

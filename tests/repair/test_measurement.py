@@ -54,6 +54,9 @@ def test_an_error_is_wilsons_over_rows_and_students_over_seeds() -> None:
     assert found.interval == pytest.approx((float(low), float(high)))
     assert found.over_seeds == pytest.approx(mean_interval(wrong.mean(axis=1)))
     assert estimate(outcomes(wrong[:1])).over_seeds is None
+    two = np.zeros((2, 10), bool)
+    two[1, :9] = True  # Student's interval of 0% and 90% goes far beyond what an error can be
+    assert estimate(outcomes(two)).over_seeds == (0.0, 1.0)
 
 
 def test_no_error_in_a_few_rows_is_no_certainty() -> None:

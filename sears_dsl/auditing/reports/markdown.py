@@ -55,8 +55,17 @@ def audit_markdown(document: AuditDocument) -> str:
         f"- Model: {code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
         f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
         f"{code_cell(document.tagger)}.",
+        *(f"- {markdown_text(line)}" for line in kept_and_drawn(document)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def kept_and_drawn(document: AuditDocument) -> Iterator[str]:
+    """What had to stay in the texts, and what decided the noise; nothing where neither is."""
+    if document.data.protect:
+        yield f"Protected: {', '.join(document.data.protect)}."
+    if document.noise:
+        yield f"Noise: {', '.join(f'{name} {value}' for name, value in document.noise.items())}."
 
 
 def audit_summary(document: AuditDocument) -> str:
@@ -127,7 +136,8 @@ def _summary(document: AuditDocument) -> Iterator[str]:
     counts = document.verdict.counts
     whole = document.together
     yield (
-        f"{len(document.rules)} rules: {counts['failed']} failed, {counts['passed']} passed, "
+        f"{len(document.rules)} rule{'s' * (len(document.rules) != 1)}: "
+        f"{counts['failed']} failed, {counts['passed']} passed, "
         f"{counts['not judged']} not judged, {counts['measured']} without a limit."
     )
     yield ""

@@ -22,6 +22,7 @@ from sears_dsl.auditing.reports.charts import (
 )
 from sears_dsl.auditing.reports.confidence import confidence_section
 from sears_dsl.auditing.reports.filler_parts import fillers_section
+from sears_dsl.auditing.reports.markdown import kept_and_drawn
 from sears_dsl.auditing.reports.page_rules import rule_details, rule_table
 from sears_dsl.auditing.reports.robustness_parts import (
     draws_section,
@@ -397,7 +398,6 @@ def _reading(document: AuditDocument) -> str:
 def _footer(document: AuditDocument) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
     rules = "; ".join(f"{each.name} {each.sha256[:12]}…" for each in document.rulesets)
-    noise = ", ".join(f"{name} {value}" for name, value in document.noise.items())
     lines = [
         f"Data SHA-256 {document.data.sha256}.",
         f"Rules {rules}.",
@@ -406,7 +406,7 @@ def _footer(document: AuditDocument) -> str:
         f"Scorer {document.scorer}, τ = {document.tau:.4g}, seed {document.seed}."
         if document.scorer and document.tau is not None
         else f"No scorer; seed {document.seed}.",
-        *([f"Noise: {noise}."] if noise else []),
+        *kept_and_drawn(document),
         f"{versions}.",
     ]
     return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in lines)}</footer>"

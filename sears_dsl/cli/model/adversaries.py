@@ -43,7 +43,8 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
     """Write paraphrases that flip the model: of each row that it has right, the best.
 
     Columns: row (from 1), original, adversary, score, label, prediction; where sentences are
-    reworded or words avoided also flips, and words: those that were avoided, with their weights.
+    reworded or words avoided also before: what the model says of the original, flips, and words:
+    those that were avoided, with their weights.
     """
     began = time.monotonic()
     need_discovery()

@@ -7,12 +7,16 @@ places; whether there is such a function is not asked here.
 
 from __future__ import annotations
 
+import re
+
 from sears_dsl.language.amounts import read_places, read_share
-from sears_dsl.language.parsing.leaves import Report
+from sears_dsl.language.parsing.leaves import Finding, Report
 from sears_dsl.language.rule import FUNCTIONS, NAMED_FUNCTIONS, NOISE_KINDS, Noise
 from sears_dsl.language.words import code
 
 _WITHOUT_AMOUNT = (*NAMED_FUNCTIONS, "neighbor", "paraphrase")
+_NOISE_BEFORE = re.compile(rf"\.({'|'.join(NOISE_KINDS)})([ \t]*)$")
+_PARENTHESIS = re.compile(r"\([^()]*\)?")
 
 
 def read_function(written: str, start: int, report: Report, *, shown: str) -> str | Noise:
@@ -41,6 +45,29 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
             no_amount(f"`({amount})`", name, place, start + len(written), report, shown=shown)
         return Noise(name, places or 1, share)
     return Noise(name) if name in NOISE_KINDS else name
+
+
+def unreadable_amount(line: str, position: int) -> Finding | None:
+    """What is wrong where the grammar stops at the parenthesis behind a function, as in ``(25 %)``.
+
+    Args:
+        line: all of it.
+        position: where the grammar stops.
+    """
+    function = _NOISE_BEFORE.search(line[:position])
+    amount = _PARENTHESIS.match(line, position)
+    if function is None or amount is None:
+        return None
+    findings: list[Finding] = []
+    apart = " with a space before it" if function[2] else ""
+    no_amount(
+        f"`{amount[0]}`{apart}",
+        function[1],
+        *amount.span(),
+        lambda *finding: findings.append(Finding(*finding)),
+        shown="$1.*",
+    )
+    return findings[0]
 
 
 def no_amount(what: str, name: str, start: int, end: int, report: Report, *, shown: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from sears_dsl.errors import Span
-from sears_dsl.language.amounts import read_share
+from sears_dsl.language.amounts import WHOLE, print_share, read_share
 from sears_dsl.language.parsing.leaves import Node, Report, plain_string
 from sears_dsl.language.rule import Expectation, Metadata, RuleTest
 from sears_dsl.language.words import code, nearest, quote
@@ -129,7 +129,11 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
     if key == "rate":
         share = read_share(text)
         if share is None:
+            # Who writes 0.25 means a quarter.
+            of_one = re.fullmatch(r"0?\.[0-9]{1,2}", text)
             meant = f"{text.rstrip('%').strip()}%"
+            if of_one:
+                meant = print_share(round(float(text) * WHOLE))
             hint = "as in `rate: 25%`, with at most four decimals"
             if read_share(meant) is not None:
                 hint = f"did you mean {meant}?\nwrite {code(f'rate: {meant}')}"

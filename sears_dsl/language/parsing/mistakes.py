@@ -13,6 +13,7 @@ import re
 from typing import get_args
 
 from sears_dsl.language.parsing.borrowed import borrowed_notation
+from sears_dsl.language.parsing.functions import unreadable_amount
 from sears_dsl.language.parsing.leaves import Finding, Reads
 from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import (
@@ -343,6 +344,8 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             word_end,
             f"references stand after the arrow; as a literal it is quoted: {code(quote(word))}",
         )
+    if right and (finding := unreadable_amount(line, position)):
+        return finding
     if right and character and character in "()[]{}|":
         return Finding(
             "E105",
