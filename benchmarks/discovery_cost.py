@@ -35,7 +35,7 @@ from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.loading import load_tagger
 
-A_ROW = (2, 5, 10, 20, 50)
+A_ROW = (1, 2, 3, 4, 5, 20)
 NO_LIMIT = 10**9
 JOBS = min(4, usable_cores())
 
