@@ -378,7 +378,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
             "No column of labels was named: what the model says of an untouched row counts as "
             "right, and nothing is said about accuracy."
         )
-    if not effects.right.any():
+    if not effects.right.any() and any(each.label != REFUSED for each in effects.answers):
         notes.append(_nothing_right(effects))
     notes += _refusals(effects)
     if not effects.confident:
@@ -394,7 +394,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
     if silent:
         shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
         rules = "1 rule changes" if len(silent) == 1 else f"{len(silent):,} rules change"
-        notes.append(f"{rules} no row of this data: {shown}.")
+        where = " that the model answers" if effects.refused else " of this data"
+        notes.append(f"{rules} no row{where}: {shown}.")
     unrenderable = sum(effect.unrenderable for effect in effects.rules)
     if unrenderable:
         notes.append(
@@ -470,7 +471,7 @@ def _unknown_labels(effects: Effects) -> Iterator[str]:
 
 def _nothing_right(effects: Effects) -> str:
     """Most often labels and answers are written differently, or the wrong column was named."""
-    says = sorted({answer.label for answer in effects.answers})[:_NAMED]
+    says = sorted({answer.label for answer in effects.answers} - {REFUSED})[:_NAMED]
     labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
     return (
         f"The model has no row right. It says {', '.join(map(repr, map(_whole, says)))}; the "

@@ -171,11 +171,11 @@ def in_language(
     for name in pivots:
         home = languages_of(name.partition("=")[0])[0]
         if home != language:
+            other = home if language == "en" else f"{language}-en"
             raise UsageError(
                 f"the pivot {name} is for sentences in {home}, and these are in {language}",
-                help=f"--pivot {language}-{home}, or another tagger"
-                if language != "en"
-                else f"--pivot {name.partition('-')[2]}, or another tagger",
+                help=f"--pivot {other}; or a tagger for {home}, where the texts are in {home}: "
+                "--tagger fast:pt, or spacy:PACKAGE",
             )
     if language == "en":
         return scorer, pivots

@@ -49,6 +49,9 @@ def test_what_knows_english_alone_gives_way_or_is_refused() -> None:
     with pytest.raises(UsageError, match="for sentences in en, and these are in pt") as caught:
         in_language("pivot", ("fr",), "pt")
     assert "--pivot pt-en" in caught.value.help
+    with pytest.raises(UsageError, match="for sentences in fr, and these are in en") as caught:
+        in_language("pivot", ("fr-en",), "en")
+    assert "--pivot fr; or a tagger for fr" in caught.value.help
     own = PartsChoice(scorer=close, paraphrases=False).in_language("pt", said.append)
     assert own.scorer is close
 

@@ -94,6 +94,28 @@ def test_what_a_model_refuses_is_no_flip_and_is_counted() -> None:
     )
 
 
+class Silent:
+    identity = "silent"
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        raise RowsRefused("content filter")
+
+
+def test_a_model_that_refuses_every_row_is_not_said_to_use_other_labels() -> None:
+    rows = tuple({"text": f"movie {number}"} for number in range(3))
+    rules = parse("movie -> film")
+    effects = rule_effects(
+        compile_rules([rules], tagger=PinnedTagger()),
+        LabelledRows(rows, "text", (("yes",),) * 3, "a.csv"),
+        CachedPredictor(Silent(), on_error="skip"),
+    )
+    who = Circumstances(rulesets=(rules,), model="silent", tagger="pinned")
+    notes = " ".join(audit(effects, circumstances=who).notes)
+    assert "The model refused 3 of 3 rows" in notes
+    assert "1 rule changes no row that the model answers: movie -> film" in notes
+    assert "Do they mean the same?" not in notes
+
+
 def test_rows_flipped_by_any_rule_are_counted_once() -> None:
     rules = parse("rule one: movie -> film\nrule two: movie -> tape\nrule three: play -> show\n")
     movies, plays = rows_of("kkff"), rows_of("f", word="play")

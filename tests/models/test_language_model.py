@@ -158,8 +158,9 @@ def test_what_may_pass_is_asked_again(endpoint: ChatEndpoint) -> None:
     assert pauses[0] == 7.0
     assert "requests made again: 4" in model.remarks[-1]
     endpoint.answer = lambda *_: faults[1]
-    with pytest.raises(ModelError, match=r"answered 429 .*slow down.*\(asked 5 times\)"):
+    with pytest.raises(ModelError, match=r"answered 429 .*slow down.*\(asked 5 times\)") as caught:
         model.predict(ROWS[:1])
+    assert "it wants fewer questions" in caught.value.render()
 
 
 def test_a_liar_is_believed_in_nothing_that_can_be_seen(endpoint: ChatEndpoint) -> None:

@@ -24,6 +24,13 @@ from sears_dsl.models.predictor import RowsRefused
 
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _REFUSALS = frozenset({400, 413, 422})
+_TOO_MANY = 429
+_UNREACHED = (
+    "is it running and reachable from here? a slow one needs a longer time-out or smaller batches"
+)
+_SLOWER = (
+    "it wants fewer questions: ask one at a time (--connections 1) and try more often (retries)"
+)
 _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 30.0
 _SHOWN = 200
@@ -37,12 +44,16 @@ class _MayPassError(Exception):
     Attributes:
         reason: what it was, without particulars, for counting.
         pause: seconds that the endpoint wants to be left alone.
+        help: what a person can do where it does not pass.
     """
 
-    def __init__(self, reason: str, details: str = "", pause: float = 0.0) -> None:
+    def __init__(
+        self, reason: str, details: str = "", pause: float = 0.0, help: str = _UNREACHED
+    ) -> None:
         super().__init__(reason + details)
         self.reason = reason
         self.pause = pause
+        self.help = help
 
 
 class Posting:
@@ -140,8 +151,7 @@ class Posting:
                     tries = "once" if attempt == 0 else f"{attempt + 1} times"
                     raise ModelError(
                         f"{self.place} {failure} (asked {tries})",
-                        help="is it running and reachable from here? a slow one needs a longer "
-                        "time-out or smaller batches",
+                        help=failure.help,
                     ) from failure.__cause__
                 with self._counting:
                     self._again[failure.reason] += 1
@@ -158,7 +168,8 @@ class Posting:
         status = f"answered {answer.status_code} {answer.reason_phrase}"
         if answer.status_code in _TRY_AGAIN:
             pause = _seconds(answer.headers.get("Retry-After", ""))
-            raise _MayPassError(status, f": {self._start(answer)}", pause)
+            advice = _SLOWER if answer.status_code == _TOO_MANY else _UNREACHED
+            raise _MayPassError(status, f": {self._start(answer)}", pause, advice)
         if answer.status_code in _REFUSALS:
             raise RowsRefused(
                 f"{self.place} {status}: {self._start(answer)}\n  asked about {about}",
