@@ -48,12 +48,12 @@ class _MayPassError(Exception):
     """
 
     def __init__(
-        self, reason: str, details: str = "", pause: float = 0.0, help: str = _UNREACHED
+        self, reason: str, details: str = "", pause: float = 0.0, advice: str = _UNREACHED
     ) -> None:
         super().__init__(reason + details)
         self.reason = reason
         self.pause = pause
-        self.help = help
+        self.help = advice
 
 
 class Posting:
