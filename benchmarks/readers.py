@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.answers import answers_equal
@@ -31,6 +32,7 @@ from sears_dsl.auditing.slicing.computed import Computed, SliceValue, read_slici
 from sears_dsl.auditing.slicing.parts import in_order
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.models.predictor import Answer
+from sears_dsl.statistics import wilson_interval
 
 SOURCE = "squad/dev-v1.1.json"
 TYPE, LENGTH, AGREEMENT = "first-word(question)", "words(answer)", "agreement(answers)"
@@ -76,15 +78,15 @@ def main() -> None:
     source = str(data_file(SOURCE))
     rows = read_labelled(source, column="question", label="answers")
     columns = read_slicings(source, ["id", TYPE, LENGTH, AGREEMENT, *FEATURES])
-    found: list[Row] = []
+    counted: list[Row] = []
     for name in COUNTED:
         reader = _reader(name, rows, columns["id"])
         if "--learners" in sys.argv:
             _learners(reader, columns)
             continue
-        found += [*_counted(reader, columns), _graded(reader, columns), _learned(reader, columns)]
-    if found:
-        write_record("readers", found)
+        counted += [*_counted(reader, columns), _graded(reader, columns), _learned(reader, columns)]
+    if counted:
+        write_record("readers", counted)
 
 
 def _reader(name: str, rows: LabelledRows, ids: object) -> Reader:
@@ -121,7 +123,7 @@ def _counted(reader: Reader, columns: dict[str, object]) -> list[Row]:
         rows.append(
             Row(
                 f"{reader.name}: wrong of 100 by {slicing}",
-                {part: errors[part] for part in errors},
+                {part: _with_interval(reader.wrong[parts == part]) for part in errors},
                 at_least=", ".join(map(str, wanted if isinstance(wanted, list)
                                        else wanted.values())),
                 aim="as counted by others",
@@ -137,11 +139,27 @@ def _graded(reader: Reader, columns: dict[str, object]) -> Row:
     return Row(
         f"{reader.name}: median Flesch-Kincaid grade of contexts",
         {
-            "right": float(np.median(grades[~reader.wrong])),
-            "wrong": float(np.median(grades[reader.wrong])),
+            "right": _median(grades[~reader.wrong]),
+            "wrong": _median(grades[reader.wrong]),
             "printed for SQuAD": GRADES,
         },
     )
+
+
+def _with_interval(wrong: NDArray[np.bool_]) -> str:
+    """Errors in hundredths with Wilson's 95% interval, and of how many answers."""
+    low, high = wilson_interval(int(wrong.sum()), len(wrong))
+    return (
+        f"{100 * wrong.mean():.0f} ({100 * float(low):.1f} to {100 * float(high):.1f}; "
+        f"n {len(wrong):,})"
+    )
+
+
+def _median(values: NDArray[np.float64]) -> str:
+    """The median with the 95% interval of its ranks, and of how many values."""
+    ordered, half = np.sort(values), len(values) / 2
+    low, high = (ordered[int(half + side * 0.98 * len(values) ** 0.5)] for side in (-1, 1))
+    return f"{np.median(ordered):.1f} ({low:.1f} to {high:.1f}; n {len(values):,})"
 
 
 def _learned(reader: Reader, columns: dict[str, object]) -> Row:
