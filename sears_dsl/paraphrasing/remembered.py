@@ -165,15 +165,18 @@ class RememberedScorer:
         # Pairs of one sentence stay together: scorers share work between them.
         missing = [key for key in missing if key not in known]
         missing.sort(key=lambda key: (len(distinct[key][0]), distinct[key]))
+        shown = self._on_portion if len(missing) > _PAIRS else None
         for first in range(0, len(missing), _PAIRS):
-            if self._on_portion is not None and len(missing) > _PAIRS:
-                self._on_portion(first, len(missing))
             some = missing[first : first + _PAIRS]
+            if shown is not None:
+                shown(first, len(missing))
             answers = ask([distinct[key] for key in some])
             portion = dict(zip(some, answers.tolist(), strict=True))
             self._journal.put_many(kind, portion)
             known.update(portion)
             self.asked += len(some)
+        if shown is not None:
+            shown(len(missing), len(missing))
         return np.fromiter((known[key] for key in keys), np.float64, len(keys))
 
 
@@ -279,6 +282,8 @@ def remembered_paraphrases_without(
         }
         journal.put_many(kind, answers)
         known.update(answers)
+    if on_portion is not None:
+        on_portion(len(distinct), len(distinct))
     return [known[keys[pair]] for pair in sentences]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -495,3 +497,42 @@ def test_what_is_printed_aside_stands_between_two_stages(
         show("paraphrasing", 0, 9)
     told = capsys.readouterr().err.splitlines()
     assert told[:2] == ["trying known rules (9)", "nothing else in here"]
+
+
+_TURNS = """
+import time
+from sears_dsl.cli.screen.progress import stages
+
+with stages(shown=True) as show:
+    show("judging rules", 1, 9)
+    show("scoring", 1024, 1026)
+    show("scoring", 1026, 1026)
+    time.sleep(0.1)
+    show("judging rules", 3, 9)
+    time.sleep(2.1)
+    show("judging rules", 9, 9)
+"""
+
+
+def test_at_a_terminal_the_clock_of_the_stage_that_runs_goes_and_no_other() -> None:
+    terminal, end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _TURNS],
+        stderr=end,
+        env=os.environ | {"COLUMNS": "120", "TERM": "xterm"},
+    )
+    os.close(end)
+    screen = b""
+    # Linux ends a terminal that nobody writes to any more with an error.
+    with suppress(OSError):
+        while portion := os.read(terminal, 65_536):
+            screen += portion
+    os.close(terminal)
+    assert process.wait(timeout=60) == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", screen.decode())
+    judging, scoring = (
+        [line for line in re.split(r"[\r\n]+", text) if line.startswith(stage)][-1]
+        for stage in ("judging rules", "scoring")
+    )
+    assert re.search(r" 9/9 +0:00:02", judging), judging
+    assert re.search(r" 1026/1026 +0:00:00", scoring), scoring

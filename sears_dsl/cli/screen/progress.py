@@ -139,12 +139,16 @@ class _StageBars(Stages):
             self._bar = _new_bar()
             self._bar.start()
         if name not in self._tasks:
-            for task in self._bar.tasks:
-                # A stage that tells nothing but its beginning is over when the next begins.
+            self._tasks[name] = self._bar.add_task(name, total=total)
+        for task in self._bar.tasks:
+            if task.id == self._tasks[name]:
+                # Stages take turns where one asks another; the clock of the one that runs runs.
+                task.stop_time = None
+            elif task.stop_time is None:
+                # A stage that tells nothing but its beginning is over when another goes on.
                 if not task.completed:
                     self._bar.update(task.id, total=task.total or 1, completed=task.total or 1)
                 self._bar.stop_task(task.id)
-            self._tasks[name] = self._bar.add_task(name, total=total)
         self._bar.update(self._tasks[name], completed=done, total=total)
 
     @contextmanager
