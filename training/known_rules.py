@@ -37,6 +37,7 @@ from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION, belie
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
+from sears_dsl.runtime.writing import write_atomically
 
 _ROOT = Path(__file__).resolve().parents[1]
 SHEET = _ROOT / "benchmarks" / "discovery_quality_sheet.tsv"
@@ -162,9 +163,9 @@ def known_rules() -> dict[str, Rule]:
 
 def main() -> None:
     """Write the file."""
-    entry = readers_file(known_rules())
-    FILE.write_text(json.dumps(entry, ensure_ascii=False, indent=1) + "\n", "utf-8")
     rules = known_rules()
+    entry = readers_file(rules)
+    write_atomically(FILE, (json.dumps(entry, ensure_ascii=False, indent=1) + "\n").encode())
     left = [name for name in entry["rules"] if not believed()(rules[name])]
     sys.stdout.write(f"{len(entry['rules'])} rules were read; too rarely accepted: {left}\n")
     sys.stdout.write(f"not read: {entry['unread']}\n")

@@ -50,8 +50,8 @@ class Adversary:
 
 
 @dataclass(frozen=True, slots=True)
-class Adversaries:
-    """What came of rewording rows.
+class ParaphraseFlips:
+    """What the model answers to paraphrases of its right rows.
 
     Attributes:
         adversaries: the adversaries, sorted by row, then best first; equal scores by text.
@@ -83,7 +83,7 @@ def find_adversaries(
     stop: Callable[[], bool] = lambda: False,
     portion: int = 1024,
     base: bool = True,
-) -> Adversaries:
+) -> ParaphraseFlips:
     """The paraphrases that flip a model's answer and keep the meaning.
 
     Args:
@@ -156,7 +156,7 @@ def find_adversaries(
         for (number, text), score in zip(equivalents, scores, strict=True)
     ]
     adversaries.sort(key=lambda each: (each.row, -each.score, each.text))
-    return Adversaries(
+    return ParaphraseFlips(
         tuple(adversaries),
         paraphrases=len(known),
         flipping=len(flips),

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.across import across_models
-from sears_dsl.discovery.adversaries import Adversaries
+from sears_dsl.discovery.adversaries import ParaphraseFlips
 from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Funnel
@@ -71,7 +71,7 @@ def adversaries_of(
     journal: RunJournal,
     on_progress: OnSearchProgress = lambda _: None,
     began: float | None = None,
-) -> tuple[RightRows, Adversaries, int, tuple[Stage, ...]]:
+) -> tuple[RightRows, ParaphraseFlips, int, tuple[Stage, ...]]:
     """The right rows and their adversaries: the first half of the paper's order.
 
     Takes the arguments of `discover`.

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.adversaries import Adversaries, one_of_each_row
+from sears_dsl.discovery.adversaries import Adversary, one_of_each_row
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.filtering.corpus import Corpus
@@ -308,8 +308,8 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     tokens = separated(search.tagger.tag(right.texts))
     search.before_search(right)
     paraphrases, skipped = search.paraphrases(right)
-    adversaries = search.adversaries(right, paraphrases)
-    candidates = _candidates(search, right, paraphrases, adversaries, tokens)
+    flips = search.adversaries(right, paraphrases)
+    candidates = _candidates(search, right, paraphrases, flips.adversaries, tokens)
     candidates = _applied(search, right, candidates, tokens)
     applications = candidates.applications
     # Where time is limited those first that promise most.
@@ -332,13 +332,13 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     )
     return SearchOutcome(
         candidates=replace(candidates, passed=filtered.passed),
-        base_rate=adversaries.base_rate,
-        base_rows=adversaries.base_rows,
+        base_rate=flips.base_rate,
+        base_rows=flips.base_rows,
         counts={
             "skipped": skipped,
-            "paraphrases": adversaries.paraphrases,
-            "adversaries": len(adversaries.adversaries),
-            "rows_with_adversary": len({each.row for each in adversaries.adversaries}),
+            "paraphrases": flips.paraphrases,
+            "adversaries": len(flips.adversaries),
+            "rows_with_adversary": len({each.row for each in flips.adversaries}),
             "candidates": len(candidates),
             "not_asked": int((~candidates.answers.complete).sum()),
             "with_enough_flips": int((filtered.flips >= settings.flips(len(right))).sum()),
@@ -358,15 +358,13 @@ def _candidates(
     search: Search,
     right: RightRows,
     paraphrases: list[list[str]],
-    adversaries: Adversaries,
+    adversaries: Sequence[Adversary],
     tokens: Tokens,
 ) -> Candidates:
     """The rules that generalize adversaries, or the changes of all paraphrases."""
     settings = search.settings
     search.on_progress(SearchProgress("proposing rules", 0, None))
-    rewordings = dict.fromkeys(
-        Rewording(each.original, each.text) for each in adversaries.adversaries
-    )
+    rewordings = dict.fromkeys(Rewording(each.original, each.text) for each in adversaries)
     flipping = len(rewordings)
     if settings.propose_from == "paraphrases":
         rewordings |= dict.fromkeys(single_changes(right.texts, paraphrases, tagger=search.tagger))

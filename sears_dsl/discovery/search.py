@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.discovery.adversaries import Adversaries, find_adversaries
+from sears_dsl.discovery.adversaries import ParaphraseFlips, find_adversaries
 from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Closest
@@ -146,7 +146,7 @@ class Search:
 
     def adversaries(
         self, right: RightRows, paraphrases: list[list[str]], *, base: bool = True
-    ) -> Adversaries:
+    ) -> ParaphraseFlips:
         """Those paraphrases that flip the model and keep the meaning."""
         shown = "looking for adversaries"
         self.on_progress(SearchProgress(shown, 0, sum(map(len, paraphrases))))
