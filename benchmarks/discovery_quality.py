@@ -62,7 +62,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.vetting.agreement import cohen_kappa
+from sears_dsl.vetting.merging import cohen_kappa
 
 RUNS = ROOT / ".cache" / "discovery-quality"
 REWRITES = 20

@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.weights import load
-from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger
+from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from sears_dsl.tagging.tokens import Token
 
 __all__ = ["GivenFast", "GivenTagger", "given_tagger", "mapped_coarse"]

@@ -31,8 +31,7 @@ import numpy as np
 import sears_dsl
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.judge.grammar import GRAMMAR, UNKNOWN, Grammar, load_grammar
-from sears_dsl.judge.mistakes.finding import mistakes
-from sears_dsl.judge.mistakes.verb_forms import form_of
+from sears_dsl.judge.mistakes import form_of, mistakes
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.inflection import inflect
 from sears_dsl.tagging.loading import load_tagger

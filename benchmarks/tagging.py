@@ -22,7 +22,7 @@ from typing import TypeVar
 import spacy
 
 from sears_dsl.tagging.cache import CachedTagger, TagCache
-from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger
+from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from sears_dsl.tagging.tokens import Tokens
 
 Result = TypeVar("Result")

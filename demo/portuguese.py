@@ -64,7 +64,7 @@ def main() -> None:
 
 def translated(most: int) -> Iterator[tuple[str, str]]:
     """Portuguese sentences with the labels of the English ones that they were made of."""
-    from sears_dsl.translation.pivot_texts import translations  # noqa: PLC0415 - brings torch
+    from sears_dsl.meaning.pivot_score import translations  # noqa: PLC0415 - brings torch
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415 - likewise
 
     training, held_out = held_out_apart(read_rated(fetch(ROOT / ".cache")))

@@ -15,7 +15,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # `typing` alone takes most of what importing this takes
 if TYPE_CHECKING:
-    from sears_dsl.api.applying import apply
+    from sears_dsl.api.applying import apply, apply_folder, arrow_rewriter
     from sears_dsl.api.auditing import AuditResult, AuditsResult, audit
     from sears_dsl.api.comparing import ComparisonResult, compare
     from sears_dsl.api.discovering import (
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         adversaries,
         discover,
     )
-    from sears_dsl.api.folders import apply_folder, arrow_rewriter
     from sears_dsl.api.generating import GenerationResult, generate
     from sears_dsl.api.grids import GridResult
     from sears_dsl.api.predicting import ErrorsResult, predict_errors
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "sears_dsl.api.applying": ("apply",),
     "sears_dsl.api.auditing": ("AuditResult", "AuditsResult", "audit"),
     "sears_dsl.api.grids": ("GridResult",),
     "sears_dsl.api.comparing": ("ComparisonResult", "compare"),
@@ -71,7 +69,7 @@ _HOME = {
         "adversaries",
         "discover",
     ),
-    "sears_dsl.api.folders": ("apply_folder", "arrow_rewriter"),
+    "sears_dsl.api.applying": ("apply", "apply_folder", "arrow_rewriter"),
     "sears_dsl.api.generating": ("GenerationResult", "generate"),
     "sears_dsl.api.predicting": ("ErrorsResult", "predict_errors"),
     "sears_dsl.api.repairing": ("RepairResult", "augment", "fix"),

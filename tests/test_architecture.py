@@ -44,7 +44,7 @@ UPWARD = {("language/ruleset.py", "engine"), ("language/ruleset.py", "tagging")}
 # A heavy or replaceable dependency enters through one place.
 ONLY_IN = {
     "lark": {"language/parsing/parser.py"},
-    "spacy": {"tagging/spacy/spacy_tagger.py", "interop/spacy_component.py"},
+    "spacy": {"tagging/spacy_tagger.py", "interop/spacy_component.py"},
     "lemminflect": {"tagging/inflection.py"},
     "numba": {"runtime/kernels.py"},
     "ahocorasick_rs": {"engine/compile/prefilter.py"},

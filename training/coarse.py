@@ -14,7 +14,7 @@ import numpy as np
 
 from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.fast.features import folded_case, kinds_of_characters, spelling_key
-from sears_dsl.tagging.spacy.coarse_tags import remembered
+from sears_dsl.tagging.spacy_tagger import remembered
 
 __all__ = ["COARSE", "CoarseTable", "coarse_table", "ruler_answers"]
 

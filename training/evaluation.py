@@ -24,7 +24,7 @@ from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.weights import load
-from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger
+from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.tagger import MODEL
 from training.treebank import Sentence, read_treebank
 

@@ -6,7 +6,7 @@ hashes checked. Out: three lines of names, the most frequent first: of women, of
 Always holds: at least `_LEAST` percent of a sex bear a name in the table; one of women or of men is
 `_SURER` times more frequent with them; the same lists give the same bytes. Costs nothing.
 
-    python -m training.first_names FOLDER --out sears_dsl/judge/mistakes/first_names.txt
+    python -m training.first_names FOLDER --out sears_dsl/judge/first_names.txt
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ give the same judge (to rounding). A fifth of the targets of SWORDS, one in ten 
 takes no part: its figures are printed last, and are for the model card. Costs: reading all places
 with the encoder, some ten minutes on one core, which ``--keep`` keeps; learning, two minutes.
 
-1. Content (`sears_dsl.judge.content`), in two folds, so that the curves see log-odds of changes
+1. Content (`sears_dsl.judge.evidence`), in two folds, so that the curves see log-odds of changes
 that it did not learn from. Words of the PPDB sample, without context, are its second task. 2. The
 curves, piecewise linear with rises that are not negative, by logistic regression; each kind of
 judgements has an intercept of its own, since people who grade sentences and people who grade
@@ -48,7 +48,6 @@ from transformers import AutoTokenizer
 from benchmarks.judged_pairs import FURTHER, MADE, load_set
 from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
 from sears_dsl.judge.changes import changes_of
-from sears_dsl.judge.content import Content
 from sears_dsl.judge.encoder import (
     ALONE,
     NUMBERS,
@@ -59,7 +58,7 @@ from sears_dsl.judge.encoder import (
     places_of,
     turned,
 )
-from sears_dsl.judge.evidence import Curves, content_columns, single_words
+from sears_dsl.judge.evidence import Content, Curves, content_columns, single_words
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import VERSION
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence

@@ -22,7 +22,7 @@ from demo.reviews import fetch
 from sears_dsl.errors import SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.weights import save
-from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger
+from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.coarse import COARSE, coarse_table, ruler_answers
 from training.packing import pack
 from training.perceptron import learn, pack_examples

@@ -1,16 +1,23 @@
-"""``sears.apply``: rules over a dataset in one call, for notebooks and scripts."""
+"""``sears.apply`` and its kin: rules over a dataset, a folder of files, batches of Arrow."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sears_dsl.api.arguments import in_python, protection_of, remark, rulesets_of
+from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.batch.plan import Mode
+    from sears_dsl.api.arguments import AnyRules
+    from sears_dsl.batch.files import ApplyProgress, ApplyReport
+    from sears_dsl.batch.plan import Mode, Touched
+    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
+    from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
@@ -107,3 +114,212 @@ def apply(
             with_originals=with_originals,
             draws=draws,
         )
+
+
+Engine: TypeAlias = Literal["local", "ray"]
+"""Who works: this process, or workers of Ray."""
+
+
+def apply_folder(
+    source: str,
+    ruleset: AnyRules,
+    output: str,
+    *,
+    engine: Engine = "local",
+    address: str | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    column: str | Sequence[str] | None = None,
+    mode: Mode = "each",
+    scope: Scope = "first",
+    unit: Unit | None = None,
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
+    keep: str | Sequence[str] = (),
+    id_column: str | None = None,
+    output_format: str | None = None,
+    share: str = "100%",
+    draws: int = 1,
+    seed: int = 0,
+    tagger: str = DEFAULT_TAGGER,
+    on_progress: Callable[[ApplyProgress], object] | None = None,
+) -> ApplyReport:
+    """Apply rules to each file of a folder.
+
+    What `sears apply RULES FOLDER -o NEW-FOLDER` does: each file becomes one of the same name, byte
+    for byte what `sears apply` makes of it alone.
+
+    Args:
+        source: the folder: a path, or a URI that Arrow knows, such as ``s3://bucket/reviews``.
+        ruleset: as `apply` takes it.
+        output: the folder to make, likewise.
+        engine: ``local``: this process, a file after another; ``ray``: workers of Ray.
+        address: of a cluster of Ray, ``HOST:PORT`` or ``auto``; None starts Ray on this machine.
+        workers: how many workers of Ray; None for as many as there are cores.
+        resume: go on with an interrupted run: files that are done stay.
+        column: as `apply` takes it, like what follows up to `seed`.
+        mode: ``each`` or ``chain``.
+        scope: ``first`` or ``all``.
+        unit: ``text`` or ``sentence``.
+        protect: columns that stay intact.
+        spans: columns of spans.
+        keep: columns that records carry.
+        id_column: the column of ids.
+        output_format: of the files; None for that of the source.
+        share: of the texts.
+        draws: of each row.
+        seed: of what is drawn.
+        tagger: its name: workers make their own.
+        on_progress: called after every file, in their order.
+
+    Raises:
+        DataError: files that could not be done, with their names; the others are.
+        UsageError: the output is there; no cluster at the address.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import sears_dsl as sears
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     folder = pathlib.Path(place, "reviews")
+        ...     folder.mkdir()
+        ...     _ = (folder / "a.jsonl").write_text('{"text": "A fun movie."}')
+        ...     result = sears.apply_folder(str(folder), "synonyms/reviews", f"{place}/new")
+        ...     result.tally.rows, pathlib.Path(place, "new", "a.jsonl").exists()
+        (1, True)
+    """
+    from sears_dsl.batch.requests import ApplyRequest
+    from sears_dsl.batch.share import TextShare
+    from sears_dsl.clusters.applying import apply_folder as apply_to_folder
+    from sears_dsl.data.span_columns import SpanColumn
+
+    with in_python(column="column", address="address"):
+        request = ApplyRequest(
+            recipe=_recipe(ruleset, tagger=tagger, seed=seed),
+            input=source,
+            output=output,
+            mode=mode,
+            columns=_named(column),
+            protect=tuple(protect),
+            spans=tuple(map(SpanColumn.parse, spans)),
+            keep=_named(keep),
+            scope=scope,
+            unit=unit,
+            id_column=id_column,
+            output_format=output_format,
+            resume=resume,
+            share=TextShare.parse(share, seed=seed),
+            draws=draws,
+        )
+        with workers_of(engine, address=address, count=workers) as working:
+            return apply_to_folder(request, workers=working, progress=on_progress)
+
+
+def arrow_rewriter(
+    ruleset: AnyRules,
+    *,
+    column: str | Sequence[str],
+    mode: Mode = "each",
+    scope: Scope = "first",
+    unit: Unit | None = None,
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
+    on_touched: Touched = "keep",
+    keep: str | Sequence[str] = (),
+    id_column: str | None = None,
+    share: str = "100%",
+    seed: int = 0,
+    tagger: str = DEFAULT_TAGGER,
+) -> ArrowRewriter:
+    """Rules as a function of Arrow batches, for Spark, Ray Data and other engines.
+
+    Its ``batches`` is what Spark's ``mapInArrow`` wants, its ``schema`` says what comes out, and
+    itself it is what Ray's ``map_batches`` wants with ``batch_format="pyarrow"``. It can be
+    pickled; each process compiles the rules once.
+
+    Args:
+        ruleset: as `apply` takes it.
+        column: the text column or columns.
+        mode: ``each`` gives a record for every row and rule that changed it; ``chain`` every row
+            once, with all rules applied in order.
+        scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
+        protect: columns whose content must stay intact.
+        spans: columns of spans that follow their text, as `apply` takes them.
+        on_touched: where a rule would touch a span, ``keep`` the row without the rule, ``drop`` it,
+            or stop with an ``error``.
+        keep: mode each: other columns that the records carry; ``all`` for all of them.
+        id_column: the column of ids; None for ``id``. Mode each needs one.
+        share: about how many of the texts are rewritten; each decides for itself by its number.
+        seed: of that number, and of what rules draw.
+        tagger: its name.
+
+    Raises:
+        RuleSyntaxError: rules with errors.
+        UsageError: arguments that do not go together.
+
+    Example:
+        >>> import pyarrow
+        >>> import sears_dsl as sears
+        >>> rewriter = sears.arrow_rewriter("synonyms/reviews", column="text", mode="chain")
+        >>> table = pyarrow.table({"text": ["A fun movie."], "label": [1]})
+        >>> rewriter(table).to_pylist()
+        [{'text': 'A fun film.', 'label': 1}]
+    """
+    from sears_dsl.batch.plan import Plan
+    from sears_dsl.batch.share import TextShare
+    from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
+    from sears_dsl.data.span_columns import SpanColumn
+
+    with in_python(column="column"):
+        names = _named(keep)
+        if mode == "chain" and names:
+            raise UsageError("mode chain keeps every column", help="leave out keep")
+        plan = Plan(
+            columns=_named(column),
+            id_column=id_column,
+            scope=scope,
+            unit=unit,
+            protect=tuple(protect),
+            spans=tuple(map(SpanColumn.parse, spans)),
+            on_touched=on_touched,
+            share=TextShare.parse(share, seed=seed),
+        )
+        recipe = _recipe(ruleset, tagger=tagger, seed=seed)
+        return ArrowRewriter(recipe, mode=mode, plan=plan, keep=names)
+
+
+@contextmanager
+def workers_of(engine: Engine, *, address: str | None, count: int | None) -> Iterator[Workers]:
+    """Who works, for the time of a block.
+
+    Raises:
+        UsageError: there is no such engine, or no cluster at the address.
+    """
+    from sears_dsl.clusters.parts import Here
+
+    if engine == "ray":
+        from sears_dsl.clusters.ray_workers import RayWorkers
+
+        with RayWorkers(address=address, count=count) as workers:
+            yield workers
+    elif engine == "local":
+        if address is not None or count is not None:
+            raise UsageError("address and workers are of a cluster", help="give engine='ray' too")
+        yield Here()
+    else:
+        raise UsageError(f"there is no engine {engine!r}", help="write local or ray")
+
+
+def _recipe(ruleset: object, *, tagger: str, seed: int) -> RulesetRecipe:
+    from sears_dsl.clusters.applying import recipe_of
+
+    if not isinstance(tagger, str):
+        raise UsageError(
+            f"tagger is a {type(tagger).__name__}, which cannot be sent to workers",
+            help="give its name, or 'module:function' that makes one",
+        )
+    return recipe_of(rulesets_of(ruleset), tagger=tagger, seed=seed)
+
+
+def _named(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names or ())

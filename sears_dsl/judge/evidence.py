@@ -8,8 +8,10 @@ against a pair never raises a chance; a column that is missing only can. Costs: 
 
 from __future__ import annotations
 
+import hashlib
+import io
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 from unicodedata import normalize
@@ -20,11 +22,90 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
-from sears_dsl.judge.content import Content, load_content
-from sears_dsl.judge.encoder import ALONE, Encoder, places_of, turned
+from sears_dsl.judge.encoder import ALONE, Encoder, PlaceVectors, places_of, turned
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
-from sears_dsl.runtime.array_types import Floats
+from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.documents import parse_json
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content:
+    """The learned arrays.
+
+    Attributes:
+        frequencies: (pieces,): the logarithm of how often each piece is in English text.
+        mean: (NUMBERS,): is taken from the numbers,
+        scale: (NUMBERS,): which are divided by this,
+        linear: (NUMBERS,): and weighed by this.
+        bias: (1,): log-odds of a change whose numbers are average.
+        projections: (VECTORS, 384, K).
+        hidden: (VECTORS · 2 · K, H).
+        hidden_bias: (H,).
+        output: (H,).
+    """
+
+    frequencies: Float32Array
+    mean: Float32Array
+    scale: Float32Array
+    linear: Float32Array
+    bias: Float32Array
+    projections: Float32Array
+    hidden: Float32Array
+    hidden_bias: Float32Array
+    output: Float32Array
+
+    def log_odds(self, encoded: PlaceVectors) -> NDArray[np.float64]:
+        """Of each change (N,)."""
+        # One at a time: of several rows of a product libraries compute some with other last bits.
+        rows = (
+            PlaceVectors(*(each[at : at + 1] for each in encoded))
+            for at in range(len(encoded.numbers))
+        )
+        return np.array([self._log_odds(row)[0] for row in rows], np.float64)
+
+    def _log_odds(self, encoded: PlaceVectors) -> NDArray[np.float64]:
+        numbers = ((encoded.numbers - self.mean) / self.scale) @ self.linear + self.bias
+        old, new = (
+            # A matrix for each kind of vector; 4 is the length that vectors were learned with.
+            np.matmul(vectors.transpose(1, 0, 2) * 4, self.projections).transpose(1, 0, 2)
+            for vectors in (encoded.old, encoded.new)
+        )
+        count = len(numbers)
+        both = np.concatenate(
+            [np.abs(old - new).reshape(count, -1), (old * new).reshape(count, -1)], 1
+        )
+        hidden = np.maximum(both @ self.hidden + self.hidden_bias, 0)
+        return np.asarray(numbers + hidden @ self.output, np.float64)
+
+    def to_bytes(self) -> bytes:
+        """The arrays as a file, in half precision."""
+        file = io.BytesIO()
+        arrays = {each.name: getattr(self, each.name).astype(np.float16) for each in fields(self)}
+        np.savez(file, allow_pickle=False, **arrays)
+        return file.getvalue()
+
+
+def load_content(path: Path, sha256: str) -> Content:
+    """The arrays of a file.
+
+    Raises:
+        ModelError: it cannot be read, or is another one than it should be.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"{path} cannot be read: {error.strerror}", help="install the package again"
+        ) from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelError(
+            f"{path} is not the file that judge.json belongs to",
+            help="install the package again, or fit both anew: python -m training.judge",
+        )
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        arrays = {each.name: file[each.name].astype(np.float32) for each in fields(Content)}
+    return Content(**arrays)
+
 
 Pair = tuple[str, str]
 AnyDevice: TypeAlias = str | torch.device | None

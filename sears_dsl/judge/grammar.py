@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.grammar_file import GrammarFile, read_grammar_file
-from sears_dsl.judge.mistakes.finding import VERSION, mistakes
+from sears_dsl.judge.mistakes import VERSION, mistakes
 from sears_dsl.judge.small_grammar import SmallNetwork, plain_word
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.tagging.inflection import is_listed

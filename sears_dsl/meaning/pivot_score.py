@@ -26,13 +26,16 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorer import PAPER_TAU
+from sears_dsl.translation.beam_search import FREE, DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import (
     Originals,
     join_originals,
@@ -40,8 +43,73 @@ from sears_dsl.translation.forced_scoring import (
     total_log_probabilities,
 )
 from sears_dsl.translation.long_texts import differing_parts
-from sears_dsl.translation.pivot_texts import translations
+from sears_dsl.translation.network import TranslationModel
 from sears_dsl.translation.pivots import Pivot, load_pivots
+
+
+class PivotModels(Protocol):
+    """A pivot language: a model into it and a model back."""
+
+    @property
+    def forward(self) -> TranslationModel:
+        """From the sentences' language."""
+
+    @property
+    def back(self) -> TranslationModel:
+        """Into the sentences' language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A sentence in the pivot language.
+
+    Attributes:
+        text: the translation.
+        back: log-probability of the sentence given the translation.
+    """
+
+    text: str
+    back: float
+
+
+def translations(
+    pivot: PivotModels, sentences: Sequence[str], *, candidates: int = 5
+) -> list[Translation]:
+    """The best translation of each sentence, all in one batch.
+
+    Args:
+        pivot: the models there and back.
+        sentences: texts of like length, best; empty ones are translated to nothing.
+        candidates: outputs of the forward model that are tried on the back model.
+    """
+    if not sentences:
+        return []
+    forward, back = pivot.forward, pivot.back
+    outputs = beam_search(
+        [DecoderInput(forward, forward.encode(sentences), torch.arange(len(sentences)))],
+        [FREE] * len(sentences),
+        beam=candidates,
+        floors=[float("-inf")] * len(sentences),
+        lengths=[2 * len(forward.source_pieces(sentence)) + 10 for sentence in sentences],
+        limit=candidates,
+    )
+    tried: list[tuple[int, str]] = []
+    for row, hypotheses in enumerate(outputs):
+        texts = dict.fromkeys(forward.text(item.pieces) for item in hypotheses)
+        tried.extend((row, text) for text in texts or [""])
+    scores = back.score(
+        back.encode([text for _, text in tried]),
+        torch.arange(len(tried), device=back.device),
+        [back.target_pieces(sentences[row]) for row, _ in tried],
+    )
+    best: dict[int, Translation] = {}
+    for (row, text), score in zip(tried, scores, strict=True):
+        total = float(score.double().sum())
+        # A near tie goes to the likelier output, so that rounding does not choose.
+        if row not in best or total > best[row].back + 1e-4:
+            best[row] = Translation(text, total)
+    return [best[row] for row in range(len(sentences))]
+
 
 #: From sentences to one text of the pivot language each.
 Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]

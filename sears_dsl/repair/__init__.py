@@ -3,7 +3,7 @@
     Table ──expansion──▶ Expansion ──choice──▶ Choice ──augmented──▶ Table, with provenance
     Table, held-out rows, Trainer ──experiment──▶ Repair ──▶ report
 
-`trainers` has the built-in trainer, `train_command` a person's own; `measurement` compares errors,
+`trainers` has the built-in trainer and a person's own; `measurement` compares errors,
 `conclusion` says what to think of it, `origin` whether rules were found on the same rows. See
 `sears augment` and `sears fix`.
 """

@@ -33,8 +33,7 @@ from sears_dsl.repair.choice import ALL, Amount
 from sears_dsl.repair.expansion import expand_table
 from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
 from sears_dsl.repair.report import RepairParticipants, augmentation_record
-from sears_dsl.repair.train_command import CommandTrainer
-from sears_dsl.repair.trainers import ExperimentInputs
+from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 

@@ -137,7 +137,7 @@ def load_named(name: str) -> Tagger:
         )
     source, _, package = name.partition(":")
     if source == "spacy" and package:
-        from sears_dsl.tagging.spacy.spacy_tagger import check_installed  # noqa: PLC0415 - when asked for
+        from sears_dsl.tagging.spacy_tagger import check_installed  # noqa: PLC0415 - when asked for
 
         check_installed(package)
     return load_tagger(name)
@@ -158,7 +158,7 @@ def _resolve(name: str, jobs: int) -> Tagger:
         raise TaggerError(f"jobs is {jobs}", help="give the number of processes, 1 or more")
     source, _, rest = name.partition(":")
     if source == "spacy":
-        from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger  # noqa: PLC0415 - when asked for
+        from sears_dsl.tagging.spacy_tagger import SpacyTagger  # noqa: PLC0415 - when asked for
 
         return SpacyTagger(rest or None, jobs=jobs)
     if name == "fast" or (source == "fast" and rest in LANGUAGES.keys() - {"en"}):

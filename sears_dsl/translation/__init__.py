@@ -2,6 +2,5 @@
 
 In: sentences. `model_files` finds files and checks hashes, `bergamot` and `marian` read them
 (`weight_file`) into a `network`; `pivots` pairs networks there and back. Out: hypotheses by
-`beam_search`, the best pivot sentence (`pivot_texts`), probabilities of given rewrites
-(`forced_scoring`), for `meaning` and `paraphrasing`.
+`beam_search`, probabilities of given rewrites (`forced_scoring`), for `meaning` and `paraphrasing`.
 """

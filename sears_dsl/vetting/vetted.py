@@ -23,7 +23,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.merging import Review, ReviewOutcome, VettingOutcomes
-from sears_dsl.vetting.review.typing_rules import RuleReader
+from sears_dsl.vetting.review.trials import RuleReader
 
 _WORDS = {**REASONS, **TEMPLATE_REASONS}
 _TESTS = 2

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sears_dsl as sears
-from sears_dsl.discovery.across import across_models
+from sears_dsl.discovery.algorithm import across_models
 from sears_dsl.discovery.result.manifest import read_manifest
 from sears_dsl.discovery.selection import Coverage
 from sears_dsl.discovery.twins import Twins

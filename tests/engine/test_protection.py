@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.engine.match.protection import mark_protected
+from sears_dsl.engine.match.search import mark_protected
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.span_map import Reach, SpanMap
 from sears_dsl.engine.sentence_units import inside

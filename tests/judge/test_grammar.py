@@ -20,7 +20,7 @@ from sears_dsl.judge.grammar import (
     load_grammar,
 )
 from sears_dsl.judge.grammar_file import read_grammar_file, write_grammar_file
-from sears_dsl.judge.mistakes.finding import mistakes
+from sears_dsl.judge.mistakes import mistakes
 from sears_dsl.tagging.loading import load_tagger
 
 TEXTS = [

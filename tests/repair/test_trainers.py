@@ -10,8 +10,7 @@ import pytest
 from sears_dsl.data.table import Table
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.repair.train_command import CommandTrainer
-from sears_dsl.repair.trainers import MODEL, BuiltInTrainer
+from sears_dsl.repair.trainers import MODEL, BuiltInTrainer, CommandTrainer
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 import joblib

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sears_dsl.tagging.spacy.coarse_tags import CoarseTags, Codes, remembered
+from sears_dsl.tagging.spacy_tagger import CoarseTags, Codes, remembered
 
 
 def test_each_pair_is_asked_once() -> None:

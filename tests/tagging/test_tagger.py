@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.spacy.spacy_tagger import SpacyTagger, TaggingProcesses
+from sears_dsl.tagging.spacy_tagger import SpacyTagger, TaggingProcesses
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens, text_groups
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from sears_dsl.errors import UsageError
-from sears_dsl.vetting.agreement import choice_kappa, cohen_kappa, fleiss_kappa
+from sears_dsl.vetting.merging import choice_kappa, cohen_kappa, fleiss_kappa
 
 CATEGORIES = ["keep", "reject", "unsure"]
 RATINGS = st.integers(2, 4).flatmap(

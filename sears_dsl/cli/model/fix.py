@@ -285,8 +285,7 @@ def _trainer(
     from functools import partial
 
     from sears_dsl.models.loading import load_predictor
-    from sears_dsl.repair.train_command import CommandTrainer
-    from sears_dsl.repair.trainers import BuiltInTrainer
+    from sears_dsl.repair.trainers import BuiltInTrainer, CommandTrainer
 
     if options["command"] is None:
         return BuiltInTrainer(text=columns.text, label=options["label"])

@@ -13,8 +13,7 @@ from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, 
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.vetting.agreement import Kappa
-    from sears_dsl.vetting.merging import Agreed, Agreement, VettingOutcomes
+    from sears_dsl.vetting.merging import Agreed, Agreement, Kappa, VettingOutcomes
 
 
 @click.command(

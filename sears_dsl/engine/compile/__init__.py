@@ -1,7 +1,7 @@
 """Rules → flat arrays that kernels follow, and what is wrong with rules that cannot be.
 
 In: rules with their scopes. `predicates` numbers tests on tokens (`regexes` decides all patterns at
-once), `variants` writes out choices and quantifiers, `trie` shares beginnings. Out: a
-`program.Program` for `match`; `prefilter` tells from raw text which rows need a look;
-`diagnostics` and `inflection_check` say what no text could ever satisfy.
+once), `variants` writes out choices and quantifiers. Out: a `program.Program` for `match`, in which
+rules share their beginnings; `prefilter` tells from raw text which rows need a look; `diagnostics`
+says what no text could ever satisfy.
 """

@@ -1,7 +1,10 @@
 """Runs a program over tokens: the one place where Python meets the kernels.
 
 In: a program, a batch of tokens, protected spans. Out: `Matches`, sorted by row, rule and start.
-Always holds: the result does not depend on the number of jobs or on how rows are batched.
+Always holds: the result does not depend on the number of jobs or on how rows are batched; each hit
+that `scan` collects stands for one instance of every rule of its pattern. One kernel scans a block
+and makes the instances, since calling a compiled one with so many arrays takes longer than
+scanning a short row.
 Costs a look-up of the class of each distinct token type, then one scan of the token ids; with
 several jobs blocks of rows are scanned in threads.
 """
@@ -11,20 +14,189 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
+from typing import Any, TypeAlias
 from typing import Literal as OneOf
-from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.engine import arrays
+from sears_dsl.engine.arrays import FOCUS, ORDER_BITS, ORDER_MASK, RANK, RANK_BITS, ProtectedPlaces
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match.instances import find_instances
-from sears_dsl.engine.match.protection import mark_protected
+from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.kernels import expect
+from sears_dsl.runtime.array_types import Int32Array, Int64Array
+from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.tokens import Tokens
+
+
+def mark_protected(
+    row_offsets: Int32Array,
+    starts: Int32Array,
+    ends: Int32Array,
+    span_offsets: Int64Array,
+    spans: Int64Array,
+) -> ProtectedPlaces:
+    """Where no instance may be; no kernel, since NumPy does it in a few passes.
+
+    Args:
+        row_offsets: tokens of each row.
+        starts: first character of each token.
+        ends: one past its last character.
+        span_offsets: protected spans of each row, in any order.
+        spans: (spans, 2) characters start and end.
+    """
+    rows, tokens = len(row_offsets) - 1, len(starts)
+    row_of = np.repeat(np.arange(rows), np.diff(row_offsets))
+    # Characters of all rows in one order: those of two rows never meet.
+    longest = int(ends.max(initial=0))
+    row_starts = np.arange(rows) * (longest + 3) + 1
+    token_starts, token_ends = row_starts[row_of] + starts, row_starts[row_of] + ends
+    clipped = np.clip(spans, -1, longest + 1).T
+    lows, highs = clipped + np.repeat(row_starts, np.diff(span_offsets))
+
+    gap_starts, gap_ends = token_ends[:-1], token_starts[1:]
+    inside = _between(gap_ends, lows, gap_starts, highs) & (gap_starts < gap_ends)
+    # A protected place without a character is inside where tokens meet, too.
+    empty = lows[lows == highs]
+    inside |= _between(gap_ends, empty - 1, gap_starts, empty + 1)
+    units = np.zeros(2 * tokens + 1, np.int32)
+    units[1::2] = _between(token_ends, lows, token_starts, highs)
+    units[2:-1:2] = inside & (row_of[:-1] == row_of[1:])
+
+    last_ends = np.zeros(rows, np.int32)
+    full = np.flatnonzero(np.diff(row_offsets))
+    last_ends[full] = ends[row_offsets[full + 1] - 1]
+    places = np.empty(tokens + rows, np.int64)
+    places[np.arange(tokens) + row_of] = token_starts
+    places[row_offsets[1:] + np.arange(rows)] = row_starts + last_ends
+    closed = _between(places, lows, places, highs)
+    return ProtectedPlaces(np.cumsum(units, dtype=np.int32), closed.astype(np.uint8))
+
+
+def _between(
+    after: Int64Array, lows: Int64Array, before: Int64Array, highs: Int64Array
+) -> NDArray[np.bool_]:
+    """For each k whether some span has low < after[k] and before[k] < high; both are in order."""
+    begins = np.searchsorted(after, lows, side="right")
+    stops = np.searchsorted(before, highs, side="left")
+    some = begins < stops
+    room = len(after) + 1
+    depth = np.bincount(begins[some], minlength=room) - np.bincount(stops[some], minlength=room)
+    open_spans: NDArray[np.bool_] = np.cumsum(depth)[:-1] > 0
+    return open_spans
+
+
+_DIGIT_BITS = 6
+_SHORT = 24  # up to here insertion sorts faster
+
+
+@kernel
+def _sort_by_rule(keys: Any, scratch: Any, count: Any, counters: Any, digits: Any) -> None:
+    """Sort keys (rule << 37 | rank) by rule, stably: insertion if short, else radix."""
+    if count <= _SHORT:
+        for place in range(1, count):
+            key = keys[place]
+            rule = key >> RANK_BITS
+            at = place
+            while at > 0 and keys[at - 1] >> RANK_BITS > rule:
+                keys[at] = keys[at - 1]
+                at -= 1
+            keys[at] = key
+        return
+    for digit in range(digits):
+        shift = RANK_BITS + digit * _DIGIT_BITS
+        counters[:] = 0
+        for place in range(count):
+            counters[((keys[place] >> shift) & ((1 << _DIGIT_BITS) - 1)) + 1] += 1
+        for value in range(counters.shape[0] - 1):
+            counters[value + 1] += counters[value]
+        for place in range(count):
+            value = (keys[place] >> shift) & ((1 << _DIGIT_BITS) - 1)
+            scratch[counters[value]] = keys[place]
+            counters[value] += 1
+        keys[:count] = scratch[:count]
+
+
+@kernel
+def find_instances(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: Any,
+    high: Any,
+    extent: Any,
+    row_offsets: Any,
+    type_ids: Any,
+    classes: Any,
+    rules: Any,
+    heads: Any,
+    protection: Any,
+) -> Any:
+    """The instances in rows low up to high; the arguments are those of `collect`.
+
+    Returns:
+        int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
+    """
+    hits, offsets = collect(
+        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection
+    )
+    instances = np.empty((5, _count_instances(hits, rules)), np.int32)
+    if len(hits):
+        _expand_hits(hits, offsets, low, rules, instances)
+    return instances
+
+
+@kernel
+def _count_instances(hits: Any, rules: Any) -> Any:
+    """How many instances of rules the hits of patterns stand for."""
+    total = np.int64(0)
+    for hit in hits:
+        pattern = hit >> RANK_BITS
+        total += rules.rule_offsets[pattern + 1] - rules.rule_offsets[pattern]
+    return total
+
+
+@kernel
+def _expand_hits(hits: Any, offsets: Any, low: Any, rules: Any, instances: Any) -> None:
+    """From the hits of patterns to the instances of rules, sorted by row, rule and start.
+
+    Args:
+        hits: see `collect`.
+        offsets: the hits of each row.
+        low: the first row.
+        rules: see `Rules`.
+        instances: int32 (5, instances), written to: rules, rows, starts, ends and orders.
+    """
+    place = np.int64(0)
+    most = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        most = max(most, _count_instances(hits[offsets[row] : offsets[row + 1]], rules))
+    keys = np.empty(most, np.int64)
+    scratch = np.empty(most, np.int64)
+    counters = np.zeros((1 << _DIGIT_BITS) + 1, np.int64)
+    digits = 1
+    while rules.pattern_of.shape[0] >> (digits * _DIGIT_BITS) > 0:
+        digits += 1
+    for row in range(offsets.shape[0] - 1):
+        count = np.int64(0)
+        for at in range(offsets[row], offsets[row + 1]):
+            pattern = hits[at] >> RANK_BITS
+            rank = hits[at] & RANK
+            for of in range(rules.rule_offsets[pattern], rules.rule_offsets[pattern + 1]):
+                keys[count] = (np.int64(rules.rules_of[of]) << RANK_BITS) | rank
+                count += 1
+        _sort_by_rule(keys, scratch, count, counters, digits)
+        for at in range(count):
+            rule = keys[at] >> RANK_BITS
+            order = keys[at] & ORDER_MASK
+            start = (keys[at] & RANK) >> ORDER_BITS
+            variant = rules.first_variant[rules.pattern_of[rule]] + order
+            instances[0, place] = rule
+            instances[1, place] = low + row
+            instances[2, place] = start
+            instances[3, place] = start + rules.variants[variant, FOCUS]
+            instances[4, place] = order
+            place += 1
+
 
 Extent: TypeAlias = OneOf["first", "all", "every"]
 """``first`` instance of a rule in a row, ``all`` that do not overlap, or ``every`` one."""

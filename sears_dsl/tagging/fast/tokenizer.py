@@ -24,12 +24,15 @@ from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
     END,
     FIRST,
+    SPACE,
     Marks,
+    collect,
     describe,
+    find_chunks,
     marks_of,
+    number_words,
 )
 from sears_dsl.tagging.fast.cutting import Cutter
-from sears_dsl.tagging.fast.scanning import SPACE, collect, find_chunks, number_words
 from sears_dsl.tagging.fast.tables import TokenizerTables, shipped
 from sears_dsl.tagging.fast.vocabulary import Words, code_points
 from sears_dsl.tagging.tokens import ListedTokens, TokenType

@@ -7,6 +7,11 @@ spaCy cannot read lone surrogates: it gets U+FFFD in their place, one for one. A
 tagged in pieces that overlap by more than the network reads.
 Costs a second to load and about 50 microseconds a token to tag. Beyond a number of distinct words
 spaCy forgets those of each batch again, so memory is bounded.
+
+A model's attribute ruler, which gives coarse tags, runs a pattern matcher over each text: a good
+part of the time of tagging. Where each of its patterns that sets a coarse tag looks at one token,
+and nothing but that token's word and fine tag, the answer for a pair never changes and is kept
+(`CoarseTags`); the ruler runs only on pairs that were not seen before.
 """
 
 from __future__ import annotations
@@ -29,7 +34,6 @@ from numpy.typing import NDArray
 from sears_dsl.errors import TaggerError
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.documents import parse_json, read_document
-from sears_dsl.tagging.spacy.coarse_tags import CoarseTags, remembered
 from sears_dsl.tagging.tokens import Tokens, text_groups
 
 if TYPE_CHECKING:
@@ -37,7 +41,66 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 
+from collections.abc import Mapping
+
 from sears_dsl.runtime.processes import Children
+
+Codes: TypeAlias = NDArray[np.uint64]
+
+# Attributes of a token that its text and its fine tag decide. DEP is always empty: no parser runs.
+_DECIDED = frozenset({"ORTH", "TEXT", "LOWER", "TAG", "IS_SPACE", "DEP"})
+_MOST_PAIRS = 1_000_000
+
+
+class CoarseTags:
+    """Coarse tags of pairs, as spaCy's numbers.
+
+    Args:
+        ask: gives the coarse tags of words (numbers) with fine tags (numbers).
+    """
+
+    def __init__(self, ask: Callable[[Codes, Codes], Codes]) -> None:
+        self._ask = ask
+        self._known: dict[tuple[int, int], int] = {}
+
+    def of(self, words: Codes, fine: Codes) -> Codes:
+        """The coarse tag of each token, from its word and its fine tag."""
+        if not len(words):
+            return words
+        tags, tag_ids = np.unique(fine, return_inverse=True)
+        forms, form_ids = np.unique(words, return_inverse=True)
+        pairs, pair_ids = np.unique(form_ids * len(tags) + tag_ids, return_inverse=True)
+        keys = list(
+            zip(forms[pairs // len(tags)].tolist(), tags[pairs % len(tags)].tolist(), strict=True)
+        )
+        unseen = [key for key in keys if key not in self._known]
+        if unseen:
+            if len(self._known) > _MOST_PAIRS:
+                self._known.clear()
+                unseen = keys
+            questions = np.array(unseen, np.uint64)
+            answers = self._ask(questions[:, 0], questions[:, 1]).tolist()
+            self._known.update(zip(unseen, answers, strict=True))
+        coarse: Codes = np.array([self._known[key] for key in keys], np.uint64)[pair_ids]
+        return coarse
+
+
+def remembered(patterns: list[Mapping[str, Any]]) -> bool:
+    """Whether the rules of an attribute ruler decide coarse tags by word and fine tag alone."""
+    for rule in patterns:
+        if rule["patterns"] == [[{"IS_SPACE": True}]]:
+            continue  # white space is no token here
+        if "TAG" in rule["attrs"]:
+            return False
+        if "POS" not in rule["attrs"]:
+            continue
+        for pattern in rule["patterns"]:
+            if any(token.get("DEP") for token in pattern):
+                continue  # never matches: no parser gives the dependency that it asks for
+            if len(pattern) != 1 or not pattern[0].keys() <= _DECIDED:
+                return False
+    return True
+
 
 TokenColumns: TypeAlias = NDArray[np.uint64]
 

@@ -1,1 +1,0 @@
-"""What is wrong in a sentence for sure, by closed classes of words and inflection tables."""
