@@ -268,8 +268,6 @@ def carried_back(
     in the original; of one that the rewrite touched, the part that was replaced counts.
 
     Args:
-        answer: to the rewritten text.
-        original: the text before.
         rewritten: the text after.
         comparison: every other answer stays as it is.
         edits: what changed, (start, end, old, new) in characters of the original, in order; None

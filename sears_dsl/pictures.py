@@ -57,11 +57,7 @@ def picture_problem(path: str) -> str:
 
 
 def shown_picture(path: str, *, side: int = _SIDE) -> bytes:
-    """A copy for a page, a PNG at most so many pixels wide and high; small ones are enlarged.
-
-    Raises:
-        DataError: it cannot be read.
-    """
+    """A copy for a page, a PNG at most so many pixels wide and high; small ones are enlarged."""
     from PIL import Image  # noqa: PLC0415 - an extra
 
     image = decoded_picture(path)

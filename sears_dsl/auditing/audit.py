@@ -72,7 +72,6 @@ def decide(
     Args:
         effects: what the rules do.
         judgements: one for each of them.
-        whole: what they do together.
         gates: what is demanded.
         robustness: what came of the gates that ask about it; None where none does.
     """
@@ -153,7 +152,6 @@ class Circumstances:
     """Under which an audit was made.
 
     Attributes:
-        rulesets: the rules.
         model: identity of the model.
         tagger: name and version.
         label: the column of labels; None for none.

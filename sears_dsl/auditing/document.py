@@ -325,11 +325,7 @@ def _split(name: str, identity: str, right: Sequence[bool], written: str) -> Ans
 
 
 def write_audit(document: AuditDocument, path: Path) -> None:
-    """Write it, entirely or not at all.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
+    """Write it, entirely or not at all."""
     write_atomically(path, (document.model_dump_json(indent=1) + "\n").encode("utf-8"))
 
 

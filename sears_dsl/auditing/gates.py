@@ -255,9 +255,6 @@ def read_gate(written: str) -> Gate:
 def read_rate(written: str) -> float:
     """A rate as people write one.
 
-    Raises:
-        ValueError: it is no number.
-
     Example:
         >>> read_rate("5%"), read_rate("0.05")
         (0.05, 0.05)

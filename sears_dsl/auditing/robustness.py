@@ -400,8 +400,6 @@ def record_of(
     """What was counted of some rules or templates, with what is to be thought of it.
 
     Args:
-        robustness: what was counted.
-        about: of what.
         name: the tag or the id.
         rules: how many rules or templates.
         mean: the mean over them of the share of expected answers.

@@ -106,19 +106,7 @@ def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
 def compile_and_check(
     rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger, seed: int = 0
 ) -> Matcher:
-    """Compile rules, and say what is wrong with them and gates before the model is asked.
-
-    Args:
-        rulesets: the rules.
-        gates: what is demanded.
-        tagger: the tagger.
-        seed: of what rules draw.
-
-    Raises:
-        RuleSyntaxError: rules that cannot be compiled.
-        CompileError: the tagger is for another language.
-        UsageError: a gate is for no rule and no template.
-    """
+    """Compile rules, and say what is wrong with them and gates before the model is asked."""
     sources = sources_of(rulesets)
     matcher = compile_rules(rulesets, tagger=tagger, sources=sources, seed=seed)
     gates.check(
@@ -141,15 +129,11 @@ def as_found(
 
     Args:
         choice: what a person chose; a τ counts.
-        rulesets: the rules.
         note: told what a person should know.
 
     Returns:
         The choice, with scorer and τ of the manifests; and what these say, None where they do not
         count.
-
-    Raises:
-        DataError: a manifest that cannot be read.
     """
     recorded = [each for each in map(found_scoring, rulesets) if each is not None]
     if not recorded:
@@ -200,8 +184,6 @@ def scorer_of_audit(
         choice: what a person chose.
         own: the user's parts.
         folder: where scores are kept; None keeps them in memory.
-        language: of the rows.
-        show: told what is done.
         note: told what a person should know.
     """
     from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for
@@ -231,18 +213,13 @@ def audit_rules(
     """Measure what rules do to a model, and judge it.
 
     Args:
-        rulesets: the rules.
-        data: labelled rows.
-        predictor: the model.
         matcher: the same, compiled.
         scorer: S; None leaves meaning out.
         oracle: rejects rewrites before the model is asked; None keeps all.
-        gates: what is demanded.
         choices: everything else.
         columns: what to slice by, as `read_slicings` gives it.
         sentences: of templates, which the model is asked about too; None for none. They may be the
             rows themselves.
-        on_stage: told how far each stage is.
 
     Raises:
         ModelError: the model or the oracle fails.
@@ -377,17 +354,11 @@ def sentences_of(
     """The sentences of the templates that an audit asks about; None where there are none.
 
     Args:
-        rulesets: what is audited.
         oracle: rejects sentences; None keeps all.
         limit: most sentences; None for all.
         seed: of what a limit draws.
         also: further columns that the model reads, which no template fills.
         note: told what a person should know.
-
-    Raises:
-        UsageError: two templates have one id.
-        ModelError: the oracle fails.
-        DataError: it rejects every sentence.
     """
     templates = sum(len(ruleset.templates) for ruleset in rulesets)
     if templates and also:

@@ -90,10 +90,6 @@ def semantic_robustness(
         right: bool (rows of the data,): whether the model has each right.
         rows: int (rewrites,): the row of each rewrite.
         correct: bool (rewrites,): whether the answer to it is as expected.
-        seed: of the bootstrap.
-
-    Raises:
-        UsageError: arrays of different lengths, or a rewrite of no row.
 
     Example:
         >>> result = semantic_robustness([True, True, False], [0, 0, 1], [True, False, True])
@@ -225,8 +221,6 @@ def gap_interval(
 
     Args:
         differences: of each kind of row, after minus before, in [-1, 1].
-        times: how many rows there are of each.
-        seed: of the draws.
         confidence: between 0 and 1.
         draws: how many samples are drawn.
 
@@ -292,7 +286,6 @@ def is_robust(
     """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
 
     Args:
-        accuracies: the accuracies.
         tolerance: τ, between 0 and 1.
         judge_by: what decides: the ``rate`` that was observed; ``evidence``, by which it holds
             unless the whole interval of the gap lies below -τ; ``proof``, by which it holds only
@@ -320,7 +313,6 @@ def is_invariant(
     """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row.
 
     Args:
-        accuracies: the accuracies.
         tolerance: τ, between 0 and 1.
         judge_by: as of `is_robust`, on both sides.
 
@@ -382,9 +374,6 @@ def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
         correct: bool (rows,): whether the model is right.
         group: int (rows,): the group of each, from 0.
 
-    Raises:
-        UsageError: arrays of different lengths, or groups below 0.
-
     Example:
         >>> result = accuracy_by_group([True, True, True, False], [0, 0, 0, 1])
         >>> result.pooled.rate, result.mean, [each.rate for each in result.groups]
@@ -430,9 +419,6 @@ def constant_answer(
 
     Returns:
         The answer and its score; None where there is no answer or no rewrite.
-
-    Raises:
-        UsageError: arrays of different lengths.
 
     Example:
         >>> labels = np.array([0, 0, 0, 1])

@@ -60,7 +60,6 @@ class TemplateAnswers:
     """Sentences of templates, and whether a model has them right.
 
     Attributes:
-        table: the sentences.
         templates: id → template.
         right: bool (sentences,).
         before: rows of data that the model has right, and all of them; None without data.
@@ -97,14 +96,7 @@ def template_answers(
 
     Args:
         table: the sentences. Where they are the rows of the data themselves, it was asked already.
-        rulesets: where their templates are.
-        effects: what the model says of the rows.
-        predictor: the model.
         comparison: how an answer is compared with a label.
-        on_stage: told that it is asked.
-
-    Raises:
-        ModelError: the model fails.
     """
     templates = {
         name: template

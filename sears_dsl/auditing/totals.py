@@ -226,7 +226,6 @@ def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, .
 
     Args:
         effects: the first draw.
-        later: the others, of the rules that draw.
     """
     records = []
     for first in effects.rules:

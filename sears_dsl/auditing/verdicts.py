@@ -61,11 +61,7 @@ def judge(
     *,
     templates: Mapping[str, Template] | None = None,
 ) -> tuple[Judgement, ...]:
-    """A judgement for each rule.
-
-    Raises:
-        UsageError: a gate is for no rule, and for none of the templates.
-    """
+    """A judgement for each rule."""
     gates.check(((effect.id, effect.rule) for effect in effects), (templates or {}).items())
     limits = [gates.limit_of(effect) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]

@@ -27,9 +27,6 @@ def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
         draws: how many draws; one leaves the batch as it is.
         numbered: whether a column ``draw`` tells the copies apart.
 
-    Raises:
-        UsageError: there is a column of that name already.
-
     Example:
         >>> twice = repeated(Batch(0, 2, {"text": ["a", "b"]}), 2, numbered=True)
         >>> list(twice.columns["text"]), list(twice.columns["draw"]), twice.row_number(3)

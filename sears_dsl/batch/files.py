@@ -94,7 +94,6 @@ def apply_file(
     r"""Apply rules to a file.
 
     Args:
-        request: what to do.
         progress: called after every batch.
 
     Raises:
@@ -102,7 +101,6 @@ def apply_file(
             cannot be written.
         UsageError: options that do not go together; a resumed run that differs.
         CompileError, TaggerError: the rules cannot be compiled or run.
-        SearsError: a worker process died.
 
     Example:
         >>> import tempfile

@@ -38,7 +38,6 @@ def require_intact(
     """Refuse a rewrite that changed what was protected.
 
     Args:
-        original: the text before.
         rewritten: the text after.
         places: where its characters went.
         protected: places in the original.
@@ -73,9 +72,6 @@ def require_all_intact(
         rewrites: of texts.
         protected: for each text the places in it.
         rule_ids: for the message.
-
-    Raises:
-        InternalError: a protected place is not byte for byte where its characters went.
     """
     for rewrite in rewrites:
         spans = protected[rewrite.row]
@@ -105,9 +101,6 @@ def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
     Args:
         rewrites: made with ``guards.protected`` protected.
         guards: what must stay; None for nothing.
-
-    Raises:
-        InternalError: a protected place was changed.
     """
     if guards is None or not len(rewrites):
         return Guarded(rewrites, {})
@@ -149,14 +142,10 @@ def chained(
     A rule that would touch a span is left out of that text.
 
     Args:
-        matcher: the rules.
         texts: the texts.
         guards: what must stay in them; None for nothing.
         scope: rewrite the first instance of a rule in a unit, or all.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-
-    Raises:
-        InternalError: a protected place was changed.
     """
     if guards is None:
         return matcher.chain(texts, scope=scope, unit=unit)

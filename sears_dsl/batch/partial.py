@@ -193,10 +193,6 @@ class PartialOutput:
         Args:
             number: its position among the parts, from 0.
             counts: what the report needs of it, JSON-able.
-            part: its bytes.
-
-        Raises:
-            DataError: the disk is full or the folder is gone; earlier parts are kept.
         """
         with self._writing():
             head = {"bytes": len(part), "crc32": zlib.crc32(part), "counts": counts}

@@ -173,11 +173,7 @@ class Texts:
 
 
 def present_texts(batch: Batch, column: str) -> Texts:
-    """The texts of a column, nulls left out.
-
-    Raises:
-        DataError: a value that is no text, or half of a surrogate pair.
-    """
+    """The texts of a column, nulls left out."""
     values = batch.columns.get(column, ())
     rows: Sequence[int]
     if set(map(type, values)) == {str}:

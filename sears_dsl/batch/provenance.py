@@ -60,7 +60,6 @@ def reads_tags(rule: Rule, scope: RuleScope) -> bool:
 
     Args:
         rule: the rule.
-        scope: the ruleset that it stands in.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -108,9 +107,6 @@ def manifest_path(rules: Path) -> Path:
 
 def found_by_discovery(rules: Path) -> bool:
     """Whether the manifest beside a rule file tells more than what it was validated with.
-
-    Raises:
-        DataError: a manifest that cannot be read.
 
     Example:
         >>> found_by_discovery(Path("written-by-hand.sear"))
@@ -162,9 +158,6 @@ def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
 
 def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
     """The taggers that a ruleset was validated with; empty where nothing is known.
-
-    Raises:
-        DataError: a manifest, or the table of the shipped rulesets, that cannot be read.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -237,10 +230,6 @@ def tagger_findings(rulesets: Sequence[Ruleset], tagger: Callable[[], Tagger]) -
 
     Returns:
         W701: validated with other taggers; W702: with another version of this one.
-
-    Raises:
-        DataError: a manifest that cannot be read.
-        TaggerError: what the tagger raises.
     """
     alike: dict[tuple[str, ...], list[Ruleset]] = {}
     for ruleset in _tag_readers(rulesets):
@@ -260,9 +249,6 @@ def validating_taggers(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
     """The names of taggers that all of the rulesets were validated with; empty if none is known.
 
     Rulesets of which nothing is known, and those that read no tags, take no part.
-
-    Raises:
-        DataError: a manifest that cannot be read.
     """
     common: list[str] | None = None
     for ruleset in _tag_readers(rulesets):
@@ -361,9 +347,6 @@ def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) ->
 
 def tagger_in_language(name: str, rulesets: Sequence[Ruleset]) -> str:
     """The name of a tagger for these rules: ``fast`` is the fast tagger of their language.
-
-    Raises:
-        TaggerError: no fast tagger of that language comes along.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -54,13 +54,7 @@ class RulesetRecipe:
     vectors: str | None = None
 
     def build(self) -> TextMatcher:
-        """Compile the rules.
-
-        Raises:
-            CompileError: rules that cannot run together.
-            TaggerError: a tagger that is not there.
-            CacheError: a cache that cannot be used.
-        """
+        """Compile the rules."""
         from sears_dsl.engine.matcher import compile_rules  # noqa: PLC0415 - brings numba
 
         cache = None

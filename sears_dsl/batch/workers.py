@@ -142,7 +142,6 @@ def renamed(
     """Changes under which every row has another id as well, where rows have ids.
 
     Args:
-        batch: the rows.
         values: row → column → new value.
         id_column: the column of ids; None for none.
         as_text: whether ids that are numbers may become text.

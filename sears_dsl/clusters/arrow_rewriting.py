@@ -52,10 +52,6 @@ class ArrowRewriter:
 
         Args:
             schema: of what goes in, as pyarrow has it.
-
-        Raises:
-            DataError: a column is not there.
-            UsageError: mode each, and no column of ids; columns that go by one name.
         """
         arrow = require_pyarrow()
         plan = self._plan_for(schema)
@@ -83,11 +79,7 @@ class ArrowRewriter:
         return arrow.Table.from_batches(self.batches(batches), schema=self.schema(table.schema))
 
     def batches(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """What becomes of record batches, one after another.
-
-        Raises:
-            DataError: a value that is no text, with its number in its batch.
-        """
+        """What becomes of record batches, one after another."""
         arrow = require_pyarrow()
         for record_batch in batches:
             schema = self.schema(record_batch.schema)

@@ -112,8 +112,6 @@ def apply_to_parts(
     """Do all parts of a folder.
 
     Args:
-        work: makes one file of one file.
-        source: the folder.
         output: the new folder, of the same names; with another suffix, where the format is another.
         workers: who does it.
         format_name: the format of the parts, where their names do not tell.
@@ -305,7 +303,6 @@ class OnePart:
 
     Attributes:
         work: makes one file of one file.
-        source: the folder of the parts.
         output: the folder of what is made.
         format_name: the format of the parts, where their names do not tell.
         first: the name of the part that tells the schema.

@@ -143,20 +143,11 @@ class Columnar:
         self.name = name
 
     def read(self, path: str, options: ReadOptions) -> _ColumnarReader:
-        """Open a file.
-
-        Raises:
-            UsageError: standard input, which these formats cannot be read from.
-            DataError: no such file, or it is damaged.
-        """
+        """Open a file."""
         return _ColumnarReader(path, options, self.name)
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
-        """New rows.
-
-        Raises:
-            DataError: the values of a column are of types that have nothing in common.
-        """
+        """New rows."""
         arrow = require_pyarrow()
         arrays = {name: self._array(arrow, name, column) for name, column in columns.items()}
         return _part(arrow.RecordBatch.from_pydict(arrays)) if columns else b""
@@ -164,11 +155,7 @@ class Columnar:
     def typed(
         self, columns: Mapping[str, Sequence[Any]], names: Iterable[str]
     ) -> Mapping[str, Sequence[Any]]:
-        """Columns of which some have got a type, by all of their values.
-
-        Raises:
-            DataError: the values of a column are of types that have nothing in common.
-        """
+        """Columns of which some have got a type, by all of their values."""
         if isinstance(columns, RecordBatchColumns):
             return columns
         arrow = require_pyarrow()

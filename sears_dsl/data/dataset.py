@@ -250,7 +250,6 @@ def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format
     Args:
         columns: column → the values of the rows.
         path: the file.
-        form: its format.
 
     Raises:
         DataError: a value that the format has no place for, or the file cannot be written.
@@ -291,11 +290,7 @@ class IdLedger:
         self._runs: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
 
     def add(self, ids: Sequence[str], *, first: int) -> None:
-        """Enter the ids of rows that follow ``first`` others.
-
-        Raises:
-            DataError: one of them was there before.
-        """
+        """Enter the ids of rows that follow ``first`` others."""
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
         order = np.argsort(hashes, kind="stable")
         run = (hashes[order], (order + first).astype(np.uint32))

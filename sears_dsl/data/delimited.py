@@ -50,11 +50,7 @@ class Delimited(TextFormat):
         self.quoting = quoting
 
     def read(self, path: str, options: ReadOptions) -> _DelimitedReader:
-        """Open a file and read its header.
-
-        Raises:
-            DataError: names of columns that are empty or there twice.
-        """
+        """Open a file and read its header."""
         return _DelimitedReader(path, options, self)
 
     def fields(self, values: Sequence[Any]) -> str:

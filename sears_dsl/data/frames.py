@@ -82,7 +82,6 @@ class MemoryFrame(ABC):
 
         Args:
             changes: row of the dataset → column → new value.
-            dropped: rows of the dataset.
         """
 
     @abstractmethod

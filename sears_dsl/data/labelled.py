@@ -89,10 +89,6 @@ class LabelledRows:
     def sampled(self, count: int, *, seed: int = 0) -> LabelledRows:
         """So many rows drawn at random, each label with its share; all where there are fewer.
 
-        Args:
-            count: how many.
-            seed: of the draw.
-
         Example:
             >>> rows = tuple({"text": str(number)} for number in range(100))
             >>> data = LabelledRows(rows, "text", (("a",),) * 80 + (("b",),) * 20, "a.csv")
@@ -177,7 +173,6 @@ class LabelledRows:
 
         Args:
             places: which rows; one may come more than once.
-            texts: the text that each has instead.
 
         Example:
             >>> data = LabelledRows(({"text": "A film.", "title": "M"},), "text", None, "a.csv")
@@ -247,7 +242,6 @@ def read_labelled(
         choices: a column of what the answer is chosen from: a list, or text with ``|`` between;
             the model reads it too.
         format_name: the format, where the file's name does not tell.
-        options: how it is read.
 
     Raises:
         DataError: the file cannot be read, a column is missing, a text or label is no text, a
@@ -480,7 +474,6 @@ def label_alternatives(
     Args:
         value: as a file has it.
         where: its place, for the message.
-        comparison: which kind of answers they are.
 
     Raises:
         DataError: it is no label.

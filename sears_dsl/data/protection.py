@@ -37,7 +37,6 @@ class Guard:
     """What has to stay in one text.
 
     Attributes:
-        text: the text.
         protected: places in which no rule may change a character.
         carried: places that follow the text; a rewrite that touches one does not count.
         absent: which protected value the text does not contain; empty where it contains all.
@@ -167,7 +166,6 @@ class Protection:
         Args:
             cells: the row's values, by column.
             column: the column of the text.
-            text: it.
 
         Raises:
             DataError: a value that has none of the known forms; its column is named.
@@ -195,7 +193,6 @@ class Protection:
         Args:
             cells: the row's values of all columns that are `needed`.
             column: the column of the text.
-            text: it.
 
         Raises:
             DataError: a value that has none of the known forms; its column is named.
@@ -281,7 +278,6 @@ class Guards:
         Args:
             texts: those that are rewritten.
             columns: columns of the same rows, those among them that are `Protection.needed`.
-            column: the column of the texts.
             protection: which columns say what stays.
             where: the table, for messages.
 

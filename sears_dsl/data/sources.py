@@ -52,7 +52,6 @@ class MemoryRows:
     """A dataset in memory as a `RowSource`.
 
     Args:
-        frame: the dataset.
         limit: so many rows and no more; None for all.
 
     Example:
@@ -194,9 +193,6 @@ def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> Memo
     Args:
         data: as `open_rows` takes it.
         pair: what the columns of a list of pairs are called.
-
-    Raises:
-        DataError: this is no dataset.
 
     Example:
         >>> from sears_dsl.data.frames import Copies

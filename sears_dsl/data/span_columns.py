@@ -182,11 +182,7 @@ def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_SpanPl
 
 
 def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """The spans of one row, but for those before the text (-1: nowhere).
-
-    Raises:
-        DataError: the row's values have none of the known forms.
-    """
+    """The spans of one row, but for those before the text (-1: nowhere)."""
     return _spans(_of_row(spec, row)[1])
 
 
@@ -198,9 +194,6 @@ def placed_spans(
     Returns:
         The spans; why the first span before the text (-1: nowhere) does not stand there, and the
         first other one, both empty where there is none.
-
-    Raises:
-        DataError: the row's values have none of the known forms.
 
     Example:
         >>> placed_spans(SpanColumn("text", "spans"), {"spans": [[0, 2], [5, 9]]}, "is red")
@@ -227,9 +220,6 @@ def standing_spans(
     spec: SpanColumn, row: Mapping[str, Any], text: str
 ) -> list[tuple[int, int]] | str:
     """The spans of one row, or which of them does not stand in the text as the row says.
-
-    Raises:
-        DataError: the row's values have none of the known forms.
 
     Example:
         >>> spec = SpanColumn.parse("text=start+answer")
@@ -259,13 +249,8 @@ def moved_spans(
     """The new values of the span columns after a rewrite, or why there are none.
 
     Args:
-        spec: where the spans are kept.
-        row: the row's values by column.
         original: the text before the rewrite.
         carry: where its characters went.
-
-    Raises:
-        DataError: the row's values have none of the known forms.
 
     Example:
         >>> row = {"start": "3", "answer": "red"}

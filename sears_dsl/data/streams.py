@@ -272,11 +272,7 @@ class JsonCursor:
                 return ""
 
     def take(self, *characters: str) -> str:
-        """Pass one of these characters.
-
-        Raises:
-            DataError: something else stands there.
-        """
+        """Pass one of these characters."""
         present = self.peek()
         if present not in characters or not present:
             expected = " or ".join(f"`{character}`" for character in characters)
@@ -285,11 +281,7 @@ class JsonCursor:
         return present
 
     def value(self) -> Any:
-        """Pass and decode one value.
-
-        Raises:
-            DataError: invalid JSON, with its line.
-        """
+        """Pass and decode one value."""
         self.peek()
         while True:
             try:

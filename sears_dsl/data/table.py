@@ -74,10 +74,6 @@ class Table:
 
         Args:
             column: its name.
-            comparison: which kind of answers they are.
-
-        Raises:
-            DataError: there is no such column, or a value is no label.
         """
         values = self.columns[require_column(tuple(self.columns), column, where=self.path)]
         place = f"{self.path}: {column} of row"
@@ -89,11 +85,7 @@ class Table:
         ]
 
     def with_pictures(self, column: str) -> Table:
-        """This table with whole paths in a column, where they began in the file's folder.
-
-        Raises:
-            DataError: there is no such column, or a value is no text.
-        """
+        """This table with whole paths in a column, where they began in the file's folder."""
         folder = (Path(self.path).parent if Path(self.path).is_file() else Path()).resolve()
         paths = [str(folder / each) for each in self.texts(column)]
         return Table({**self.columns, column: paths}, self.path, self.format)
@@ -125,7 +117,6 @@ def read_table(
     Args:
         source: a file, or rows in memory, as `open_rows` takes them.
         format_name: its format, where its name does not tell.
-        options: how it is read.
 
     Raises:
         DataError: the file cannot be read, or has no rows.
@@ -157,12 +148,6 @@ def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | 
 
     Args:
         table: the rows; those of a SQuAD file have columns that point into the context.
-        protection: which columns say so.
-        column: of the texts.
-
-    Raises:
-        DataError: a column is missing, or holds something else.
-        UsageError: the column itself is protected.
     """
     own = protection.of_format(table.format)
     if not own:
@@ -174,11 +159,7 @@ def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | 
 
 
 def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:
-    """The column that rules rewrite: the one that is named, or the only one that can be meant.
-
-    Raises:
-        DataError: it is not there, or several can be meant.
-    """
+    """The column that rules rewrite: the one that is named, or the only one that can be meant."""
     if chosen is not None:
         for names in column_sets(chosen, tuple(table.columns)):
             for name in names:

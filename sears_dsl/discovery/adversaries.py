@@ -34,7 +34,6 @@ class Adversary:
 
     Attributes:
         row: number of the right row.
-        original: its text.
         text: the paraphrase.
         score: S(original, text), between τ and 1.
         label: what the model says of the original, rightly.
@@ -179,7 +178,6 @@ def one_of_each_row(
     One paraphrase a row, by lot: paraphrases of one row flip together, rows do not.
 
     Args:
-        right: the rows.
         paraphrases: (row, paraphrase).
         scorer: S; asked about three paraphrases of a row at most.
         tau: the score from which on a paraphrase counts as equivalent.

@@ -76,7 +76,6 @@ def across_models(
     """What rules cover of rows and models.
 
     Args:
-        coverage: of rows, by flips of any model.
         fails: bool (entries of the coverage, models): which models the flip makes fail.
         shared: whether rules are wanted that models share; else those that tell them apart.
         least: how many rows of a model, or more of one than of another, are often enough.

@@ -15,7 +15,6 @@ class Flip:
     """A right row that a rule flips.
 
     Attributes:
-        original: its text.
         rewritten: the text after the rule.
         label: what the model says of the original, rightly.
         prediction: what it says of the rewritten text.

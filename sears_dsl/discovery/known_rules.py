@@ -96,10 +96,6 @@ class KnownRules:
     def of(cls, rulesets: Mapping[str, Ruleset], *, tagger: Tagger) -> KnownRules:
         """Compile rulesets by name.
 
-        Raises:
-            RuleSyntaxError: rules that cannot be compiled.
-            CompileError: the tagger is for another language.
-
         Example:
             >>> from sears_dsl.language.loader import parse
             >>> from sears_dsl.tagging.pinned import PinnedTagger

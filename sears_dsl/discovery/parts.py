@@ -155,7 +155,6 @@ def in_language(
     Args:
         scorer: as it was chosen.
         pivots: as they were chosen; none for the usual ones.
-        language: of the texts.
         note: told what a person should know.
 
     Raises:
@@ -245,14 +244,11 @@ def check_rows(
         own: the user's parts.
         comparison: how an answer is compared with a label.
         confidence: whether the model has to say how sure it is.
-        show: told what is done.
         note: told what a person should know.
 
     Raises:
         DataError: a text that no file can hold, no row with a paraphrase, or no answer that is a
             label.
-        UsageError: the model does not say how sure it is, and has to.
-        ModelError: the model fails.
     """
     data.require_characters()
     missing = own.check_rows(data.texts)
@@ -300,12 +296,7 @@ def open_parts(
         own: the user's parts, as `PartsChoice.own` gives them.
         folder: where the journal lies; None keeps it in memory.
         language: of the texts, see `in_language`; None: that of the pivots.
-        show: told what is done.
         note: told what a person should know.
-
-    Raises:
-        UsageError: what was chosen is not for texts of the language.
-        ModelError: a model of translation is not there.
     """
     from sears_dsl.paraphrasing.team import Recipe, load_team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
@@ -375,7 +366,6 @@ def participants_of(
     """Who took part: the model, and the parts that reworded and scored, which are loaded by now.
 
     Args:
-        predictor: the model.
         parts: what reworded sentences and scored pairs.
         label: the column of labels.
         also: further columns that the model reads.
@@ -418,10 +408,6 @@ def load_chosen_scorer(
         tau: the threshold; None for its own.
         device: where to compute; None for the CPU.
         language: of the texts, see `in_language`; None: that of the pivots.
-
-    Raises:
-        UsageError: there is no such scorer, or a choice means nothing with it.
-        ModelError: it cannot be loaded.
     """
     if language is not None:
         name, pivots = in_language(name, tuple(pivots), language)
@@ -451,7 +437,6 @@ def _own_scorer(
     Args:
         scorer: as the user chose it.
         pivots: languages to translate through.
-        tau: the threshold, where one is given.
         searched: whether paraphrases are searched by translation, which pivots are for as well.
     """
     if scorer == NO_SCORER:

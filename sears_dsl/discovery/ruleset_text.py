@@ -77,10 +77,8 @@ def emit(
 
     Args:
         rules: in the order of selection.
-        name: of the ruleset.
         version: of the ruleset.
         comment: lines that stand before everything, without their ``#``.
-        tagger: the one that found the rules.
 
     Raises:
         ValueError: a rule cannot stand in one file with the others (see `is_writable`).
@@ -143,7 +141,6 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
 
     Args:
         rule: as it was written.
-        scope: the file that it was written in.
 
     Example:
         >>> rules = parse("option case = exact\nmovie -> film\nADV ADJ -> ADJ")

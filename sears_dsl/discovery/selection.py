@@ -40,7 +40,6 @@ class Coverage:
         offsets: int64 (rules + 1,): the entries of rule r are ``offsets[r]:offsets[r + 1]``.
         rows: int (entries,): rows that the rule flips with S ≥ τ.
         weights: int64 (entries,): S as a multiple of 2⁻⁴⁰.
-        row_count: how many rows there are.
         ranks: int64 (rules,): the place of each rule by simplicity; all are different.
         twins: which rules say the same.
     """
@@ -177,7 +176,6 @@ def select(
     """Select rules that together cover the most.
 
     Args:
-        coverage: what each rule covers.
         size: most rules, the given start included.
         start: rules that are in anyway, such as those that a person accepted.
         excluded: rules that are out, such as those that a person rejected; what was collapsed

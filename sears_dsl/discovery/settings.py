@@ -108,9 +108,6 @@ class Settings:
         contexts of one word, rules proposed from adversaries, the model asked first and without a
         limit. Known rules and further text take no part in the paper: `discover` is to get none.
 
-        Raises:
-            UsageError: settings that mean nothing.
-
         Example:
             >>> Settings.paper(rules=20).minimum_flips, Settings.paper(delta=0.2).delta
             (6, 0.2)

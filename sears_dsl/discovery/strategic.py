@@ -138,20 +138,12 @@ def reword(
         predictor: the model; it has to say how sure it is where words are to be avoided.
         paraphraser: rewords sentences; one that takes no constraints is asked as ever, and of its
             paraphrases those without forbidden words are taken.
-        scorer: S.
-        tagger: cuts sentences and words.
         journal: remembers paraphrases.
-        settings: the choices.
-        on_stage: told how far each stage is.
         note: told what a person should know.
 
     Returns:
         In the order of the rows; those of which nothing could be reworded are absent, and where
         words are to be avoided those of which the model does not say how sure it is.
-
-    Raises:
-        UsageError: the model does not say how sure it is.
-        ModelError: the model failed.
     """
     if settings.avoid:
         require_confidence(data, predictor)
@@ -261,12 +253,7 @@ def important_words(
     sure it is, with the word or without it, the word has no weight.
 
     Args:
-        judged: the rows and the answers to them.
-        model: what is asked.
-        places: of which rows.
-        tagger: cuts words.
         most: words of a row at most.
-        on_stage: told how far it is.
     """
     words_by_row: list[tuple[ImportantWord, ...]] = []
     data = judged.data
@@ -412,7 +399,6 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
 
     Args:
         reworded: a row each.
-        data: the rows that they are of.
     """
     return {
         "row": [data.number(each.place) for each in reworded],

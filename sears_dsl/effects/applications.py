@@ -53,7 +53,6 @@ class Applications:
         rewrites: int32 (applications,): which rewrite each gives; in the order of the rows.
         rows: int32 (rewrites,): the row of each distinct rewrite.
         texts: the text of each distinct rewrite.
-        originals: the rows as they were given.
     """
 
     rule_offsets: NDArray[np.int64]
@@ -165,9 +164,6 @@ def apply_candidates(
         keep: gives the rewrites that count; None for all.
         jobs: threads for matching.
 
-    Raises:
-        CompileError: the rows have no tags and a rule needs them.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -223,9 +219,6 @@ def applications_of(
         keep: gives the rewrites that count; None for all.
         jobs: threads for matching.
 
-    Raises:
-        CompileError: the rows have no tags and a rule needs them.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -252,7 +245,6 @@ def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Application
 
     Args:
         rewrites: what the rules made of rows, in any scope and unit.
-        originals: the rows.
     """
     distinct = rewrites.distinct()
     rules = len(rewrites.rule_ids)

@@ -94,11 +94,7 @@ class AskedModel:
         self.questions = Questions() if questions is None else questions
 
     def labels(self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None) -> list[str]:
-        """What the model says of rows; nothing limits these questions.
-
-        Raises:
-            ModelError: the model failed.
-        """
+        """What the model says of rows; nothing limits these questions."""
         labels = self._predictor.predict(rows, on_progress=on_progress)
         self.questions.count(map(row_key, rows))
         return labels
@@ -106,11 +102,7 @@ class AskedModel:
     def answers(
         self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None
     ) -> list[Answer]:
-        """The same, and how sure the model is where it says so.
-
-        Raises:
-            ModelError: the model failed.
-        """
+        """The same, and how sure the model is where it says so."""
         answers = self._predictor.predict_with_confidence(rows, on_progress=on_progress)
         self.questions.count(map(row_key, rows))
         return answers
@@ -128,9 +120,6 @@ class AskedModel:
             rows: what to ask about.
             in_time: asked before each batch of questions; when it says no, the rest is left.
             on_progress: told how many distinct rows are answered.
-
-        Raises:
-            ModelError: the model failed.
         """
         keys = [row_key(row) for row in rows]
         places = [place for place, may in enumerate(self.questions.admitted(keys)) if may]

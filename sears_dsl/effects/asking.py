@@ -72,8 +72,6 @@ def ask_in_rounds(
 
     Args:
         applications: what the rules make of the right rows.
-        right: the rows.
-        ask: asks the model.
         minimum_flips: how many rows a rule has to flip; one number, or one a rule.
         base_rate: how often a paraphrase that keeps the meaning flips its row, which a rule has to
             reach; one number, or one a rule.

@@ -91,7 +91,6 @@ def flip_evidence(
         base_rows: how many rows that share was counted on; None where it is known for certain.
         proposed_here: whether these rows proposed the rules; False for held-out rows.
         dependence: what q-values assume; see `statistics.q_values`.
-        confidence: of the intervals.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -146,7 +145,6 @@ def hold_out(
     """Split rows by their texts: those to find rules on, and those that take no part.
 
     Args:
-        texts: of the rows.
         seed: another one gives another split.
         share: how many are held out, about: each text falls by its hash.
 

@@ -117,11 +117,7 @@ class FunctionOracle:
 
 
 def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
-    """An oracle as what `sears_dsl.generating.table.generated` asks about sentences.
-
-    Raises:
-        ModelError: when asked: the oracle fails.
-    """
+    """An oracle as what `sears_dsl.generating.table.generated` asks about sentences."""
 
     def keep(rows: Sequence[Mapping[str, str]]) -> Sequence[bool]:
         return oracle.keeps(
@@ -140,8 +136,6 @@ def accepted(
     """The rewrites that an oracle keeps.
 
     Args:
-        rewrites: of the rows.
-        data: the rows.
         oracle: says what is kept.
         needed: whether it is an error that it keeps none.
 

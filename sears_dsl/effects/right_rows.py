@@ -86,7 +86,6 @@ def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
 
     Args:
         data: the rows; a model that wants all at once is asked about all.
-        predictor: the model.
 
     Raises:
         UsageError: it gives no confidence; one that never could is not asked.
@@ -136,7 +135,6 @@ class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 
     Args:
-        data: the labelled rows.
         predictor: the model under test.
         comparison: how an answer is compared with a label.
         in_time: asked before each batch of questions; when it says no, the rest is left.
@@ -242,7 +240,6 @@ class RightRows:
 
         Args:
             numbers: which right rows.
-            texts: the text that each has instead.
         """
         answers = self._model.labels(self._rows(numbers, texts))
         pairs = zip(numbers, texts, answers, strict=True)
@@ -299,7 +296,6 @@ class RightRows:
 
         Args:
             numbers: which right rows.
-            texts: the text that each has instead.
         """
         fails = np.zeros((len(numbers), len(self.models)), np.bool_)
         together = self._model.labels(self._rows(numbers, texts))

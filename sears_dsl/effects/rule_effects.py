@@ -152,7 +152,6 @@ class Effects:
     """What a ruleset does to a model.
 
     Attributes:
-        data: the rows.
         rules: an effect for each rule, in the order of the rulesets.
         answers: what the model says of each untouched row.
         right: bool: whether it is right.
@@ -201,7 +200,6 @@ def rule_effects(
     r"""Apply each rule by itself to each row and ask the model about what comes out.
 
     Args:
-        matcher: the rules, compiled.
         data: the rows.
         predictor: the model; a `CachedPredictor` keeps what it said when it fails half way.
         scorer: S, which says whether a rewrite keeps the meaning; None leaves that out.
@@ -212,11 +210,6 @@ def rule_effects(
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         seed: of the draw of what is scored.
         draw: which of several draws of the rules' noise, from 0.
-        on_stage: told how far each stage is.
-
-    Raises:
-        ModelError: the model or the oracle fails.
-        DataError: the oracle rejects every rewrite.
 
     Example:
         >>> from sears_dsl.engine.matcher import compile_rules

@@ -157,7 +157,6 @@ def chain_rows(
         program: the rules, for the search.
         rendering: the rules, for what their matches become.
         few_matches: the same, for few matches.
-        rules: how many there are.
         scope: rewrite the first instance of a rule in a text, or all.
         protected: for each row spans of characters that stay as they are.
         intact: for each row spans that no edit may touch.

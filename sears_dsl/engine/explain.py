@@ -88,7 +88,6 @@ def explain(
         rule: the rule.
         scope: options and sets of its file.
         text: the row.
-        tokens: its tokens.
         split: how the tokenizer splits a word of the rule.
         protected: character spans in which the rule must not fire.
         sources: where words and texts are looked up.
@@ -133,7 +132,6 @@ def explain_sentences(
     Args:
         text: the row.
         spans: its sentences, as (start, end) in characters.
-        parts: an explanation of each.
         firsts: the number of the first token of each.
     """
     nearest, first = max(zip(parts, firsts, strict=True), key=lambda pair: pair[0].furthest)

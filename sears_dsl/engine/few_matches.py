@@ -105,7 +105,6 @@ class FewMatches:
         """The rewrites of one row.
 
         Args:
-            number: which row it is.
             text: the row.
             tokens: its tokens.
             instances: by rule and then by start, of rules that do not draw.

@@ -94,14 +94,10 @@ def find(
     Args:
         rule: what to look for.
         file: where it was written, with its options, sets and imports.
-        tokens: the row.
         split: how the tokenizer splits a word of the rule into tokens.
         extent: ``first`` for the leftmost instance alone, ``all`` for every instance that does
             not overlap the one before; a rule with a rate has ``all``.
         protected: character spans in which the rule must not fire.
-
-    Raises:
-        CompileError: the rule has a set or negation of a word that is several tokens.
 
     Example:
         >>> from sears_dsl.language.rule import Element, Rule, Tag, Text
@@ -143,9 +139,7 @@ def rewrite(
 
     Args:
         rule: what to look for.
-        file: where it was written.
         text: the row.
-        tokens: its tokens.
         split: how the tokenizer splits a word of the rule into tokens.
         extent: see `find`.
         protected: character spans that stay as they are.
@@ -175,7 +169,6 @@ def candidates(
     Args:
         rule: what to look for.
         file: where it was written, with its options, sets and imports.
-        tokens: the row.
         split: how the tokenizer splits a word of the rule into tokens.
         observe: is told of every element that a token stopped.
     """

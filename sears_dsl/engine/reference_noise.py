@@ -53,9 +53,7 @@ class NaiveNoise:
 
     Args:
         rule: draws.
-        file: where it was written.
         text: the unit.
-        tokens: its tokens.
         drawing: the draw, and where words are looked up.
     """
 

@@ -21,7 +21,6 @@ class SentenceUnits:
     """The sentences of some rows, one after another, and what was done to them as done to the rows.
 
     Args:
-        rows: the texts.
         spans: the sentences of each, as (start, end) in characters.
         protected: for each row the spans that stay as they are; None for none.
 

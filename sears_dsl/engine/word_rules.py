@@ -34,7 +34,6 @@ class _WordVariant(NamedTuple):
     Attributes:
         tests: whether a word is what each place asks for.
         pattern: whose it is.
-        order: which of its variants.
         left: how many tests stand before the replaced span.
         focus: how many are of the span.
         anchors: 1: at the start of a row; 2: at its end.
@@ -81,7 +80,6 @@ class WordRules:
         """What all rules, each by itself, make of texts in which nothing is protected.
 
         Args:
-            texts: the rows.
             scope: rewrite the ``first`` instance of a rule in a row, or ``all``.
             unrenderable: see `FewMatches.rewrites`.
 

@@ -58,7 +58,6 @@ def selected(
         distinct: the numbers of each one's sentences, those left out that repeat an earlier one.
         limit: most sentences; None for all of them, in their own order.
         by: whether templates take turns, or all sentences are equally likely.
-        seed: of the draw.
     """
     members = np.repeat(np.arange(len(templates)), [len(numbers) for numbers in distinct])
     numbers = np.concatenate([np.empty(0, np.int64), *distinct])

@@ -38,7 +38,6 @@ def written_member(
     Args:
         member: as the set has it; "" stays empty.
         functions: left to right; a text in which nothing can change stays as it is.
-        draw: of noise.
 
     Example:
         >>> written_member("watch", ["VBD", "cap"])
@@ -74,7 +73,6 @@ def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
 
     Args:
         template: a template without errors of its names.
-        ruleset: where its sets are.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -211,7 +211,6 @@ class Sentences:
         Args:
             parts: of a sentence.
             digits: slot → its member in each combination.
-            count: how many combinations.
         """
         places = dict.fromkeys(part.place for part in parts if not isinstance(part, str))
         if not places:

@@ -97,11 +97,6 @@ def generated(
         keep: says of some sentences, as rows of the table, which are kept; asked about all of a
             template at once, before the limit. None keeps all.
 
-    Raises:
-        UsageError: there is no template, or two of them have one id.
-        RuleSyntaxError: a slot asks for an inflection that a member has not just one of.
-        DataError: nothing is kept.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse('set GOOD = good | nice\n'

@@ -53,7 +53,6 @@ class Change(NamedTuple):
         new: the words of the rewrite; none for a deletion.
         start: where ``old`` begins in the original, as characters; for an insertion the word that
             it goes before, or the end of the text.
-        end: where it ends.
         first: where ``new`` begins in the rewrite, as characters.
         last: where it ends.
     """

@@ -89,7 +89,6 @@ class Place(NamedTuple):
     Attributes:
         original: the words around the change as the original has them.
         start: where the changed words begin in it.
-        end: where they end.
         rewrite: the same place in the rewrite.
         first: where the new words begin in that.
         last: where they end.

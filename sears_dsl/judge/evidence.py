@@ -314,9 +314,6 @@ def load_evidence(
         sha256: of the file of what was learned about contents.
         learned: that file; the shipped ``judge.npz`` if None.
         device: where to compute; the CPU if None.
-
-    Raises:
-        ModelError: the file cannot be read, or is another one than it should be.
     """
     content = load_content(_LEARNED if learned is None else learned, sha256)
     return Evidence(Encoder(folder, content.frequencies, device=device), content)

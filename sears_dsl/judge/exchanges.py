@@ -72,7 +72,6 @@ def written_out(full: str, host: str, following: str) -> bool:
     Args:
         full: this word, such as *is* for ``'s``.
         host: the word before it.
-        following: the word behind it.
 
     Example:
         >>> written_out("is", "he", "here"), written_out("is", "serpent", "smirk")
@@ -143,7 +142,6 @@ def function_evidence(
         old: the original's.
         new: the rewrite's.
         column: that of the exchange, as `counterpart` says.
-        following: the word behind it.
 
     Example:
         >>> function_evidence("that", "which", "relative replaced")
@@ -180,9 +178,7 @@ def lone_evidence(word: str, how: str, following: str) -> tuple[tuple[str, float
     """A function word that nothing replaces, or that replaces nothing.
 
     Args:
-        word: this word.
         how: ``lost`` or ``added``.
-        following: the word behind it.
 
     Example:
         >>> lone_evidence("the", "lost", "film"), lone_evidence("very", "added", "good")

@@ -157,9 +157,6 @@ class Grammar:
         log odds of the most suspect word there, whatever the original has, above the least;
         ``unknown_words``: words of the rewrite that no text has, and that its original has not.
 
-        Args:
-            pairs: originals and their rewrites.
-
         Returns:
             float64 (pairs, columns), never negative, 0 for a rewrite that is its original.
 

@@ -103,11 +103,7 @@ def write_grammar_file(
     words: Sequence[str] = (),
     listed: Sequence[str] = (),
 ) -> str:
-    """Write a file, the same bytes for the same weights; gives back its SHA-256.
-
-    Raises:
-        DataError: it could not be written.
-    """
+    """Write a file, the same bytes for the same weights; gives back its SHA-256."""
     header = json.dumps({"format": FORMAT} | dict(about), ensure_ascii=False, sort_keys=True)
     texts = (header, "\n".join(words), "\n".join(listed))
     named = {

@@ -73,7 +73,6 @@ class Judge:
 
     Args:
         cheap: the curves of what is known without the encoder.
-        full: the curves of all evidence.
         evidence: what is known about rewrites.
         grammar: knows what English looks like.
         readings: what readers said of the same changes elsewhere.
@@ -232,9 +231,6 @@ def load_judge(
         tau: another threshold than the shipped one.
         device: where to compute; the CPU if None.
         numbers: another file than the shipped judge.json, with its ``judge.npz`` beside it.
-
-    Raises:
-        ModelError: a file cannot be read, belongs to another version, or is damaged.
     """
     file = _FOLDER / "judge.json" if numbers is None else numbers
     weights = read_numbers(

@@ -82,7 +82,6 @@ class Readings:
     """Changes that were read.
 
     Attributes:
-        slope: a.
         shift: b.
         spread: σ, the standard deviation of u among all changes, in log-odds.
         effects: of each change that was read, by `change_name`.
@@ -137,7 +136,6 @@ class Readings:
 
         Args:
             evident: (N,) the chances by the evidence about the places.
-            changes: of the rewrites.
         """
         mean, spread = self.effects_of(changes)
         return _chance((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))

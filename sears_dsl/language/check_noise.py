@@ -37,7 +37,6 @@ def draws(rule: Rule, *, rated: bool = True) -> bool:
     """Whether what a rule writes, or where, is drawn or looked up in the whole unit.
 
     Args:
-        rule: the rule.
         rated: whether a rate counts.
     """
     return (rated and rule.metadata.rate is not None) or any(

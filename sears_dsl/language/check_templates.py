@@ -28,7 +28,6 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
 
     Args:
         template: the template.
-        scope: the sets that there are.
     """
     if template.metadata.label is None:
         yield Diagnostic(

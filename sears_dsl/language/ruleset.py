@@ -452,11 +452,7 @@ def home(file: Ruleset, module: str | None) -> Ruleset:
 
 
 def members(file: Ruleset, reference: SetReference) -> tuple[Test, ...]:
-    """The members of a set as ``file`` sees them, those of sets among them included, in order.
-
-    Raises:
-        KeyError: there is no such set or import.
-    """
+    """The members of a set as ``file`` sees them, those of sets among them included, in order."""
     tests: dict[Test, None] = {}
     visited: set[tuple[int, str]] = set()
     pending: list[Test] = [reference]

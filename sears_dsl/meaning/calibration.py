@@ -114,9 +114,6 @@ def operating_curve(scores: ArrayLike, equivalent: ArrayLike) -> Curve:
         scores: (N,) numbers, higher for pairs that are more alike.
         equivalent: (N,) whether people call the pair equivalent.
 
-    Raises:
-        DataError: a score is no number, or all pairs are judged alike.
-
     Example:
         >>> operating_curve([0.1, 0.4, 0.35, 0.8], [False, False, True, True]).area
         0.75
@@ -140,7 +137,6 @@ def area_interval(
     that it never leaves [0, 1] and has a width even where the area is 1.
 
     Args:
-        area: the area found.
         equivalent: how many pairs were judged equivalent.
         different: how many were judged different.
         confidence: between 0 and 1.
@@ -212,9 +208,6 @@ def calibrated(
         scores: (N,) numbers in [0, 1].
         equivalent: (N,) whether people call the pair equivalent.
         tau: a threshold to measure instead of the best one.
-
-    Raises:
-        DataError: see `entropy_threshold`.
 
     Example:
         >>> found = calibrated([0.1, 0.2, 0.7, 0.9], [False, True, True, True])

@@ -168,7 +168,6 @@ def read_judgements(
         sources: take only the rows whose column ``source`` is one of these, such as ``pair`` in
             what `sears vetted` writes; empty for all.
         format_name: the format, where the file's name does not tell.
-        options: how it is read.
 
     Raises:
         DataError: the file cannot be read, a column is missing, or a judgement is neither yes

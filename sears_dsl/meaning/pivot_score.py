@@ -64,7 +64,6 @@ class Translation:
     """A sentence in the pivot language.
 
     Attributes:
-        text: the translation.
         back: log-probability of the sentence given the translation.
     """
 
@@ -78,7 +77,6 @@ def translations(
     """The best translation of each sentence, all in one batch.
 
     Args:
-        pivot: the models there and back.
         sentences: texts of like length, best; empty ones are translated to nothing.
         candidates: outputs of the forward model that are tried on the back model.
     """
@@ -301,7 +299,6 @@ class _PairGroup:
         originals: the distinct ones.
         numbers: of the pairs.
         rows: for each pair the number of its original.
-        rewrites: of the pairs.
     """
 
     def __init__(self, pairs: Iterable[tuple[int, str, str]]) -> None:

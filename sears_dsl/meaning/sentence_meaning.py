@@ -77,7 +77,6 @@ class SentenceMeaning:
 
     Args:
         few: the curves of pairs that differ in at most `FEW` words.
-        many: those of others.
         evidence: what is known about pairs.
         identity: of all models and numbers.
         tau: the least S that counts as the same meaning.
@@ -151,9 +150,6 @@ def load_sentence_meaning(
         tau: another threshold than the shipped one.
         device: where to compute; the CPU if None.
         numbers: another file than the shipped sentence_meaning.json.
-
-    Raises:
-        ModelError: a file cannot be read, belongs to another version, or is damaged.
     """
     record = read_numbers(
         _FILE if numbers is None else numbers,

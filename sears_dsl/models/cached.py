@@ -138,10 +138,6 @@ class CachedPredictor:
         Args:
             rows: what to ask about.
             on_progress: called before the first batch and after each one.
-
-        Raises:
-            ModelError: the model failed; batches before it are kept.
-            CacheError: the file of predictions cannot be used.
         """
         labels = self.predict_in_time(rows, on_progress=on_progress)
         return [label for label in labels if label is not None]
@@ -160,10 +156,6 @@ class CachedPredictor:
             in_time: asked before each batch; when it says no, the rest is left. Batches are small
                 at first then, so that a slow model does not go far beyond the time.
             on_progress: called before the first batch and after each one.
-
-        Raises:
-            ModelError: the model failed; batches before it are kept.
-            CacheError: the file of predictions cannot be used.
 
         Example:
             >>> from sears_dsl.models.function import CallablePredictor
@@ -192,10 +184,6 @@ class CachedPredictor:
         Args:
             rows: what to ask about.
             on_progress: called before the first batch and after each one.
-
-        Raises:
-            ModelError: the model failed; batches before it are kept.
-            CacheError: the file of predictions cannot be used.
 
         Example:
             >>> from sears_dsl.models.function import CallablePredictor

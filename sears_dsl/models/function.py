@@ -51,19 +51,11 @@ class CallablePredictor:
         return self._identity
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The labels that the function gives for the rows, in one call.
-
-        Raises:
-            ModelError: it raised, or gave something else than a label for each row.
-        """
+        """The labels that the function gives for the rows, in one call."""
         return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
-        """The labels with their confidences, where the function gives pairs.
-
-        Raises:
-            ModelError: it raised, or gave something else than a label for each row.
-        """
+        """The labels with their confidences, where the function gives pairs."""
         if not rows:
             return []
         return ask_answers(

@@ -66,11 +66,7 @@ class ExtractionPredictor:
         return self._identity
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The most probable answer to each row's question in its context.
-
-        Raises:
-            ModelError: the network failed, or a row has other columns.
-        """
+        """The most probable answer to each row's question in its context."""
         return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
@@ -227,19 +223,11 @@ class PipelinePredictor:
         ]
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The most probable label of each row.
-
-        Raises:
-            ModelError: the network failed, or the rows have more than two columns.
-        """
+        """The most probable label of each row."""
         return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
-        """The most probable label of each row with its probability.
-
-        Raises:
-            ModelError: the network failed, or the rows have more than two columns.
-        """
+        """The most probable label of each row with its probability."""
         if not rows:
             return []
         inputs = [self._input(row) for row in rows]
@@ -308,10 +296,6 @@ def load_pipeline(
         download: fetch a named model that is not here.
         device: of torch; None takes a GPU where there is one.
         comparison: which kind of answers is wanted.
-
-    Raises:
-        UsageError: no such folder or model here, or one for another task.
-        ModelError: the files are there and cannot be read.
     """
     with _without_progress_bars():
         return _loaded(name, download, device, comparison)

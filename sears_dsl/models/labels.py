@@ -30,7 +30,6 @@ def ask(
 
     Args:
         model: what to name it in messages.
-        rows: the rows that the call is about.
         call: asks the model.
         comparison: which kind of answers it gives.
 
@@ -77,9 +76,6 @@ def ask_answers(
 
 def labels_of(model: str, rows: Sequence[Row], predictions: object) -> list[str]:
     """The labels of the rows, out of what a model gave for them.
-
-    Raises:
-        ModelError: there is not one label for each row.
 
     Example:
         >>> labels_of("m", [{"text": "Good."}], [0.93])

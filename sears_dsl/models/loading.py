@@ -400,9 +400,6 @@ def language_model(
 def options_of_each(options: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:
     """Options of a command for several models: each gets those that its kind takes.
 
-    Raises:
-        UsageError: one is for none of them.
-
     Example:
         >>> options_of_each({"timeout": 5.0}, ["mine:predict", "http://localhost/ask"])
         [{}, {'timeout': 5.0}]

@@ -99,13 +99,7 @@ class FilePredictor:
         return
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The predictions in the file.
-
-        Raises:
-            PredictionsNeeded: rows have no prediction; the file of inputs has been written.
-            DataError: a file is not what it should be, or cannot be written.
-            UsageError: the rows have a column ``id`` of their own.
-        """
+        """The predictions in the file."""
         return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:

@@ -104,9 +104,6 @@ class PricedPredictor(Predictor, Protocol):
 def answers_to(predictor: Predictor, rows: Sequence[Row]) -> list[Answer]:
     """What a model says of rows, with confidences where it can give them.
 
-    Raises:
-        ModelError: the model failed.
-
     Example:
         >>> from sears_dsl.models.function import CallablePredictor
         >>> sure = CallablePredictor(lambda texts: [("positive", 0.75) for _ in texts])

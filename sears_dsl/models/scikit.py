@@ -58,11 +58,7 @@ class EstimatorPredictor:
         return self._identity
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The estimator's labels.
-
-        Raises:
-            ModelError: it raised, or gave something else than a label for each row.
-        """
+        """The estimator's labels."""
         if not rows:
             return []
         return ask(
@@ -73,11 +69,7 @@ class EstimatorPredictor:
         )
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
-        """The labels, each with its probability where the estimator has ``predict_proba``.
-
-        Raises:
-            ModelError: it raised, or gave something else than a label for each row.
-        """
+        """The labels, each with its probability where the estimator has ``predict_proba``."""
         labels = self.predict(rows)
         # Some estimators have the method only under some settings; scikit-learn hides it then.
         if self._comparison != "exact" or not rows or not hasattr(self._estimator, "predict_proba"):

@@ -24,7 +24,6 @@ class WordDistance:
     """Bounded Levenshtein distance to one sentence, as an automaton over words.
 
     Args:
-        words: the sentence.
         maximum: most words changed.
 
     Example:

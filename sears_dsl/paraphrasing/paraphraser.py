@@ -46,7 +46,6 @@ class Paraphrase:
     """Another way of saying a sentence.
 
     Attributes:
-        text: the paraphrase.
         log_score: log S(sentence, text), natural logarithm, at most 0, to four decimals.
     """
 

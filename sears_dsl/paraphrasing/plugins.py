@@ -247,7 +247,6 @@ class GivenParaphrases:
 
     Args:
         paraphrases: of each sentence, best first; other sentences have none.
-        name: where they are from.
 
     Example:
         >>> given = GivenParaphrases({"A film.": ["A movie."]}, name="pairs.csv")
@@ -292,9 +291,6 @@ def read_paraphrases(path: str | Path) -> GivenParaphrases:
         path: a file with two columns of texts, ``original`` and ``paraphrase`` (or others that can
             be meant), a pair a row, best first or with a ``score``; or with a column
             ``paraphrases`` that holds lists.
-
-    Raises:
-        DataError: the file cannot be read, or it is not clear what the columns mean.
 
     Example:
         >>> import tempfile

@@ -132,7 +132,6 @@ class SecondOpinion(PromptedPart):
         settings: settings of the model, as `PromptSettings.read` takes them; a prompt has
             ``$column.original`` and ``$column.rewrite``, and its labels are ``yes`` and ``no``.
         tau: the threshold; None for the judge's.
-        first: loads the judge.
 
     Raises:
         UsageError: settings that cannot be, or that are for other labels.
@@ -173,20 +172,12 @@ class SecondOpinion(PromptedPart):
         return self._first()
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """S of each pair; the model is asked where the judge's is at least τ.
-
-        Raises:
-            ModelError: the model cannot be reached, or what comes back is no answer.
-        """
+        """S of each pair; the model is asked where the judge's is at least τ."""
         scores = self._judge.scores(pairs)
         return np.where(self._agreed(pairs, scores >= self.tau), scores, 0.0)
 
     def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
-        """Whether both accept each pair; the model is asked where the judge does.
-
-        Raises:
-            ModelError: likewise.
-        """
+        """Whether both accept each pair; the model is asked where the judge does."""
         passed = self._judge.at_least(pairs, tau)
         return passed & self._agreed(pairs, passed)
 

@@ -231,10 +231,6 @@ class Team:
         recipe: what each process loads.
         jobs: how many processes; 1 does everything in this one, by one thread.
         on_loading: called before the first of them loads anything.
-
-    Attributes:
-        recipe: as given.
-        jobs: as given.
     """
 
     def __init__(
@@ -322,11 +318,7 @@ class Team:
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
     ) -> list[list[Paraphrase]]:
-        """The paraphrases of each sentence that lack some words in any casing, best first.
-
-        Args:
-            sentences: each with its forbidden words.
-        """
+        """The paraphrases of each sentence that lack some words in any casing, best first."""
         distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
         groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
         answers = self._ask("paraphrase without", groups)

@@ -85,11 +85,7 @@ def find_project(start: Path | None = None) -> Project | None:
 
 
 def read_project(path: Path) -> Project:
-    """The project of a ``sears.toml``.
-
-    Raises:
-        UsageError: it cannot be read, or says what it cannot mean.
-    """
+    """The project of a ``sears.toml``."""
     return _checked(path, _toml(path), prefix="")
 
 

@@ -137,7 +137,6 @@ class RewrittenTable:
     """A table, and what rules in order make of its rows.
 
     Attributes:
-        table: the rows as they are.
         columns: which columns hold what.
         changed: column → the values of all rows after the rules.
     """
@@ -218,10 +217,7 @@ def measure_amounts(
     """Train on each amount, and ask about held-out rows before and after the rules.
 
     Args:
-        inputs: rows, rules and who trains.
         journal: remembers answers.
-        settings: the choices.
-        on_training: told before each training.
 
     Raises:
         DataError: no rule changes a training row or a held-out row.

@@ -34,11 +34,7 @@ def amount_rows(amounts: Amounts) -> list[tuple[str, ...]]:
 def write_amounts(
     amounts: Amounts, path: Path, *, settings: AmountSettings, participants: RepairParticipants
 ) -> dict[str, Any]:
-    """Write the JSON, and the Markdown beside it.
-
-    Raises:
-        DataError: a file cannot be written.
-    """
+    """Write the JSON, and the Markdown beside it."""
     record = {
         "format": "sears-amounts",
         "version": 1,

@@ -91,7 +91,6 @@ def augmented(
     Args:
         table: the rows.
         expansion: what rules make of the texts of these rows.
-        columns: which columns hold what.
         amount: how many new rows.
         balanced: whether the rules take turns.
         seed: of the choice.
@@ -156,10 +155,7 @@ def duplicated(table: Table, count: int, *, columns: TableColumns, seed: int = 0
     """Add copies of random rows: what as many rows more do without any rule.
 
     Args:
-        table: the rows.
         count: how many copies; each row once before any twice.
-        columns: which columns hold what.
-        seed: of the choice.
 
     Example:
         >>> table = Table({"text": ["a", "b"]}, "a.csv", "csv")
@@ -192,10 +188,6 @@ def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]
         table: the rows that there are.
         column: of their ids.
         rows: which of them each new row is made of.
-        names: what made each.
-
-    Raises:
-        DataError: ids that are not distinct.
     """
     values = table.columns[require_column(tuple(table.columns), column, where=table.path)]
     old = row_ids(Batch(0, len(table), {column: values}), column)

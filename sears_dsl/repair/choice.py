@@ -82,7 +82,6 @@ def choose(
         rules: for each rewrite the rules that write it.
         limit: how many; None for all.
         balanced: the rules take turns; otherwise every rewrite has the same chance.
-        seed: of the choice.
 
     Returns:
         (rewrite, rule that it counts for), by rewrite.

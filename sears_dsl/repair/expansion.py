@@ -132,7 +132,6 @@ def expand(
     r"""Apply each rule by itself to each text.
 
     Args:
-        matcher: the rules.
         texts: the rows.
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
@@ -145,8 +144,6 @@ def expand(
     Raises:
         UsageError: a rule changes the label and the rows have none, or names a label that no row
             has.
-        ModelError: the oracle fails.
-        DataError: it rejects every rewrite.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -208,12 +205,10 @@ def expand_table(
     Of several, a new row says in ``moved`` what its column became.
 
     Args:
-        matcher: the rules.
         table: the rows.
         column: the column that rules rewrite, or several.
         protection: what has to stay in the texts.
         labels: of each row, as `expand` takes them.
-        known: all labels that there are.
         oracle: rejects rewrites.
         scope: as `expand` takes it.
         unit: likewise.

@@ -103,7 +103,6 @@ class RuleRepair:
     """What became of one rule's rewrites.
 
     Attributes:
-        id: of the rule.
         text: the rule.
         added: new training rows that count for it (of the first seed).
         original: sensitivity of the original models to it.
@@ -168,10 +167,7 @@ def repair(
     """Train on rows with and without rewrites, and compare.
 
     Args:
-        inputs: rows, rules and who trains.
         journal: remembers answers.
-        settings: the choices.
-        on_training: told before each training.
 
     Raises:
         DataError: no rule changes a training row or a held-out row, or the labels differ.

@@ -146,7 +146,6 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> ErrorChange:
     Args:
         before: outcomes of the original models.
         after: of the models trained again, for the same seeds and items.
-        seed: of the resampling.
 
     Raises:
         UsageError: they are not about the same seeds and items.

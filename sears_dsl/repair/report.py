@@ -94,12 +94,10 @@ def augmentation_record(
     Args:
         augmentation: the table with its new rows.
         rules: hash of all rules.
-        rulesets: what they are called.
         tagger: name and version.
         data: SHA-256 of the rows before.
         choices: what the person chose.
         left_out: reason → rewrites that are left out for it.
-        notes: what a reader has to know.
     """
     return {
         "format": "sears-augmentation",
@@ -156,11 +154,7 @@ def write_repair(
     participants: RepairParticipants,
     gate: RepairGate | None = None,
 ) -> dict[str, Any]:
-    """Write the JSON, and the Markdown beside it.
-
-    Raises:
-        DataError: a file cannot be written.
-    """
+    """Write the JSON, and the Markdown beside it."""
     record = repair_record(repair, settings=settings, participants=participants, gate=gate)
     text = _markdown(repair, settings, participants, gate)
     write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))

@@ -50,7 +50,6 @@ class AugmentationChoices:
     Attributes:
         amount: how many.
         balanced: whether the rules take turns.
-        seed: of the choice.
         scope: rewrite the first instance of a rule in a unit, or all.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         only_new: whether the old rows are left out.
@@ -76,9 +75,6 @@ def columns_of(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None for none.
         id_column: the column of ids; None for ``id`` where there is one.
-
-    Raises:
-        DataError: a column that is not there, or several texts that can be meant.
 
     Example:
         >>> columns_of(Table({"id": [1], "text": ["a"]}, "a.csv", "csv"), text=None, label=None)
@@ -106,18 +102,10 @@ def augment_table(
     """A table with rewrites of its own rows, and a record of how it was made.
 
     Args:
-        table: the rows.
-        matcher: the rules, compiled.
         rulesets: the same.
-        columns: which columns hold what.
-        tagger: of the matcher.
         choices: what a person chose.
         oracle: rejects rewrites; None keeps all.
         some: whether it is an error that no rule changes a row.
-
-    Raises:
-        DataError: no rule changes a row, or the oracle rejects every rewrite.
-        ModelError: the oracle fails.
     """
     guards = _guards_of_each(table, choices.protection, column=columns.text)
     expansion = expand_table(
@@ -184,15 +172,7 @@ def repair_model(
     """Train on rows with and without rewrites, and compare.
 
     Args:
-        inputs: rows, rules and who trains.
-        rulesets: where the rules stand.
-        settings: the choices.
         notes: what a reader has to know beforehand.
-        on_training: told before each training.
-
-    Raises:
-        DataError: no rule changes a row, or the labels differ.
-        ModelError: a training failed; answers so far are kept in the folder.
     """
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
     task = _task(participants, settings, drawing=any(map(draws, inputs.matcher.rules)))

@@ -61,7 +61,6 @@ class Trainer(Protocol):
         """Train a model.
 
         Args:
-            table: the rows.
             seed: of everything random.
             place: a folder of this training alone; the model is written there as `MODEL`.
 
@@ -109,11 +108,8 @@ def answers_of_trained(
 
     Args:
         key: of this training, in the journal and as the name of its folder.
-        table: makes what it is trained on.
         row_lists: lists of rows.
-        trainer: trains it.
         seed: of everything random.
-        folder: for the folders of the trainings.
         journal: of the run.
         on_training: told before it is trained; None for nobody.
 
@@ -165,7 +161,6 @@ class BuiltInTrainer:
 
     Args:
         text: the column of texts; ``a,b`` of either of two that rules rewrite.
-        label: the column of labels.
 
     Raises:
         UsageError: scikit-learn is not installed.

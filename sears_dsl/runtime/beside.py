@@ -68,11 +68,7 @@ class _Behind:
         self._thread.start()
 
     def write(self, content: bytes, /) -> int:
-        """Have it written.
-
-        Raises:
-            OSError: or whatever else came of writing what was given before.
-        """
+        """Have it written."""
         self._tell()
         self._waiting.put(content)
         return len(content)

@@ -136,9 +136,7 @@ def rows_of(
     """What a query gives for keys, some hundred of them at once.
 
     Args:
-        connection: the file.
         query: ends with the condition on the key, ``key IN``.
-        keys: the keys.
         fixed: what the query asks for before the keys.
     """
     for first in range(0, len(keys), _KEYS_A_QUERY):

@@ -24,11 +24,7 @@ _RAY = ("ray", "pyarrow", "pandas")
 
 
 def need_discovery() -> None:
-    """Discovery is installed.
-
-    Raises:
-        UsageError: it is not; says which packages are missing and how to get them.
-    """
+    """Discovery is installed."""
     _need(_DISCOVERY, "discovery")
 
 
@@ -38,56 +34,32 @@ def has_discovery() -> bool:
 
 
 def need_audit() -> None:
-    """What audits are read and written with is installed.
-
-    Raises:
-        UsageError: it is not; says which packages are missing and how to get them.
-    """
+    """What audits are read and written with is installed."""
     _need(_AUDIT, "audit")
 
 
 def need_vetting() -> None:
-    """The web framework of the vetting page is installed.
-
-    Raises:
-        UsageError: it is not; says which packages are missing and how to get them.
-    """
+    """The web framework of the vetting page is installed."""
     _need(_VETTING, "vet")
 
 
 def need_ray() -> None:
-    """Ray with its data sets is installed.
-
-    Raises:
-        UsageError: it is not; says which packages are missing and how to get them.
-    """
+    """Ray with its data sets is installed."""
     _need(_RAY, "ray")
 
 
 def need_arrow() -> None:
-    """Arrow with its file systems is installed.
-
-    Raises:
-        UsageError: it is not; says how to get it.
-    """
+    """Arrow with its file systems is installed."""
     _need(("pyarrow",), "arrow")
 
 
 def need_frames() -> None:
-    """The library of data frames is installed.
-
-    Raises:
-        UsageError: it is not; says how to get it.
-    """
+    """The library of data frames is installed."""
     _need(("pandas",), "pandas")
 
 
 def need_learning() -> None:
-    """What learns from the answers of audits is installed.
-
-    Raises:
-        UsageError: it is not; says how to get it.
-    """
+    """What learns from the answers of audits is installed."""
     _need(("sklearn",), "analysis")
 
 
@@ -114,11 +86,7 @@ def load_textstat() -> Any:
 
 
 def need_plots() -> None:
-    """The library that draws is installed.
-
-    Raises:
-        UsageError: it is not; says how to get it.
-    """
+    """The library that draws is installed."""
     _need(("matplotlib",), "plots")
 
 

@@ -94,11 +94,7 @@ CREATE TABLE findings (
             raise self.unusable(error, "read") from error
 
     def put_many(self, kind: str, values: Mapping[str, Any]) -> None:
-        """Store values; what is stored under the same kind and keys is replaced.
-
-        Raises:
-            DataError: the file cannot be written.
-        """
+        """Store values; what is stored under the same kind and keys is replaced."""
         rows = [(kind, key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
         self._begin()
         with self.using("written") as connection, transaction(connection):

@@ -401,7 +401,6 @@ def _is_private(folder: Path, home: Path) -> bool:
     """Whether only those can put files into a folder who could change the package as well.
 
     Args:
-        folder: it is there.
         home: the folder of the package's source.
     """
     if os.name == "nt":

@@ -188,11 +188,7 @@ class Process(Generic[Question, Answer]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can answer.
-
-        Raises:
-            SearsError: what kept it from becoming ready.
-        """
+        """Whether it can answer."""
         if not self._ready.done():
             return False
         self._ready.result()
@@ -200,11 +196,7 @@ class Process(Generic[Question, Answer]):
 
     @property
     def has_room(self) -> bool:
-        """Whether it is ready, and has so little to do that it can be given more.
-
-        Raises:
-            SearsError: what kept it from becoming ready.
-        """
+        """Whether it is ready, and has so little to do that it can be given more."""
         return self.is_ready and self.waiting < _AHEAD
 
     @property
@@ -279,7 +271,6 @@ class Children:
         ready: ``package.module:function``, called once in each child with the arguments; what it
             gives back answers the questions.
         arguments: values that can be pickled.
-        jobs: how many processes.
         error: raised where a child fails or dies.
         doing: what the children do, for its message: "tags".
 

@@ -114,7 +114,6 @@ class _LazyTable:
 
     Args:
         path: gzipped lines that begin with a word and a comma; a word may have several.
-        parse_line: what a line says.
         instead: what is said of some words, whatever the file says.
     """
 

@@ -460,7 +460,6 @@ class TaggingProcesses:
 
     Args:
         model: an installed package or a folder.
-        jobs: how many processes.
     """
 
     def __init__(self, model: str, *, jobs: int) -> None:

@@ -125,7 +125,6 @@ def beam_search(
 
     Args:
         readers: decoders over one vocabulary.
-        guides: one for each sentence.
         beam: prefixes kept for a sentence at a step.
         floors: log-probability under which nothing of a sentence is wanted; -inf for no floor.
         lengths: most pieces of an output.

@@ -179,7 +179,6 @@ def total_log_probabilities(
     Args:
         model: the decoder that read the originals.
         originals: what `read_originals` gave.
-        rows: for each rewrite, which original it rewrites.
         rewrites: piece ids, ``</s>`` included.
         floors: (C,), log-probabilities under which a rewrite's number is not wanted.
 

@@ -54,11 +54,7 @@ class ModelFiles:
     hashes: Mapping[str, str]
 
     def path(self, ending: str) -> Path:
-        """The one file whose name ends so.
-
-        Raises:
-            ModelError: the model is not installed.
-        """
+        """The one file whose name ends so."""
         folder = self.installed()
         return folder / next(name for name in self.hashes if name.endswith(ending))
 
@@ -76,11 +72,7 @@ class ModelFiles:
         return self.folder
 
     def verify(self) -> None:
-        """Compare every file with its hash.
-
-        Raises:
-            ModelError: the model is not installed, or a file is missing or another one.
-        """
+        """Compare every file with its hash."""
         folder = self.installed()
         remedy = (
             f"sears pivots pull {self.name}"
@@ -169,11 +161,7 @@ def models_folder() -> Path:
 
 
 def pulled() -> list[ModelFiles]:
-    """The models that `pull` brought.
-
-    Raises:
-        ModelError: the record beside a model cannot be read.
-    """
+    """The models that `pull` brought."""
     return [_pulled_from(record.parent) for record in sorted(models_folder().glob(f"*/{_RECORD}"))]
 
 

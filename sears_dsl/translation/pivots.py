@@ -33,7 +33,6 @@ class Pivot:
     Attributes:
         name: the other language, ``pt``; for sentences that are not English both, ``pt-en``.
         forward: from the language of the sentences.
-        back: to it.
     """
 
     name: str

@@ -70,7 +70,6 @@ def check_file(path: Path, expected: str, *, remedy: str) -> None:
     """Compare a file with the SHA-256 that it must have.
 
     Args:
-        path: the file.
         expected: 64 hex digits.
         remedy: what a person does about a file that differs.
 

@@ -97,7 +97,6 @@ class Pick:
     """Which adversary of a sentence is closest to it.
 
     Attributes:
-        original: the sentence.
         shown: the adversaries to choose from.
         choice: one of them; None for none.
     """

@@ -105,7 +105,6 @@ class JournalEntry:
     Attributes:
         number: from 1.
         time: in UTC, ``2026-11-21T17:30:00Z``.
-        reviewer: who.
         ruleset: the first digits of the hash of the ruleset.
         kind: what happened: see `sears_dsl.vetting.decisions`.
         content: whatever belongs to it, as JSON.
@@ -126,9 +125,6 @@ class Journal(Closing):
 
     Args:
         path: the file; it is made where it does not exist.
-        ruleset: the rules that are judged.
-        reviewer: who judges.
-        now: gives the time.
 
     Raises:
         DataError: the file cannot be read or written, is damaged, or is about another ruleset,
@@ -187,11 +183,7 @@ class Journal(Closing):
             raise
 
     def append(self, kind: str, content: Mapping[str, Any]) -> JournalEntry:
-        """Add an entry; it is on the disk when this returns.
-
-        Raises:
-            DataError: it could not be written, or the file was changed by somebody else.
-        """
+        """Add an entry; it is on the disk when this returns."""
         entry = JournalEntry(
             number=len(self.entries) + 1,
             time=_stamp(self._now()),

@@ -250,7 +250,6 @@ class Agreement:
     """How far reviewers agree on something.
 
     Attributes:
-        reviewers: who.
         pairs: κ of every two reviewers, on what both judged: Cohen's of rules, `choice_kappa` of
             picks.
         together: of all reviewers, on what all judged, Fleiss' or `choice_kappa`; None for fewer
@@ -294,11 +293,9 @@ def outcomes(
     """What became of each rule, or of each template, in the order of the ruleset.
 
     Args:
-        ruleset: the rules.
         reviews: of each reviewer.
         policy: a rule is kept if ``majority`` (more than half), ``all`` or ``any`` of those who
             judged it accept it, as it is or edited. Skipping is not judging.
-        of: rules or templates.
     """
     names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
     judgements = {review.reviewer: getattr(review.state, of) for review in reviews}

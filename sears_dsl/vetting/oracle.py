@@ -67,7 +67,6 @@ def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
 
     Args:
         source: a function of a list of rewrites, ``module:function``, or a vetting journal.
-        rulesets: the rules that are audited.
 
     Raises:
         UsageError: no function, or there is none of this name.
@@ -92,10 +91,6 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
 
     Args:
         path: the journal.
-        rulesets: the rules that are audited.
-
-    Raises:
-        DataError: it cannot be read, or is damaged.
     """
     header, entries = read_journal(path)
     state = replay(entries)

@@ -96,9 +96,6 @@ def write_vetted(
     """Write the vetted ruleset, and beside it the rules that were left out and its origin.
 
     Args:
-        ruleset: the rules that were vetted.
-        reviews: of each reviewer.
-        path: of the vetted ruleset.
         tagger: runs the tests of edited and written rules.
         policy: how many reviewers have to accept a rule.
 
@@ -156,10 +153,6 @@ def write_pairs(reviews: Sequence[Review], path: Path) -> int:
     """Write the pairs that reviewers judged, as ``sears calibrate`` reads them; how many.
 
     Columns: original, rewritten, label (1 same meaning, 0 not), reviewer, source.
-
-    Raises:
-        UsageError: the file's name tells no format.
-        DataError: it cannot be written.
     """
     form = format_of(str(path), reading=False)
     pairs = judged_pairs(reviews)

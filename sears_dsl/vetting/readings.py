@@ -22,11 +22,7 @@ _AGAINST_REWRITES = ("meaning", "grammar", "unnatural")
 
 
 def read_readings(paths: Sequence[str | Path]) -> tuple[Reading, ...]:
-    """The readings of journals, in their order.
-
-    Raises:
-        DataError: a journal cannot be read, or is damaged.
-    """
+    """The readings of journals, in their order."""
     readings: list[Reading] = []
     for path in paths:
         own: dict[tuple[str, str], Reading] = {}

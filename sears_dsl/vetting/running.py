@@ -48,7 +48,6 @@ class VettingPlace:
     """The ruleset, who judges it, and where things are written.
 
     Attributes:
-        ruleset: the rules.
         output: the vetted ruleset.
         journals: reviewer → where the decisions are kept.
     """
@@ -63,8 +62,6 @@ class Sitting:
     """What people judge with.
 
     Attributes:
-        data: labelled rows.
-        predictor: the model.
         tagger: tags the rows.
         scorer: S, which flips count by in the selection; None counts all alike.
         tau: S from which on a flip counts; None for the scorer's own.
@@ -160,7 +157,6 @@ def place_of(
     """Where the decisions about a ruleset go.
 
     Args:
-        ruleset: the rules.
         folder: where the vetted ruleset goes by default.
         reviewers: who judges; none for the user's name.
         output: the vetted ruleset; None for ``NAME.vetted.sear``.
@@ -223,7 +219,6 @@ def open_journals(
     A new one goes again when nothing was decided: it would tie the rules to their present version.
 
     Args:
-        place: where they lie.
         note: told what a person should know.
     """
     with ExitStack() as opened:

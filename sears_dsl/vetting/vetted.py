@@ -35,7 +35,6 @@ class JudgedPair:
     """A pair of texts that a reviewer judged.
 
     Attributes:
-        original: a text.
         rewritten: another one.
         label: 1 where both mean the same, else 0.
         reviewer: who says so.
@@ -64,7 +63,6 @@ def vetted_text(
     Args:
         ruleset: the rules and templates that were vetted.
         outcomes: what became of each of them.
-        reviews: who vetted them.
         tagger: runs the tests of edited and written rules.
     """
     entries: list[Entry] = []

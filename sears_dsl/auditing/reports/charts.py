@@ -248,9 +248,7 @@ def overlap_matrix(
     """How many flipped rows each pair of rules shares; on the diagonal the flips of each rule.
 
     Args:
-        names: of the rules.
         counts: flips of each.
-        both: for each pair the rows that both flip.
     """
     size = len(names)
     left = 34

@@ -92,7 +92,6 @@ def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
 
     Args:
         wrong: counts to the left.
-        right: counts to the right.
     """
     height = _BAR * len(wrong)
     parts = []

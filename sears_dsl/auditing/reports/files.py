@@ -28,11 +28,7 @@ _Document: TypeAlias = ComparisonDocument | GridDocument | ErrorsDocument
 
 
 def write_audit_files(document: AuditDocument, folder: Path) -> None:
-    """Write ``audit.html``, ``audit.md``, ``junit.xml`` and ``audit.json``.
-
-    Raises:
-        DataError: the folder cannot be made, or a file cannot be written.
-    """
+    """Write ``audit.html``, ``audit.md``, ``junit.xml`` and ``audit.json``."""
     make_folder(folder)
     write_atomically(folder / "audit.html", audit_page(document).encode("utf-8", "replace"))
     write_atomically(folder / "audit.md", audit_markdown(document).encode("utf-8", "replace"))
@@ -49,9 +45,6 @@ def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> Gri
 
     Returns:
         The grid.
-
-    Raises:
-        DataError: a folder cannot be made, or a file cannot be written.
     """
     several = grid(audits)
     for name, document in zip(folder_names(list(audits)), audits.values(), strict=True):
@@ -76,30 +69,18 @@ def add_summary(text: str, file: Path) -> None:
 
 
 def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None:
-    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json``.
-
-    Raises:
-        DataError: the folder cannot be made, or a file cannot be written.
-    """
+    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json``."""
     page, text = comparison_page(comparison), comparison_markdown(comparison)
     _write_three(folder, "comparison", page, text, comparison)
 
 
 def write_grid_files(document: GridDocument, folder: Path) -> None:
-    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json`` of several audits.
-
-    Raises:
-        DataError: the folder cannot be made, or a file cannot be written.
-    """
+    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json`` of several audits."""
     _write_three(folder, "comparison", grid_page(document), grid_markdown(document), document)
 
 
 def write_errors_files(document: ErrorsDocument, folder: Path) -> None:
-    """Write ``errors.html``, ``errors.md`` and ``errors.json``.
-
-    Raises:
-        DataError: the folder cannot be made, or a file cannot be written.
-    """
+    """Write ``errors.html``, ``errors.md`` and ``errors.json``."""
     _write_three(folder, "errors", errors_page(document), errors_markdown(document), document)
 
 

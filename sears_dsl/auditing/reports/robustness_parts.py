@@ -42,7 +42,6 @@ def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float, across: str
 
     Args:
         curves: name and steps of each, at most `MOST_LINES`.
-        mark: the tolerance in question.
         across: what the horizontal axis is.
         up: what the vertical axis is.
 

@@ -136,13 +136,8 @@ def read_slicings(
 
     Args:
         source: the rows, as `open_rows` takes them.
-        names: columns, and functions of columns.
         format_name: the format, where the file's name does not tell.
         options: how it is read; the same as for the rows.
-
-    Raises:
-        DataError: the file cannot be read, or a column is missing.
-        UsageError: a function that there is not, or textstat is wanted and not installed.
 
     Example:
         >>> rows = [{"q": "Who is it?", "source": "web"}, {"q": "Is it red?", "source": ""}]

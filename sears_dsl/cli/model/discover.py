@@ -152,9 +152,6 @@ class SearchScreen:
 
     Args:
         show: the stages, among which it is shown.
-        work: what the search works with.
-        settings: of the search.
-        options: of the command.
         clock: seconds.
     """
 

@@ -42,8 +42,6 @@ def chosen_workers(
     """Who works on a folder; None where `data` is a file.
 
     Args:
-        options: as click gives them.
-        data: what is read.
         together: whether the files of a folder are one dataset, and not each made into another.
 
     Raises:

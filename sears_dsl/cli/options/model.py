@@ -181,7 +181,6 @@ class RunInputs:
     """What a run that only asks a model works with.
 
     Attributes:
-        data: the labelled rows.
         predictor: the model, remembering.
         tagger: tags the rows.
         run: where it keeps what it found out so far.
@@ -244,8 +243,6 @@ def asking(
     Answers lie in a folder beside the output, as `unfinished_run` says.
 
     Args:
-        output: what the run writes.
-        options: of the command.
         show: told what is done.
         goes_on: whether a second start goes on without being asked to. Where predictions are made
             elsewhere it always does: each round is a start.

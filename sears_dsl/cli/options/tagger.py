@@ -31,7 +31,6 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
     Raises:
         TaggerError: the rules were validated with a tagger that is not there, or that only a
             person may name.
-        DataError: a manifest that cannot be read.
     """
     from sears_dsl.batch.provenance import tagger_for, tagger_in_language
 

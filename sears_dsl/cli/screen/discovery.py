@@ -52,7 +52,6 @@ def table_lines(
     Args:
         heads: of the columns, without that of the examples.
         rows: cells; those that lack at the end are empty.
-        examples: of each row.
         width: of the screen.
         right: columns that end below each other.
 
@@ -291,10 +290,8 @@ def estimate(
     """What the search will take from here on.
 
     Args:
-        texts: the searched rows.
         settings: of the run.
         most: questions that there may be in all; None for no limit.
-        question_count: how many there were.
         seconds_a_question: what one took.
         processes: that reword and judge.
         beam: of the search for paraphrases.

@@ -148,7 +148,6 @@ def judge_rules(
 
     Args:
         candidates: mined rules that replace words.
-        corpus: the text.
         scorer: S, asked only whether a pair reaches τ.
         tau: the score from which on a rewrite counts as equivalent.
         delta: the share of a rule's rewrites that may lose the meaning.

@@ -97,7 +97,6 @@ class Narrowed:
     """A rule under a condition.
 
     Attributes:
-        rule: the rule.
         bits: the length of the condition.
         holds: bool (sites,): the places at which it still acts.
     """
@@ -145,7 +144,6 @@ def narrowed(
     """The rule under the shortest conditions that keep what was accepted and leave what was not.
 
     Args:
-        rule: a rule.
         tokens: the rows, tagged.
         sites: places where it acts.
         verdicts: int (sites,): `ACCEPTED`, `REFUSED` or `NOT_JUDGED` of each.
@@ -156,7 +154,6 @@ def narrowed(
             judged are kept by what is known of others.
         negations: whether a condition may say what must not stand there. Such a rule acts beside
             words that nobody judged.
-        most: how many rules to give.
 
     Returns:
         The shortest description of the verdicts first; then longer ones that act at more places.
@@ -405,7 +402,6 @@ class _TokenPlace:
     """A token beside what a rule replaces, or one that it matches, in every site.
 
     Attributes:
-        rule: the rule.
         side: the context, or the number of the element in the antecedent.
         base: what the rule asks of the token; None where it asks nothing, not even that it is
             there.

@@ -103,9 +103,6 @@ def filter_candidates(
         stop: asked between batches; True leaves the rest undecided.
         progress: called after each batch.
 
-    Raises:
-        UsageError: flips for another number of rewrites, or a number out of range.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -184,7 +181,6 @@ def complete_scores(
 
     Args:
         applications: what the rules make of the rows.
-        rules: which rules.
         scorer: S.
         among: bool (rewrites,): only these, such as those that flip; None for all of them.
         scores: what is known already, as this function gives it; it is not changed.

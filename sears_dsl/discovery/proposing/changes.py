@@ -58,7 +58,6 @@ def single_changes(
 
     Args:
         originals: the rows.
-        paraphrases: those of each row.
         tagger: cuts texts into tokens.
         rows: for so many rows a change has to be proposed.
         longest: most tokens on either side of a change.

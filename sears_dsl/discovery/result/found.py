@@ -176,7 +176,6 @@ class Discovery:
     """The result of a run.
 
     Attributes:
-        data: the rows.
         settings: what was chosen.
         models: the names of several models that answered together; none of one.
         tau: the threshold that was used.
@@ -189,7 +188,6 @@ class Discovery:
             flips the model.
         base_rows: how many rows that share was counted on.
         budget_reached: whether the time budget cut a stage short.
-        cut_short: which stages.
         question_limit_reached: whether the limit of questions did.
         funnel: the counts on the way.
     """
@@ -252,7 +250,6 @@ class HeldOutRows:
 
     Args:
         right: the rows.
-        tagger: tags them.
         scorer: S.
         tau: the threshold; None for the scorer's own, which is read late, since that loads it.
         in_time: asked before each batch of questions to the model; rewrites that it leaves are not

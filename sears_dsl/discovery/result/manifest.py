@@ -50,7 +50,6 @@ class DataIdentity(_ManifestPart):
         """Of labelled rows.
 
         Args:
-            data: the rows.
             label: the column of labels; None for none.
             also: further columns that the model reads.
         """
@@ -177,11 +176,7 @@ class Manifest(_ManifestPart):
 
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
-    """Write it, entirely or not at all.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
+    """Write it, entirely or not at all."""
     write_atomically(path, (manifest.model_dump_json(indent=2) + "\n").encode("utf-8"))
 
 

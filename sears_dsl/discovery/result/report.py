@@ -105,7 +105,6 @@ def write_discovery(
     """Write the ruleset, its manifest and a report beside it.
 
     Args:
-        discovery: what was found.
         path: of the ruleset, ``NAME.sear``.
         participants: go into the manifest.
         tagger: the one that found the rules; it runs their tests.

@@ -176,7 +176,6 @@ def compiler_findings(
     """Everything that keeps rules from being compiled, in their order.
 
     Args:
-        rules: each rule with its ruleset.
         problems: what `program.build_program` found.
     """
     findings = [(number, _of_problem(*rules[number], problem)) for number, problem in problems]

@@ -96,11 +96,7 @@ class _TypeBatch:
     matched: BoolArray
 
     def simple(self, regexes: Int32Array) -> Int32Array:
-        """(types, any): the simple predicates that hold, -1 where none does.
-
-        Args:
-            regexes: the predicate of each regex.
-        """
+        """(types, any): the simple predicates that hold, -1 where none does."""
         matched = np.where(self.matched, regexes, np.int32(-1))
         return np.column_stack([*self.columns.values(), matched]).astype(np.int32)
 
@@ -153,9 +149,6 @@ class Predicates:
             key: ``(kind, …)`` with kind ``text lower lemma fine`` (a string follows),
                 ``coarse`` (tag, tagset), ``regex`` (pattern, ignore_case), ``any``,
                 ``or and`` (a tuple of ids) or ``not`` (an id).
-
-        Raises:
-            PatternError: a regex that RE2 cannot compile.
         """
         known = self._ids.get(key)
         if known is not None:
@@ -300,7 +293,6 @@ class Predicates:
         """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``.
 
         Args:
-            simple_ids: of each token.
             symbols: see `satisfied`.
         """
         simple = np.array(list(zip_longest(*simple_ids, fillvalue=-1)), np.int32)

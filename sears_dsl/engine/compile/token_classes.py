@@ -201,7 +201,6 @@ class HeadsPool:
         Args:
             tokens: how many.
             classes: of their types.
-            rules: what is looked for.
             again: whether to remember which tokens begin nothing.
         """
         count, words = classes.holds.shape

@@ -271,15 +271,12 @@ def collect(  # noqa: PLR0915, PLR0917
     """Find the hits in rows low up to high.
 
     Args:
-        low: first row.
         high: one past the last row.
         extent: `EXTENT_FIRST`, `EXTENT_ALL` or `EXTENT_EVERY` (overlapping ones too).
         row_offsets: int32 (rows + 1,): tokens of each row of the batch.
         type_ids: int32 (tokens,): type of each token.
-        classes: of the types.
         rules: what to look for.
         heads: what this thread remembers; it may be fresh.
-        protection: where not to.
 
     Returns:
         (hits, offsets): the hits of row low + k are hits[offsets[k]:offsets[k + 1]]. Under

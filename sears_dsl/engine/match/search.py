@@ -41,7 +41,6 @@ def mark_protected(
     """Where no instance may be; no kernel, since NumPy does it in a few passes.
 
     Args:
-        row_offsets: tokens of each row.
         starts: first character of each token.
         ends: one past its last character.
         span_offsets: protected spans of each row, in any order.
@@ -161,8 +160,6 @@ def _expand_hits(hits: Any, offsets: Any, low: Any, rules: Any, instances: Any) 
 
     Args:
         hits: see `collect`.
-        offsets: the hits of each row.
-        low: the first row.
         rules: see `Rules`.
         instances: int32 (5, instances), written to: rules, rows, starts, ends and orders.
     """
@@ -226,8 +223,6 @@ def search(
     """Find the instances of all rules in all rows.
 
     Args:
-        program: the compiled rules.
-        tokens: the rows.
         extent: which instances of a rule in a row; of rules with a rate ``first`` means all.
         protected: for each row spans of characters in which no instance may be.
         jobs: threads.

@@ -70,11 +70,8 @@ def shared(
     slips; which of them change is drawn among all that can.
 
     Args:
-        noise: the function.
         share: in millionths.
         instances: at different places.
-        unit: the text of the unit.
-        draw: which draw.
 
     Returns:
         The new text of the instance at each place.

@@ -64,8 +64,6 @@ def number(draw: Draw, name: str, unit: str, place: int = 0, count: int = 0) -> 
     """The 64 bits of one decision.
 
     Args:
-        draw: which draw.
-        name: what is decided.
         unit: the text of the unit.
         place: the first character of the instance in it.
         count: which of several decisions of this name there.
@@ -84,9 +82,6 @@ def numbers(draw: Draw, name: str, unit: str, places: Sequence[tuple[int, int]])
     """The 64 bits of many decisions of one name in one unit.
 
     Args:
-        draw: which draw.
-        name: what is decided.
-        unit: the text of the unit.
         places: (place, count) of each.
 
     Example:
@@ -139,7 +134,6 @@ def how_many(share: int, things: int, bits: int) -> int:
 
     Args:
         share: in millionths.
-        things: how many there are.
         bits: decide about the rest.
 
     Example:
@@ -157,10 +151,7 @@ def chosen(
 
     Args:
         places: (place, count) of each, all different.
-        unit: the text of the unit.
         share: in millionths.
-        name: what is decided.
-        draw: which draw.
 
     Example:
         >>> chosen([(0, 0), (3, 0), (6, 0), (8, 0)], "It is a good", 500_000, "rate", Draw())

@@ -130,7 +130,6 @@ def look_alike(  # noqa: PLR0917
 
     Args:
         share: of all of a unit, in millionths; 0: a number of places in each instance.
-        count: that number.
         tried: bool (instances,).
         places: int64 (instances,): where each begins in its unit.
         starts: int64 (instances,): its first code point in the batch.

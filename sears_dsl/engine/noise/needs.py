@@ -40,12 +40,7 @@ def looks_up(rule: Rule, kind: str) -> bool:
 def sources_for(
     rules: Sequence[tuple[Rule, RuleSource]], sources: Sources
 ) -> tuple[Sources, list[Diagnostic]]:
-    """The sources of a run for these rules, and what is missing.
-
-    Args:
-        rules: each rule with its ruleset.
-        sources: what the run has already.
-    """
+    """The sources of a run for these rules, and what is missing."""
     missing: list[Diagnostic] = []
     # Of mined rules, of which there may be hundreds of thousands, none calls a function.
     rules = [pair for pair in rules if not _CALLING.isdisjoint(map(type, pair[0].consequent))]
@@ -79,7 +74,6 @@ def noise_identity(
     Args:
         rules: each rule with its ruleset.
         sources: of the run, as `sources_for` gives them.
-        seed: of the run.
 
     Example:
         >>> from sears_dsl.language.loader import parse

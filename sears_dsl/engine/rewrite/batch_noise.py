@@ -109,7 +109,6 @@ def tried_by_rate(
     Args:
         rate: in millionths.
         able: whether each can be rewritten.
-        tokens: the rows.
         matches: all of the rule.
         draw: with the seed of the rule.
     """
@@ -168,7 +167,6 @@ def look_up_together(
     Args:
         rules: all of a program.
         tokens: the rows.
-        matches: of rules that draw.
         sources: asked, and remember what was found.
     """
     for rule in np.unique(matches.rules).tolist():
@@ -219,7 +217,6 @@ def drawn_rewrites(
     """The rewrites of one rule in rows where nothing is protected, whatever it draws.
 
     Args:
-        renderer: of the rule.
         tokens: the rows in which the matches were instances.
         matches: as for `noisy_columns`.
         bind: gives the elements of a match, by its number.

@@ -74,7 +74,6 @@ class Rendering:
 
     Args:
         rules: each rule with its scope, in the order in which they were compiled.
-        program: what they were compiled to.
         split: how the tokenizer splits a word of a rule.
 
     Attributes:

@@ -25,7 +25,6 @@ class DistinctRewrites:
     Attributes:
         ids: int32 (rewrites,): which distinct rewrite each one is.
         rows: int32 (distinct,): the row of each.
-        texts: its text.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -49,7 +48,6 @@ class RewriteColumns:
     Attributes:
         rules: int32 (rewrites,): position of the rule.
         rows: int32 (rewrites,): row of the batch.
-        originals: the row of each rewrite as given.
         edit_offsets: int32 (rewrites + 1,): edits of rewrite k are edit_offsets[k] up to, not
             including, edit_offsets[k + 1].
         edit_starts: int32 (edits,): first character of each in its row.

@@ -150,7 +150,6 @@ class NoiseCall(NamedTuple):
     Attributes:
         key: the number of its piece, and its own number there.
         noise: what it does.
-        input_of: what it is given in an instance.
     """
 
     key: tuple[int, int]

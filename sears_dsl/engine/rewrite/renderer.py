@@ -188,7 +188,6 @@ class Renderer:
 
         Args:
             text: the row.
-            tokens: its tokens.
             binding: the instance.
             before: the edits of the same row so far, in order; a deletion beside one of them
                 takes no white space twice.
@@ -308,7 +307,6 @@ class Renderer:
         """The edit that puts new text in the place of a span, or deletes it.
 
         Args:
-            text: the row.
             start: first character of the span.
             end: one past its last.
             new: what `new_text` gave.

@@ -165,7 +165,6 @@ class FormattedTexts(NamedTuple):
         has_text: bool (matches,): where a format told the new text.
         placed: bool (matches,): of those where more than the span may change, by what is around.
         numbers: int32 (matches,): the number of that text, -1 where none is told.
-        texts: the texts.
     """
 
     has_text: NDArray[np.bool_]
@@ -184,11 +183,9 @@ def write_formats(
     """The new texts of matches that have a format.
 
     Args:
-        formats: all that there are so far.
         keys: the format of each match.
         matches: of plain rules, where they have one.
         tokens: the rows.
-        characters: of their texts.
     """
     has = formats.has.array
     if not has[keys].any():

@@ -136,7 +136,6 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     Of two marks that would come together (``a, really, b``) one goes; two words stay apart.
 
     Args:
-        text: the original row.
         start: first character of the span.
         end: one past its last.
         before: what stands before the span after the edits so far, see `stands_before`.
@@ -205,7 +204,6 @@ def replacement(
     """Put new text in the place of characters start:end; None: nothing is left of it.
 
     Args:
-        text: the original row.
         start: first character of the span.
         end: one past its last.
         new: what takes its place.
@@ -321,10 +319,8 @@ def insertion(
     """Insert a text between two tokens; None: nothing is left to write.
 
     Args:
-        text: the original row.
         previous: the token before; None at the row's start.
         following: the token after; None at the row's end.
-        new: what is inserted.
         glued: attached to the token before.
     """
     new, doubled = _single(

@@ -19,7 +19,6 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """The text after the edits; without edits the very same object.
 
     Args:
-        text: the text that the edits are about.
         edits: ordered and disjoint, offsets in characters.
 
     Example:

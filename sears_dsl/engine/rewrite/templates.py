@@ -232,7 +232,6 @@ class RenderingTemplate:
     """How instances are rendered; what most of them do not need is made when one does.
 
     Args:
-        rule: the rule, with its scope.
         variants: gives the flat variants of the rule.
         order: which of them this is about.
         form: see below.
@@ -323,7 +322,6 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
 
     Args:
         rules: each rule with its scope, in the order in which they were compiled.
-        program: what they were compiled to.
         split: how the tokenizer splits a word of a rule.
 
     Attributes:
@@ -379,7 +377,6 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
 
         Args:
             matches: found by the program.
-            row_offsets: tokens of each row.
         """
         arrays = self._program.rules
         slots = self._first_slot[matches.rules] + matches.variants

@@ -74,11 +74,7 @@ class _Possible:
 
 
 class UnitRenderer:
-    """Renders the instances of one rule that draws.
-
-    Args:
-        renderer: of the rule.
-    """
+    """Renders the instances of one rule that draws."""
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer

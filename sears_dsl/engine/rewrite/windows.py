@@ -144,10 +144,8 @@ def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are m
     Args:
         keys: int32 (windows,), each below 2 ** 28.
         opens: bool (windows,): whether they begin a sentence, where that counts.
-        rows: their rows.
         lows: the first token of each, counted in the batch.
         highs: one past the last.
-        row_offsets: tokens of each row.
         type_ids: the type of each token.
         starts: its first character in its row.
         ends: one past its last.

@@ -52,7 +52,6 @@ def unreadable_amount(line: str, position: int) -> Finding | None:
 
     Args:
         line: all of it.
-        position: where the grammar stops.
     """
     function = _NOISE_BEFORE.search(line[:position])
     amount = _PARENTHESIS.match(line, position)
@@ -78,7 +77,6 @@ def no_amount(what: str, name: str, start: int, end: int, report: Report, *, sho
         name: the function before it.
         start: where it begins in the line.
         end: one past its end.
-        report: told.
         shown: see `read_function`.
     """
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))

@@ -28,7 +28,6 @@ class HttpPredictor:
     """An endpoint as a predictor; close it, or let it go.
 
     Args:
-        url: where to post to.
         request: how rows become JSON; None posts ``{"inputs": [text, …]}``.
         response: where the labels are; None takes them from ``{"predictions": [label, …]}``.
         timeout: seconds to wait for a connection, and for each part of an answer.
@@ -104,19 +103,11 @@ class HttpPredictor:
         return self._posting.remarks
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The labels that the endpoint gives.
-
-        Raises:
-            ModelError: it cannot be reached, refuses, or gives something else than labels.
-        """
+        """The labels that the endpoint gives."""
         return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
-        """The labels that the endpoint gives, with confidences where the map says where they are.
-
-        Raises:
-            ModelError: it cannot be reached, refuses, or gives something else than labels.
-        """
+        """The labels of the endpoint, with confidences where the map says where they are."""
         if not rows:
             return []
         predictions = self._ask_all(rows)

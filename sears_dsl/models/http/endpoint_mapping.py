@@ -112,11 +112,7 @@ class RequestMap:
         return cls(content["body"], headers)
 
     def render(self, rows: Sequence[Row]) -> Any:
-        """The body of a request about some rows; about one where ``row_by_row``.
-
-        Raises:
-            ModelError: the rows lack a column, or have several where one is asked for.
-        """
+        """The body of a request about some rows; about one where ``row_by_row``."""
         if self.body is None:
             several = any(len(row) != 1 for row in rows)
             return _filled({"inputs": "$rows" if several else "$texts"}, rows)
@@ -195,19 +191,11 @@ class ResponseMap:
         return cls(labels, names, confidences)
 
     def extract(self, document: Any) -> Any:
-        """What the pointer to labels leads to: a list where it has a ``*``.
-
-        Raises:
-            ModelError: the document has no such place.
-        """
+        """What the pointer to labels leads to: a list where it has a ``*``."""
         return self._at(document, _parts(self.labels), self.labels, document)
 
     def extract_confidences(self, document: Any) -> Any:
-        """What the pointer to confidences leads to, likewise.
-
-        Raises:
-            ModelError: the document has no such place.
-        """
+        """What the pointer to confidences leads to, likewise."""
         return self._at(document, _parts(self.confidences), self.confidences, document)
 
     def named(self, label: str) -> str:
@@ -317,7 +305,6 @@ def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
     Args:
         source: which.
         what: it is, for messages.
-        keys: that it may have.
 
     Raises:
         UsageError: it cannot be read or has other keys.

@@ -35,7 +35,6 @@ class LanguageModel:
     """A language model as a predictor; close it, or let it go.
 
     Args:
-        settings: where it is, and what it is asked.
         timeout: seconds to wait for a connection, and for each part of an answer.
         retries: how often to try again.
         connections: threads that may ask at the same time.
@@ -105,11 +104,7 @@ class LanguageModel:
         return sentences + self._posting.remarks
 
     def forecast(self, rows: Sequence[Row]) -> str:
-        """What it will cost to ask about rows, by the lengths of their prompts.
-
-        Raises:
-            ModelError: a row lacks what the prompt asks for.
-        """
+        """What it will cost to ask about rows, by the lengths of their prompts."""
         settings = self._settings
         texts = [settings.filled(row) for row in rows]
         messages = 2 if settings.system else 1
@@ -123,12 +118,7 @@ class LanguageModel:
         )
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The labels that its answers name; the answers themselves where there are no labels.
-
-        Raises:
-            RowsRefused: it will not answer, or an answer names no label or several.
-            ModelError: it cannot be reached, or what comes back is no answer.
-        """
+        """The labels that its answers name; the answers themselves where there are no labels."""
         return [self._label(row) for row in rows]
 
     def close(self) -> None:

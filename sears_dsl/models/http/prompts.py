@@ -217,11 +217,7 @@ class PromptSettings:
         return next((each for each in limits if isinstance(each, int)), self.room)
 
     def body(self, row: Row) -> dict[str, Any]:
-        """The request about a row.
-
-        Raises:
-            ModelError: the row lacks what the prompt asks for.
-        """
+        """The request about a row."""
         messages = [{"role": "user", "content": self.filled(row)}]
         if self.system:
             messages.insert(0, {"role": "system", "content": self.system})

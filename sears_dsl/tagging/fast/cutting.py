@@ -29,9 +29,6 @@ _CHUNK = re.compile(r"\S+")
 class Cutter:
     """Cuts by tables.
 
-    Args:
-        tables: the rules.
-
     Example:
         >>> from sears_dsl.tagging.fast.tables import shipped
         >>> Cutter(shipped("en")).cut("Don't  (stop)!")

@@ -112,7 +112,6 @@ def describe(codes: Any, start: Any, end: Any, kinds: Any, folded: Any, keys: An
     Args:
         codes: uint32: code points.
         start: where the word begins.
-        end: where it ends.
         kinds: `kinds_of_characters`.
         folded: `folded_case`.
         keys: int64 (FORM_KEYS + LOOKUPS,), written here.
@@ -265,9 +264,7 @@ def neighbour_keys(contexts: Any, classes: Any, start: Any, place: Any, end: Any
 
     Args:
         contexts: the context of each token.
-        classes: its class.
         start: first token of the row.
-        place: the token.
         end: one past the last token of the row.
         keys: int64 (NEIGHBOUR_KEYS,), written here.
     """

@@ -116,7 +116,6 @@ def add_entries(keys: Any, weights: TaggerTables, held: Any, scores: Any) -> Non
 
     Args:
         keys: int64: the features.
-        weights: where they stand.
         held: int64, as long as keys: room for what the slots hold.
         scores: by tag, added to here.
     """

@@ -346,7 +346,6 @@ class FastTokenizer:
             cut: their tokens, each chunk cut as it is alone.
             rows: of each such chunk: its row.
             places: where it starts in there.
-            numbers: which chunk it is.
         """
         known = self._known
         lengths = np.diff(known.chunks.offsets[: len(known.chunks) + 1])[numbers]

@@ -239,11 +239,7 @@ def _read(content: bytes, place: Path, digest: str) -> Weights:
 
 
 def save(stored: Stored, path: Path) -> str:
-    """Write weights to a file, the same bytes for the same weights; gives back their hash.
-
-    Raises:
-        DataError: the file could not be written.
-    """
+    """Write weights to a file, the same bytes for the same weights; gives back their hash."""
     versions = {"format": FORMAT, "features": FEATURES}
     about = json.dumps(versions | stored.about, ensure_ascii=False, sort_keys=True)
     arrays = {name: getattr(stored, name) for name in Stored.__slots__}

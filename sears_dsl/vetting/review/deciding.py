@@ -24,11 +24,7 @@ class Outdated(SearsError):  # noqa: N818 - nothing went wrong: somebody was fas
 
 
 class Deciding(ABC):
-    """One reviewer at work, whatever is judged.
-
-    Args:
-        journal: of this reviewer.
-    """
+    """One reviewer at work, whatever is judged."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal

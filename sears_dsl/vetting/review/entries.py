@@ -52,9 +52,7 @@ class Entries:
 
         Args:
             kind: of entry.
-            content: as it was sent.
             state: what holds now.
-            choices: sentences with adversaries.
 
         Raises:
             UsageError: it means nothing.

@@ -30,7 +30,6 @@ class TemplateSession(Deciding):
 
     Args:
         ruleset: with templates.
-        journal: of this reviewer.
     """
 
     def __init__(self, ruleset: Ruleset, journal: Journal) -> None:
@@ -95,11 +94,7 @@ class TemplateSession(Deciding):
         }
 
     def template(self, name: str, *, first: int, most: int) -> View:
-        """A template with some of its sample.
-
-        Raises:
-            UsageError: there is no such template.
-        """
+        """A template with some of its sample."""
         sentences = self._known(name)
         sample = self._sample(name)
         numbers = sample.numbers[first : first + most]

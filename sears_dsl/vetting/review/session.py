@@ -100,7 +100,6 @@ class Session(Deciding):
 
     Args:
         bench: rows, model and rules; shared between reviewers.
-        journal: of this reviewer.
         most: how many rules may be accepted, the budget B of the paper.
         choices: sentences with adversaries to pick from.
     """
@@ -298,11 +297,7 @@ class Session(Deciding):
     # ------------------------------------------------------------ one rule
 
     def rule(self, name: str) -> View:
-        """All about one rule but its examples.
-
-        Raises:
-            UsageError: there is no such rule.
-        """
+        """All about one rule but its examples."""
         bench, place = self.bench, self._place(name)
         rule = bench.ruleset.rules[place]
         summary = bench.summary(bench.effects, place)
@@ -338,11 +333,7 @@ class Session(Deciding):
         return proposals(self.bench, self.trials, rule, self.state.pairs)
 
     def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
-        """Rows that a rule changes.
-
-        Raises:
-            UsageError: there is no such rule.
-        """
+        """Rows that a rule changes."""
         total, examples = self.bench.examples(
             self.bench.effects, self._place(name), mistakes=mistakes, first=first, most=most
         )
@@ -386,11 +377,6 @@ class Session(Deciding):
             text: the rule.
             deadline: of ``time.monotonic()``; at least some rows are asked about, and what was
                 answered is kept, so that asking again goes on from there.
-            most: examples.
-
-        Raises:
-            UsageError: it is no rule.
-            ModelError: the model failed.
         """
         bench = self.bench
         effects = self.trials.ask(text, deadline)
@@ -414,12 +400,7 @@ class Session(Deciding):
         }
 
     def prepare(self, kind: str, content: Mapping[str, Any]) -> None:
-        """Ask the model what a decision will need, before it is made; this may take its time.
-
-        Raises:
-            UsageError: the rule of an edit or a saved one means nothing.
-            ModelError: the model failed.
-        """
+        """Ask the model what a decision will need, before it is made; this may take its time."""
         if kind == "edit":
             self.trials.known(text_of(content, "new"))
         elif kind == "save":
@@ -455,11 +436,7 @@ class Session(Deciding):
         """What the journal keeps of a decision.
 
         Args:
-            kind: of entry.
             content: rule, reason, note, new; text; rule, row, same; number, choice;
                 task, of an undo.
-
-        Raises:
-            UsageError: it means nothing.
         """
         return self._entries.entry(kind, content, self.state, self.choices)

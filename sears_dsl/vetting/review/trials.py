@@ -167,11 +167,7 @@ class Trials:
         """What a rule does, as far as the model could be asked in time; at least some.
 
         Args:
-            text: the rule.
             deadline: of ``time.monotonic()``.
-
-        Raises:
-            ModelError: the model failed; what it answered is kept.
         """
         effects = self._effects.pop(text, None) or self.applied(text)
         if not effects.complete:

@@ -200,8 +200,6 @@ class Workbench:
 
     Args:
         ruleset: the rules to vet; rules that reviewers write are read under its options and sets.
-        data: the rows.
-        predictor: the model.
         tokens: the rows, tagged.
         tagger: the one that tagged them; says how words of rules are split.
         scorer: S; None counts every flip the same.
@@ -291,11 +289,7 @@ class Workbench:
         *,
         on_progress: OnStageProgress = lambda _stage, _done, _total: None,
     ) -> RuleTable:
-        """The same effects with what the model says.
-
-        Raises:
-            ModelError: the model failed; what it answered before is kept.
-        """
+        """The same effects with what the model says."""
         answers = self._model.labels(
             self._rows(effects),
             on_progress=partial(on_progress, "asking the model"),
@@ -308,9 +302,6 @@ class Workbench:
         Args:
             effects: as `apply` or this gave them.
             deadline: of ``time.monotonic()``.
-
-        Raises:
-            ModelError: the model failed; what it answered before is kept.
         """
         may_begin = chain([True], iter(lambda: monotonic() < deadline, None))
         answers = self._model.labels_in_time(self._rows(effects), in_time=partial(next, may_begin))
@@ -385,7 +376,6 @@ class Workbench:
         Args:
             effects: of the rule.
             rule: its position there.
-            mistakes: flips only.
             first: leave out so many.
             most: give at most so many.
 

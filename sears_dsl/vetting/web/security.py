@@ -123,7 +123,6 @@ class _Body:
     """The body of a request, chunked ones too, as far as it may be long.
 
     Args:
-        receive: gives it.
         waiting: whether the sender asked first, and sends nothing until we begin to read.
     """
 

@@ -136,7 +136,6 @@ def serve(
     """Answer requests until Ctrl-C.
 
     Args:
-        app: the application.
         listening: from `listen`.
         on_ready: called before the first request is answered.
     """
@@ -153,7 +152,6 @@ def background(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
     """Answer requests in a thread of their own until the end of the block.
 
     Args:
-        app: the application.
         listening: from `listen`.
     """
     server = uvicorn.Server(_config(app))
