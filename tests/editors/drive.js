@@ -14,7 +14,10 @@ vscode.shown = async (found) => {
   mended = true;
   vscode.document.text = "movie   -> film\n";
   vscode.handlers.change({ document: vscode.document });
-  const edits = await vscode.formatter.provideDocumentFormattingEdits(vscode.document);
+  const edits = await vscode.formatter.provideDocumentFormattingEdits(vscode.document, {
+    tabSize: 4,
+    insertSpaces: true,
+  });
   vscode.say("edits", edits);
   vscode.document.text = "movie -> $1.upper\n";
   vscode.handlers.change({ document: vscode.document });

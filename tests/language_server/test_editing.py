@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from editor import Editor
 
 from sears_dsl.language.loader import parse
 from sears_dsl.language_server.findings import find_all
-from sears_dsl.language_server.server import LanguageServer
+from sears_dsl.language_server.server import RuleServer
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.pinned import PinnedTagger
 
@@ -33,28 +34,12 @@ def uri(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def server(uri: str) -> LanguageServer:
+def editor(uri: str) -> Editor:
     tagger = PinnedTagger()
-    server = LanguageServer(
-        find=lambda text, path: find_all(text, path, tagger=tagger), tagger=tagger
-    )
-    list(server.answers({"id": 0, "method": "initialize", "params": {}}))
-    opened(server, uri, RULES)
-    return server
-
-
-def opened(server: LanguageServer, uri: str, text: str) -> None:
-    document = {"uri": uri, "text": text, "languageId": "sears", "version": 1}
-    message = {"method": "textDocument/didOpen", "params": {"textDocument": document}}
-    list(server.answers(message))
-
-
-def answer(
-    server: LanguageServer, method: str, uri: str, line: int, column: int, **more: Any
-) -> Any:
-    params = {"textDocument": {"uri": uri}, "position": {"line": line, "character": column}, **more}
-    [told] = server.answers({"id": 1, "method": f"textDocument/{method}", "params": params})
-    return told.get("result", told.get("error"))
+    server = RuleServer(find=lambda text, path: find_all(text, path, tagger=tagger), tagger=tagger)
+    editor = Editor(server, uri=uri)
+    editor.open(RULES)
+    return editor
 
 
 def lines(found: dict[str, Any]) -> tuple[int, int, int]:
@@ -63,9 +48,9 @@ def lines(found: dict[str, Any]) -> tuple[int, int, int]:
     return start["line"], start["character"], end["character"]
 
 
-def test_a_set_gets_another_name_wherever_it_is_used(server: LanguageServer, uri: str) -> None:
-    assert answer(server, "prepareRename", uri, 2, 9)["start"] == {"line": 2, "character": 9}
-    edits = answer(server, "rename", uri, 2, 9, newName="WHO")["changes"][uri]
+def test_a_set_gets_another_name_wherever_it_is_used(editor: Editor, uri: str) -> None:
+    assert editor.answer("prepareRename", 2, 9)["start"] == {"line": 2, "character": 9}
+    edits = editor.answer("rename", 2, 9, newName="WHO")["changes"][uri]
     # Columns are counted as editors do: the smile has two.
     places = [(1, 4, 6), (2, 9, 11), (2, 33, 35), (4, 11, 13), (4, 27, 29)]
     assert [lines(each) for each in edits] == places
@@ -78,17 +63,17 @@ def test_a_set_gets_another_name_wherever_it_is_used(server: LanguageServer, uri
      ((6, 13), "X", "no set of this file"), ((2, 9), "WH", "is the name of another set")],
 )  # fmt: skip
 def test_a_rename_that_cannot_be_is_told(
-    server: LanguageServer, uri: str, place: tuple[int, int], name: str, told: str
+    editor: Editor, uri: str, place: tuple[int, int], name: str, told: str
 ) -> None:
-    assert told in answer(server, "rename", uri, *place, newName=name)["message"]
+    assert told in editor.answer("rename", *place, newName=name)["message"]
 
 
-def taken(server: LanguageServer, uri: str, line: int) -> list[dict[str, Any]]:
+def taken(editor: Editor, line: int) -> list[dict[str, Any]]:
     spot = {"line": line, "character": 0}
-    found: list[dict[str, Any]] = answer(
-        server, "codeAction", uri, line, 0, range={"start": spot, "end": spot},
-        context={"diagnostics": []},
-    )  # fmt: skip
+    span = {"start": spot, "end": spot}
+    found: list[dict[str, Any]] = editor.answer(
+        "codeAction", range=span, context={"diagnostics": []}
+    )
     return found
 
 
@@ -98,9 +83,9 @@ def taken(server: LanguageServer, uri: str, line: int) -> list[dict[str, Any]]:
      ("[tga=NN] -> x", "[tag=NN] -> x"), ("movie -> $1.uper", "movie -> $1.upper"),
      ("a -> b\n  sevrity: high", "a -> b\n  severity: high")],
 )  # fmt: skip
-def test_a_proposed_fix_is_taken(server: LanguageServer, uri: str, text: str, fixed: str) -> None:
-    opened(server, uri, text)
-    found = [each for line in range(text.count("\n") + 1) for each in taken(server, uri, line)]
+def test_a_proposed_fix_is_taken(editor: Editor, uri: str, text: str, fixed: str) -> None:
+    editor.open(text)
+    found = [each for line in range(text.count("\n") + 1) for each in taken(editor, line)]
     [action] = [each for each in found if each["kind"] == "quickfix"]
     [edit] = action["edit"]["changes"][uri]
     line, start, end = lines(edit)
@@ -109,41 +94,40 @@ def test_a_proposed_fix_is_taken(server: LanguageServer, uri: str, text: str, fi
     assert "\n".join(written) == fixed
 
 
-def test_a_rule_shows_what_it_does_to_the_sample(server: LanguageServer, uri: str) -> None:
-    told = answer(server, "hover", uri, 6, 20)["contents"]["value"]
+def test_a_rule_shows_what_it_does_to_the_sample(editor: Editor, uri: str) -> None:
+    told = editor.answer("hover", 6, 20)["contents"]["value"]
     assert told.startswith('changes 2 of 3 rows of `a.sample.txt`\n\n- A "fun" movie.\n- → A')
-    opened(server, uri, "set MOVIE = movie | book\n@MOVIE -> film\nfilm -> NUON\n  tags: a\n[tag=")
-    assert "changes 2 of 3 rows" in answer(server, "hover", uri, 1, 10)["contents"]["value"]
-    assert answer(server, "hover", uri, 2, 1) is None
-    opened(server, uri.replace("a.sear", "b.sear"), "movie -> film\n")
-    assert answer(server, "hover", uri.replace("a.sear", "b.sear"), 0, 0) is None
+    editor.open("set MOVIE = movie | book\n@MOVIE -> film\nfilm -> NUON\n  tags: a\n[tag=")
+    assert "changes 2 of 3 rows" in editor.answer("hover", 1, 10)["contents"]["value"]
+    assert editor.answer("hover", 2, 1) is None
+    editor.uri = uri.replace("a.sear", "b.sear")
+    editor.open("movie -> film\n")
+    assert editor.answer("hover", 0, 0) is None
 
 
-def test_a_row_of_the_sample_becomes_a_test_that_passes(server: LanguageServer, uri: str) -> None:
-    first, second = taken(server, uri, 6)
+def test_a_row_of_the_sample_becomes_a_test_that_passes(editor: Editor, uri: str) -> None:
+    first, second = taken(editor, 6)
     assert (first["title"], first["kind"]) == ('Make a test from: A "fun" movie.', "refactor")
     [edit] = first["edit"]["changes"][uri]
     assert lines(edit) == (7, 0, 0)
     rules = parse("rule film: movie -> film\n" + edit["newText"])
     assert [each.outcome for each in run_tests(rules, tagger=PinnedTagger())] == ["ok"]
     assert second["title"] == "Make a test from: movie"
-    opened(server, uri, "movie -> film")  # the last line, without a line break
-    [edit] = taken(server, uri, 0)[0]["edit"]["changes"][uri]
+    editor.open("movie -> film")  # the last line, without a line break
+    [edit] = taken(editor, 0)[0]["edit"]["changes"][uri]
     assert (lines(edit), edit["newText"][:3]) == ((0, 13, 13), "\n  ")
 
 
-def test_tags_are_explained_and_proposed(server: LanguageServer, uri: str) -> None:
+def test_tags_are_explained_and_proposed(editor: Editor, uri: str) -> None:
     text = 'DET NOUN -> "NOUN" [tag=VBZ] NO'
-    opened(server, uri, text)
-    assert (
-        answer(server, "hover", uri, 0, 5)["contents"]["value"] == "`NOUN`: noun: girl, color, film"
-    )
-    assert "third person" in answer(server, "hover", uri, 0, 25)["contents"]["value"]
-    assert answer(server, "hover", uri, 0, 14) is None
-    labels = {each["label"] for each in answer(server, "completion", uri, 0, len(text))}
+    editor.open(text)
+    assert editor.answer("hover", 0, 5)["contents"]["value"] == "`NOUN`: noun: girl, color, film"
+    assert "third person" in editor.answer("hover", 0, 25)["contents"]["value"]
+    assert editor.answer("hover", 0, 14) is None
+    labels = {each["label"] for each in editor.answer("completion", 0, len(text))}
     assert {"NOUN", "VBZ", "PRP$"} <= labels
-    assert answer(server, "completion", uri, 0, 16) == []
+    assert editor.answer("completion", 0, 16) == []
     for typed in ("[tag=", "[lemma=be & tag != VB", "[tag=NN|", "a [pos="):
-        opened(server, uri, typed)
-        found = {each["label"] for each in answer(server, "completion", uri, 0, len(typed))}
+        editor.open(typed)
+        found = {each["label"] for each in editor.answer("completion", 0, len(typed))}
         assert found == labels, typed

@@ -10,36 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from editor import URI, Editor, framed, read
 
-from sears_dsl.errors import DataError, Diagnostic, TaggerError
+from sears_dsl.errors import Diagnostic, TaggerError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import FUNCTIONS
 from sears_dsl.language_server import meanings
 from sears_dsl.language_server.findings import find_all
-from sears_dsl.language_server.server import LanguageServer, serve
-from sears_dsl.language_server.transport import read_message, write_message
+from sears_dsl.language_server.server import RuleServer
 from sears_dsl.tagging.pinned import PinnedTagger
-
-URI = "file:///rules/a.sear"
 
 
 def _pinned(text: str, path: str) -> Iterator[Any]:
     return find_all(text, path, tagger=PinnedTagger())
 
 
-def _started(find: Any = _pinned) -> LanguageServer:
-    server = LanguageServer(find=find)
-    [_] = server.answers({"id": 0, "method": "initialize", "params": {}})
-    return server
-
-
-def _open(server: LanguageServer, text: str, uri: str = URI) -> list[dict[str, Any]]:
-    document = {"uri": uri, "text": text, "languageId": "sears", "version": 1}
-    message = {"method": "textDocument/didOpen", "params": {"textDocument": document}}
-    return list(server.answers(message))
+def _started(find: Any = _pinned) -> Editor:
+    return Editor(RuleServer(find=find))
 
 
 def _shown(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -48,7 +36,7 @@ def _shown(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_mistake_is_shown_where_it_stands() -> None:
-    [found] = _shown(_open(_started(), "movie -> film\nWhat NUON -> Which NOUN\n"))
+    [found] = _shown(_started().open("movie -> film\nWhat NUON -> Which NOUN\n"))
     assert found["range"] == {
         "start": {"line": 1, "character": 5},
         "end": {"line": 1, "character": 9},
@@ -58,25 +46,22 @@ def test_a_mistake_is_shown_where_it_stands() -> None:
 
 
 def test_columns_are_counted_as_editors_do() -> None:
-    [found] = _shown(_open(_started(), "😀 NUON -> 😀\n"))
+    [found] = _shown(_started().open("😀 NUON -> 😀\n"))
     assert found["range"]["start"]["character"] == 3
 
 
 def test_warnings_and_findings_of_the_compiler_come_too() -> None:
-    answers = _open(_started(), "set WH = What\nbe -> $1.VBD\n")
+    answers = _started().open("set WH = What\nbe -> $1.VBD\n")
     first, last = (each["params"]["diagnostics"] for each in answers)
     assert [found["code"] for found in first] == ["W603"]
     assert [(found["code"], found["severity"]) for found in last] == [("W603", 2), ("E350", 1)]
 
 
 def test_a_change_is_judged_anew_and_closing_clears() -> None:
-    server = _started()
-    assert _shown(_open(server, "NUON -> it"))
-    change = {"textDocument": {"uri": URI}, "contentChanges": [{"text": "NOUN -> it"}]}
-    changed = list(server.answers({"method": "textDocument/didChange", "params": change}))
-    assert _shown(changed) == []
-    close = {"textDocument": {"uri": URI}}
-    [closed] = server.answers({"method": "textDocument/didClose", "params": close})
+    editor = _started()
+    assert _shown(editor.open("NUON -> it"))
+    assert _shown(editor.change("NOUN -> it")) == []
+    [closed] = editor.tell("textDocument/didClose", {"textDocument": {"uri": URI}})
     assert closed["params"] == {"uri": URI, "diagnostics": []}
 
 
@@ -85,8 +70,8 @@ def test_imports_are_looked_for_beside_the_file(tmp_path: Path) -> None:
     text = 'import "common.sear" as c\n@c.WH NOUN -> it\n'
     saved = tmp_path / "some rules.sear"
     saved.write_text("", "utf-8")
-    assert _shown(_open(_started(), text, saved.as_uri())) == []
-    assert _shown(_open(_started(), text, "untitled:1"))[0]["code"] == "E401"
+    assert _shown(_started().open(text, saved.as_uri())) == []
+    assert _shown(_started().open(text, "untitled:1"))[0]["code"] == "E401"
 
 
 def test_without_a_tagger_the_editor_is_told() -> None:
@@ -94,49 +79,62 @@ def test_without_a_tagger_the_editor_is_told() -> None:
         yield []
         raise TaggerError("no tagger", help="install one")
 
-    published, logged = _open(_started(find), "movie -> film")
+    published, logged = _started(find).open("movie -> film")
     assert published["params"]["diagnostics"] == []
     assert "install one" in logged["params"]["message"]
 
 
-def _formatted(server: LanguageServer, uri: str = URI) -> Any:
-    params = {"textDocument": {"uri": uri}, "options": {}}
-    [answer] = server.answers({"id": 5, "method": "textDocument/formatting", "params": params})
-    return answer["result"]
+def _formatted(editor: Editor) -> Any:
+    return editor.answer("formatting", options={"tabSize": 4, "insertSpaces": True})
 
 
 def test_formatting_gives_the_canonical_text() -> None:
-    server = _started()
-    _open(server, "movie   ->  film # old\n")
-    [edit] = _formatted(server)
+    editor = _started()
+    editor.open("movie   ->  film # old\n")
+    [edit] = _formatted(editor)
     assert edit["newText"] == parse("movie -> film # old").format()
     assert edit["range"]["end"]["line"] >= 1
-    _open(server, edit["newText"])
-    assert _formatted(server) == []
+    editor.open(edit["newText"])
+    assert _formatted(editor) == []
 
 
 def test_a_file_with_mistakes_stays_as_it_is() -> None:
-    server = _started()
-    _open(server, "NUON   -> it\n")
-    assert _formatted(server) == []
-    assert _formatted(server, "file:///never-opened.sear") == []
+    editor = _started()
+    editor.open("NUON   -> it\n")
+    assert _formatted(editor) == []
+    editor.uri = "file:///never-opened.sear"
+    assert _formatted(editor) == []
+
+
+def test_what_is_on_disk_is_not_what_stands_in_the_editor(tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text("movie   -> film\n", "utf-8")
+    editor = _started()
+    editor.uri = (tmp_path / "a.sear").as_uri()
+    assert (_formatted(editor), editor.answer("completion", 0, 0)) == ([], [])
+    editor.open("movie -> film\n")
+    assert _formatted(editor) == []
 
 
 def test_requests_have_one_answer_each() -> None:
-    server = LanguageServer()
-    [early] = server.answers({"id": 1, "method": "textDocument/formatting", "params": {}})
+    editor = Editor(start=False)
+    hover = {"textDocument": {"uri": URI}, "position": {"line": 0, "character": 0}}
+    [early] = editor.ask("textDocument/hover", hover)
     assert early["error"]["code"] == -32002
-    assert list(server.answers({"method": "textDocument/didOpen", "params": {}})) == []
-    [_] = server.answers({"id": 2, "method": "initialize"})
-    [unknown] = server.answers({"id": 3, "method": "textDocument/references", "params": {}})
+    assert editor.open("NUON -> it") == []
+    [_] = editor.ask("initialize", {"capabilities": {}})
+    [unknown] = editor.ask(
+        "textDocument/references", {**hover, "context": {"includeDeclaration": True}}
+    )
     assert unknown["error"]["code"] == -32601
-    assert list(server.answers({"id": 9, "result": None})) == []
-    [ended] = server.answers({"id": 4, "method": "shutdown"})
+    assert editor.sends(framed({"id": 9, "result": None})) == []
+    assert editor.tell("$/cancelRequest", {"id": 9}) == []
+    [ended] = editor.ask("shutdown", identity=4)
     assert (ended["id"], ended["result"]) == (4, None)
-    [late] = server.answers({"id": 5, "method": "textDocument/formatting", "params": {}})
+    [late] = editor.ask("textDocument/hover", hover)
     assert late["error"]["code"] == -32600
-    assert list(server.answers({"method": "exit"})) == []
-    assert server.exit_code == 0
+    assert editor.exit_code == 1
+    assert editor.tell("exit") == []
+    assert editor.exit_code == 0
 
 
 FILE = """\
@@ -148,14 +146,6 @@ _ -> $1.typo(25%)
   rate: 25%
   seed: 7
 """
-
-
-def _asked(server: LanguageServer, method: str, line: int, character: int) -> Any:
-    place = {"line": line, "character": character}
-    message = {"id": 3, "method": f"textDocument/{method}",
-               "params": {"textDocument": {"uri": URI}, "position": place}}  # fmt: skip
-    [answer] = server.answers(message)
-    return answer["result"]
 
 
 @pytest.mark.parametrize(
@@ -178,9 +168,9 @@ def _asked(server: LanguageServer, method: str, line: int, character: int) -> An
     ],
 )
 def test_a_place_is_explained(line: int, character: int, told: str | None) -> None:
-    server = _started()
-    _open(server, FILE)
-    found = _asked(server, "hover", line, character)
+    editor = _started()
+    editor.open(FILE)
+    found = editor.answer("hover", line, character)
     assert found is None if told is None else told in found["contents"]["value"]
 
 
@@ -198,9 +188,9 @@ def test_a_place_is_explained(line: int, character: int, told: str | None) -> No
     ],
 )
 def test_what_may_be_written_is_proposed(typed: str, some: set[str]) -> None:
-    server = _started()
-    _open(server, f"{FILE}{typed}")
-    found = _asked(server, "completion", FILE.count("\n"), len(typed))
+    editor = _started()
+    editor.open(f"{FILE}{typed}")
+    found = editor.answer("completion", FILE.count("\n"), len(typed))
     labels = {each["label"] for each in found}
     assert some <= labels
     assert bool(some) == bool(labels)
@@ -209,16 +199,13 @@ def test_what_may_be_written_is_proposed(typed: str, some: set[str]) -> None:
 
 def test_sets_of_imported_files_are_proposed(tmp_path: Path) -> None:
     (tmp_path / "words.sear").write_text("set GOOD = good | nice\n", "utf-8")
-    server = _started()
+    editor = _started()
     saved = tmp_path / "a.sear"
-    saved.write_text("", "utf-8")
-    uri = saved.as_uri()
-    text = 'import "words.sear" as w\ntemplate "A {w.'
-    _open(server, text, uri)
-    place = {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 15}}
-    [answer] = server.answers({"id": 1, "method": "textDocument/completion", "params": place})
-    assert [each["label"] for each in answer["result"]] == ["GOOD"]
-    assert _asked(server, "completion", 0, 0) == []
+    saved.write_text("", "utf-8")  # imports are looked for beside it
+    editor.uri = saved.as_uri()
+    editor.open('import "words.sear" as w\ntemplate "A {w.')
+    assert [each["label"] for each in editor.answer("completion", 1, 15)] == ["GOOD"]
+    assert editor.answer("completion", 0, 0) == []
 
 
 @pytest.mark.parametrize(
@@ -235,10 +222,10 @@ def test_sets_of_imported_files_are_proposed(tmp_path: Path) -> None:
 def test_what_is_named_is_found_where_it_is_defined(
     line: int, character: int, found: tuple[int, int] | None
 ) -> None:
-    server = _started()
-    _open(server, 'set GOOD = good | nice\nmovie -> @GOOD\ntemplate "😀 {who:GOOD.cap} {$who}."\n'
+    editor = _started()
+    editor.open('set GOOD = good | nice\nmovie -> @GOOD\ntemplate "😀 {who:GOOD.cap} {$who}."\n'
           "😀 be:lemma=be ADJ -> $be not ADJ\n_ -> $1.typo\nthis is -> (broken\n")  # fmt: skip
-    told = _asked(server, "definition", line, character)
+    told = editor.answer("definition", line, character)
     if found is None:
         assert told is None
     else:
@@ -247,19 +234,17 @@ def test_what_is_named_is_found_where_it_is_defined(
 
 
 def test_what_is_imported_is_found_in_its_file(tmp_path: Path) -> None:
-    words, saved = tmp_path / "words.sear", tmp_path / "a.sear"
+    words = tmp_path / "words.sear"
     words.write_text("# of films\nset GOOD = good | nice\n", "utf-8")
-    saved.write_text("", "utf-8")
-    server = _started()
-    text = 'import "words.sear" as w\nmovie -> @w.GOOD\n'
-    _open(server, text, saved.as_uri())
+    editor = _started()
+    saved = tmp_path / "a.sear"
+    saved.write_text("", "utf-8")  # imports are looked for beside it
+    editor.uri = saved.as_uri()
+    editor.open('import "words.sear" as w\nmovie -> @w.GOOD\n')
     for line, character, found in ((1, 13, 1), (0, 10, 0)):
-        place = {"line": line, "character": character}
-        asked = {"textDocument": {"uri": saved.as_uri()}, "position": place}
-        message = {"id": 1, "method": "textDocument/definition", "params": asked}
-        [answer] = server.answers(message)
-        assert answer["result"]["uri"] == words.as_uri()
-        assert answer["result"]["range"]["start"] == {"line": found, "character": 0}
+        told = editor.answer("definition", line, character)
+        assert told["uri"] == words.as_uri()
+        assert told["range"]["start"] == {"line": found, "character": 0}
 
 
 def test_every_function_and_key_is_explained() -> None:
@@ -267,45 +252,17 @@ def test_every_function_and_key_is_explained() -> None:
     assert set(meanings.METADATA) == set(KEYS)
 
 
-JSON = st.dictionaries(st.text(), st.none() | st.integers() | st.text(), max_size=5)
-
-
-@given(st.lists(JSON, max_size=4))
-def test_what_is_written_is_read(messages: list[dict[str, Any]]) -> None:
-    stream = BytesIO()
-    for message in messages:
-        write_message(stream, message)
-    stream.seek(0)
-    assert [read_message(stream) for _ in messages] == messages
-    assert read_message(stream) is None
-
-
-@pytest.mark.parametrize(
-    ("sent", "told"),
-    [
-        (b"Content-Type: x\r\n\r\n{}", "does not say Content-Length"),
-        (b"Content-Length: many\r\n\r\n{}", "Content-Length is 'many'"),
-        (b"Content-Length: 99999999999\r\n\r\n{}", "Content-Length is"),
-        (b"Content-Length: 9\r\n\r\n{}", "9 bytes were announced, 2 came"),
-        (b"Content-Length: 2\r\n\r\n{]", "no JSON"),
-        (b"Content-Length: 2\r\n\r\n[]", "no object"),
-        (b"Content-Length: 2", "inside of a header"),
-    ],
-)
-def test_what_is_no_message_is_refused(sent: bytes, told: str) -> None:
-    with pytest.raises(DataError, match=told):
-        read_message(BytesIO(sent))
-
-
+DOCUMENT = {"uri": URI, "languageId": "sears", "version": 1}
 ODD: list[object] = [None, 1, "text", [], {}, [{}], {"textDocument": None}, {"textDocument": []},
-                     {"textDocument": {"uri": 1, "text": "a -> b"}}, {"textDocument": {"uri": URI}},
-                     {"textDocument": {"uri": URI, "text": ["a -> b"]}},
-                     {"textDocument": {"uri": URI}, "contentChanges": None},
-                     {"textDocument": {"uri": URI}, "contentChanges": {"text": "a -> b"}},
-                     {"textDocument": {"uri": URI}, "contentChanges": [None]},
-                     {"textDocument": {"uri": URI}, "contentChanges": ["a -> b"]},
-                     {"textDocument": {"uri": URI}, "contentChanges": [{"text": 1}]},
-                     {"textDocument": {"uri": URI},
+                     {"textDocument": {**DOCUMENT, "uri": 1, "text": "a"}, "contentChanges": []},
+                     {"textDocument": DOCUMENT},
+                     {"textDocument": {**DOCUMENT, "text": ["a -> b"]}},
+                     {"textDocument": DOCUMENT, "contentChanges": None},
+                     {"textDocument": DOCUMENT, "contentChanges": {"text": "a -> b"}},
+                     {"textDocument": DOCUMENT, "contentChanges": [None]},
+                     {"textDocument": DOCUMENT, "contentChanges": ["a -> b"]},
+                     {"textDocument": DOCUMENT, "contentChanges": [{"text": 1}]},
+                     {"textDocument": DOCUMENT,
                       "contentChanges": [{"range": {}, "text": "NUON"}]}]  # fmt: skip
 
 
@@ -314,32 +271,60 @@ ODD: list[object] = [None, 1, "text", [], {}, [{}], {"textDocument": None}, {"te
 def test_a_message_that_makes_no_sense_is_told_and_the_talk_goes_on(
     params: object, method: str
 ) -> None:
-    server = _started()
-    _open(server, "NUON -> it")
-    odd = list(server.answers({"method": f"textDocument/{method}", "params": params}))
+    editor = _started()
+    editor.open("NUON -> it")
+    odd = editor.tell(f"textDocument/{method}", params)
     assert [each["method"] for each in odd] == ["window/logMessage"]
     assert f"this textDocument/{method} makes no sense to sears: " in odd[0]["params"]["message"]
-    assert _shown(_open(server, "NUON -> it"))
+    assert _shown(editor.open("NUON -> it"))
+
+
+START, END = {"line": 0, "character": 0}, {"line": 0, "character": 4}
+
+
+@pytest.mark.parametrize(
+    ("uri", "change", "told"),
+    [
+        (URI, {"text": "N", "range": {"start": START, "end": END}}, "changes a part of a text"),
+        ("file:///never-opened.sear", {"text": "NUON"}, "never-opened"),
+    ],
+)
+def test_a_change_that_cannot_be_is_told(uri: str, change: object, told: str) -> None:
+    editor = _started()
+    editor.open("movie -> film")
+    document = {"uri": uri, "version": 2}
+    [odd] = editor.tell(
+        "textDocument/didChange", {"textDocument": document, "contentChanges": [change]}
+    )
+    assert odd["method"] == "window/logMessage"
+    assert told in odd["params"]["message"]
+    assert _formatted(editor) != []  # the text is what it was
 
 
 @pytest.mark.parametrize("params", [None, 1, [], {"textDocument": {"uri": 5}}], ids=str)
 def test_a_request_that_makes_no_sense_is_answered(params: object) -> None:
-    server = _started()
-    message = {"id": 7, "method": "textDocument/formatting", "params": params}
-    [answer] = server.answers(message)
+    [answer] = _started().ask("textDocument/formatting", params, identity=7)
     assert (answer["id"], answer["error"]["code"]) == (7, -32602)
-    assert "textDocument.uri is no text" in answer["error"]["message"]
+    assert "makes no sense to sears" in answer["error"]["message"]
 
 
 def test_no_changes_are_no_news() -> None:
-    server = _started()
-    change = {"textDocument": {"uri": URI}, "contentChanges": []}
-    assert list(server.answers({"method": "textDocument/didChange", "params": change})) == []
+    editor = _started()
+    editor.open("NUON -> it")
+    change = {"textDocument": {"uri": URI, "version": 2}, "contentChanges": []}
+    assert editor.tell("textDocument/didChange", change) == []
 
 
-@pytest.mark.parametrize("uri", ["file://[", "untitled:1", "", "file:///a%00b.sear", "\x00"])
+@pytest.mark.parametrize("uri", ["untitled:1", "", "file:///a%00b.sear", "\x00"])
 def test_any_address_will_do(uri: str) -> None:
-    assert _shown(_open(_started(), "NUON -> it", uri))
+    assert _shown(_started().open("NUON -> it", uri))
+
+
+def test_what_is_no_address_is_told() -> None:
+    editor = _started()
+    [odd] = editor.open("NUON -> it", "file://[")
+    assert "makes no sense to sears" in odd["params"]["message"]
+    assert _shown(editor.open("NUON -> it"))
 
 
 def test_a_failure_of_ours_is_called_so_and_the_talk_goes_on() -> None:
@@ -348,56 +333,47 @@ def test_a_failure_of_ours_is_called_so_and_the_talk_goes_on() -> None:
             raise TypeError("a defect")
         yield []
 
-    server = _started(find)
-    [logged] = _open(server, "bad")
+    editor = _started(find)
+    [logged] = editor.open("bad")
     assert logged["params"]["type"] == 1
     assert "sears failed at textDocument/didOpen, which is its own mistake" in str(logged)
     assert "TypeError: a defect" in logged["params"]["message"]
-    assert _shown(_open(server, "good")) == []
+    assert _shown(editor.open("good")) == []
 
 
-def test_the_server_goes_on_after_odd_messages() -> None:
-    stream = BytesIO()
-    write_message(stream, {"id": 1, "method": "initialize"})
-    for body in (b"{]", b"[]", b"null", b"[" * 100_000, b"\xff"):
-        stream.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-    write_message(stream, {"method": "textDocument/didOpen", "params": {"textDocument": {}}})
-    write_message(stream, {"method": "textDocument/didChange", "params": {}})
-    write_message(stream, {"id": [2], "method": "shutdown", "params": "now"})
-    write_message(stream, {"method": "exit"})
-    stream.seek(0)
-    told = BytesIO()
-    assert serve(stream, told) == 0
-    told.seek(0)
-    answers = [read_message(told) for _ in range(9)]
-    assert read_message(told) is None
-    assert [(each or {}).get("error", {}).get("code") for each in answers] == [
-        None, *[-32700] * 5, None, None, None,
-    ]  # fmt: skip
-    assert answers[-1] == {"jsonrpc": "2.0", "id": [2], "result": None}
+def test_the_server_goes_on_after_what_is_no_message() -> None:
+    editor = _started()
+    bodies = (b"{]", b"[]", b"null", b"[" * 100_000, b"\xff", b"{}")
+    sent = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(body), body) for body in bodies)
+    odd = editor.sends(b"Content-Type: x\r\n\r\n" + sent + framed({"id": 2, "method": "shutdown"}))
+    assert [each.get("error", {}).get("code") for each in odd] == [*[-32700] * 6, None]
+    assert odd[-1] == {"jsonrpc": "2.0", "id": 2, "result": None}
 
 
-def test_an_editor_that_goes_away_ends_the_server() -> None:
-    assert serve(BytesIO(), BytesIO()) == 1
+@pytest.mark.parametrize(
+    "sent", [b"", b"Content-Length: 2", b"Content-Length: many\r\n\r\n{}", b"{}" * 9]
+)
+def test_an_editor_that_goes_away_ends_the_server(sent: bytes) -> None:
+    editor = _started()
+    assert editor.sends(sent) == []
+    assert editor.exit_code == 1
 
 
 def test_the_command_speaks_over_its_pipes() -> None:
-    sent = BytesIO()
-    document = {"uri": URI, "text": "NUON -> it"}
-    for message in (
-        {"id": 1, "method": "initialize", "params": {}},
+    document = {**DOCUMENT, "text": "NUON -> it"}
+    messages: tuple[dict[str, Any], ...] = (
+        {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
         {"method": "initialized", "params": {}},
         {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+        {"id": [2], "method": "textDocument/hover", "params": 5},
         {"id": 2, "method": "shutdown"},
         {"method": "exit"},
-    ):
-        write_message(sent, message)
-    code = "from sears_dsl.cli.rules.lsp import lsp_command; lsp_command()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=sent.getvalue(), capture_output=True, check=True
     )
-    received = BytesIO(done.stdout)
-    answers = [read_message(received) for _ in range(3)]
-    assert read_message(received) is None
-    assert answers[1] is not None
+    sent = b"".join(framed(each) for each in messages)
+    code = "from sears_dsl.cli.rules.lsp import lsp_command; lsp_command()"
+    done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True)
+    answers = list(read(BytesIO(done.stdout)))
+    assert done.stderr == b""
     assert answers[1]["params"]["diagnostics"][0]["code"] == "E201"
+    assert answers[-1] == {"jsonrpc": "2.0", "id": 2, "result": None}
+    assert [each["error"]["code"] for each in answers if "error" in each] == [-32602]

@@ -12,8 +12,11 @@ import click
 def lsp_command(*, stdio: bool) -> None:
     """Check and format rule files in an editor that speaks the Language Server Protocol.
 
-    The server talks over standard input and output.
+    The server talks over standard input and output, by pygls: `pip install 'sears-dsl[lsp]'`.
     """
+    from sears_dsl.runtime.extras import need_language_server
+
+    need_language_server()
     from sears_dsl.language_server.server import serve
 
     sys.exit(serve())

@@ -1,0 +1,174 @@
+"""How pygls talks with an editor, and what we add: no request stays without an answer.
+
+In: messages that pygls has cut out of a stream. Out: answers and news to the editor. Always holds:
+a message that makes no sense is answered with its own number, or told where it has none; a request
+before `initialize` or after `shutdown` is refused; a failure of ours is called so; the conversation
+goes on. Without this, pygls shows a notice for a request that it cannot read, and the editor waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from cattrs import BaseValidationError, Converter, transform_error
+from lsprotocol import types
+from pygls.exceptions import (
+    FeatureRequestError,
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcParseError,
+    JsonRpcServerNotInitialized,
+)
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, default_converter
+
+from sears_dsl import __version__
+from sears_dsl.errors import UsageError
+
+_Parameters = TypeVar("_Parameters")
+
+
+class _MessageError(Exception):
+    """A message that is not taken.
+
+    Attributes:
+        answer: what its sender is told.
+        identity: of the request; None where no message could be read.
+        news: it asks for nothing, so it is told and not answered.
+    """
+
+    def __init__(
+        self, answer: JsonRpcException, *, identity: Any = None, news: bool = False
+    ) -> None:
+        super().__init__(answer.message)
+        self.answer, self.identity, self.news = answer, identity, news
+
+
+class Protocol(LanguageServerProtocol):
+    """The protocol as pygls has it, without its silences."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """The message in an object of JSON; what is inside of one comes as it is.
+
+        Raises:
+            _MessageError: it lacks something, or has something else in its place.
+        """
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            cause = error.__cause__
+            odd = transform_error(cause) if isinstance(cause, BaseValidationError) else [str(cause)]
+            reason = f"this {data.get('method')} makes no sense to sears: {'; '.join(odd)}"
+            identity = data.get("id")
+            answer = JsonRpcInvalidParams(reason)
+            raise _MessageError(answer, identity=identity, news=identity is None) from error
+
+    def handle_message(self, message: Any) -> None:
+        """Hand a message to who takes it.
+
+        Raises:
+            _MessageError: nobody does, as things stand.
+        """
+        if not hasattr(message, "jsonrpc"):
+            raise _MessageError(JsonRpcParseError("this is no message of JSON-RPC 2.0"))
+        method, identity = getattr(message, "method", None), getattr(message, "id", None)
+        if method is not None and identity is not None:
+            if self._workspace is None and method != types.INITIALIZE:
+                early = JsonRpcServerNotInitialized("`initialize` comes first")
+                raise _MessageError(early, identity=identity)
+            if self._shutdown:
+                late = JsonRpcInvalidRequest("the server was shut down")
+                raise _MessageError(late, identity=identity)
+        elif self._workspace is None and method != types.EXIT:
+            return  # as the protocol wants it
+        if isinstance(message, types.DidChangeTextDocumentNotification) and any(
+            isinstance(each, types.TextDocumentContentChangePartial)
+            for each in message.params.content_changes
+        ):
+            part = f"this {method} makes no sense to sears: it changes a part of a text"
+            raise _MessageError(JsonRpcInvalidParams(part), news=True)
+        super().handle_message(message)
+
+
+class Conversation(LanguageServer):
+    """A server of pygls that tells what goes wrong.
+
+    Example:
+        >>> Conversation().name
+        'sears'
+    """
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__(
+            "sears",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Full,
+            protocol_cls=Protocol,
+            converter_factory=_converter,
+        )
+
+    def answer(
+        self, method: str, handler: Callable[[_Parameters], object], options: object = None
+    ) -> None:
+        """Have a function answer a method, or take news.
+
+        Args:
+            method: its name in the protocol.
+            handler: is given the parameters; a `UsageError` is the asker's mistake.
+            options: what editors are told about it.
+        """
+        is_request = types.METHOD_TO_TYPES[method][1] is not None
+
+        def handle(params: _Parameters) -> object:
+            try:
+                return handler(params)
+            except UsageError as error:
+                raise JsonRpcInvalidParams(f"{error.message} ({error.help})") from error
+            # Whatever a defect of ours raises: the editor's next message may go well.
+            except Exception as error:
+                ours = (
+                    f"sears failed at {method}, which is its own mistake, and goes on: "
+                    f"{type(error).__name__}: {error}"
+                )
+                if is_request:
+                    raise JsonRpcInternalError(ours) from error
+                self.log(ours, types.MessageType.Error)
+                return None
+
+        self.feature(method, options)(handle)
+
+    def log(self, text: str, kind: types.MessageType = types.MessageType.Warning) -> None:
+        """Write to the editor's log."""
+        self.window_log_message(types.LogMessageParams(type=kind, message=text))
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Tell whom it concerns that a message was not taken; pygls calls this."""
+        if source is FeatureRequestError:
+            return  # answered already
+        if isinstance(error, JsonRpcException):  # news that pygls itself could not take
+            self.log(f"this message makes no sense to sears: {error.message}")
+            return
+        if not isinstance(error, _MessageError):
+            error = _MessageError(JsonRpcParseError(f"this is no JSON: {error}"))
+        if error.news:
+            self.log(error.answer.message)
+        else:
+            self.protocol._send_response(error.identity, error=error.answer.to_response_error())
+
+
+def _converter() -> Converter:
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]
+    converter.register_structure_hook(str, _text)
+    return converter
+
+
+def _text(value: object, _: type[str]) -> str:
+    """A text; where one is due, pygls would take a number."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
