@@ -421,7 +421,10 @@ def _boosted(table: LearningRows, *, grouped: bool) -> tuple[list[float], list[t
 
 
 def main() -> None:
-    """Two grids: many rows without paraphrases, and those whose sentences were paraphrased."""
+    """Two grids: many rows without paraphrases, and those whose sentences were paraphrased.
+
+    One, of all noises, where both would have the same paragraphs.
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--train", type=int, default=2000, help="paragraphs of training")
     parser.add_argument("--test", type=int, default=400, help="paragraphs of test")
@@ -441,11 +444,14 @@ def main() -> None:
     known = Paraphrases(search=False)
     parts: list[Callable[..., list[Row]]] = [confidence, error_prediction]
     rows: list[Row] = []
+    record = "noise_grid-neural" if chosen.neural else "noise_grid"
     few_test, few_train = chosen.paraphrased
-    for name, learned, asked, noises in (
-        ("many rows", chosen.train, chosen.test, tuple(NOISES)[:2]),
-        ("with paraphrases", few_train, few_test, tuple(NOISES)),
-    ):
+    all_noises = tuple(NOISES)
+    grids = [("many rows", chosen.train, chosen.test, all_noises[:2]),
+             ("with paraphrases", few_train, few_test, all_noises)]  # fmt: skip
+    if (few_train, few_test) == (chosen.train, chosen.test):
+        grids = [("many rows", chosen.train, chosen.test, all_noises)]
+    for name, learned, asked, noises in grids:
         of_train, of_test = samples(learned, asked, noises, known)
         if chosen.brief and name != "many rows":
             continue
@@ -458,6 +464,9 @@ def main() -> None:
             many = of_train
             if not chosen.brief:
                 rows.append(with_decoys(size, of_train, of_test, readers, known))
+    if len(grids) == 1:
+        write_record(record, rows)
+        return
     # The reader of many clean rows on the paragraphs that have all three noises.
     tests = {"clean": of_test.clean, **of_test.noisy}
     none = readers.judged(
@@ -470,7 +479,7 @@ def main() -> None:
              for test, each in {"clean": clean, **none}.items()})
     )  # fmt: skip
     rows.append(_between("the same", none, clean, of_test))
-    write_record("noise_grid-neural" if chosen.neural else "noise_grid", rows)
+    write_record(record, rows)
 
 
 if __name__ == "__main__":

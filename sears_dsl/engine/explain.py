@@ -16,6 +16,7 @@ from sears_dsl.engine.matches import Binding, Edit
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.reference import Split, candidates, find, rewrite
 from sears_dsl.engine.rewrite.pieces import Drawing
+from sears_dsl.engine.rewrite.shown_edits import code_points
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule
@@ -155,7 +156,8 @@ def _describe(edit: Edit) -> str:
         return f"`{edit.new.strip()}` was inserted"
     if not edit.new:
         return f"`{edit.old.strip()}` was deleted"
-    return f"`{edit.old}` became `{edit.new}`"
+    points = code_points(edit.old, edit.new)
+    return f"`{edit.old}` became `{edit.new}`" + (f" ({points})" if points else "")
 
 
 def _stopped(name: str, total: int, stop: _Stop | None, tokens: Sequence[Token]) -> Explanation:

@@ -94,8 +94,13 @@ class RuleTestItem(_Item):
         if result.outcome == "not run":
             pytest.skip("what the rule looks words up in is not installed")
         if result.outcome != "ok":
+            from sears_dsl.engine.rewrite.shown_edits import code_points
+
             expected = "nothing" if test.expected is None else repr(test.expected)
-            wrote = "nothing" if result.actual is None else repr(result.actual)
+            wrote = "nothing"
+            if result.actual is not None:
+                points = code_points(test.text, result.actual)
+                wrote = repr(result.actual) + (f" ({points})" if points else "")
             raise GateError(f"{result.outcome}: {test.text!r} should give {expected}, gave {wrote}")
 
     def reportinfo(self) -> tuple[Path, int | None, str]:

@@ -71,6 +71,24 @@ def test_noise_and_sentences_are_tried_as_they_would_be_applied(
     assert told in run("try", rule, text, "").output
 
 
+def test_characters_that_look_the_same_are_told_by_code_points(tmp_path: Path) -> None:
+    rule = "a -> $1.homoglyph"
+    assert "`a` became `\u0430` (\u0430 U+0430)" in run("try", rule, "a film").output
+    assert run("try", rule, "a film", "A film").output.splitlines() == [
+        "fires   \u0430 film (\u0430 U+0430)", "fires   \u0391 film (\u0391 U+0391)",
+    ]  # fmt: skip
+    files = [tmp_path / name for name in ("noise.sear", "plain.sear", "in.txt")]
+    texts = (f'rule a: {rule}\n  test "a film" => "a film"\n', "rule a: a -> the\n", "a film\n")
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, "utf-8")
+    noise, plain, data = map(str, files)
+    assert "  actual    \u0430 film (\u0430 U+0430)\n" in run("test", noise).output
+    assert "  - \u0430 film (\u0430 U+0430)\n" in run("diff", noise, plain, "--on", data).output
+    applied = run("apply", noise, data, "-o", str(tmp_path / "out.txt"), "--mode", "chain")
+    assert "[-a-]{+\u0430+} (\u0430 U+0430) film" in applied.output
+    assert (tmp_path / "out.txt").read_text("utf-8") == "\u0430 film\n"
+
+
 def test_a_wrong_rule_is_told(tmp_path: Path) -> None:
     for rule, told in (("NUON -> x", "E201"), ("be -> $1.VBD", "E350"), ("# nothing", "no rule")):
         done = run("try", rule, "A movie.")

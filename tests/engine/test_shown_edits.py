@@ -55,6 +55,11 @@ def test_kept_and_removed_pieces_are_the_text(before: str, old: str, new: str, a
      ("a great, fun film", Edit(2, 8, "great,", "big,"),
       "a <del>great</del><ins>big</ins>, fun film"),
      ("Is it?", Edit(3, 6, "it?", "it??"), "Is it?<ins>?</ins>"),
+     # Characters that look the same are told by their code points.
+     ("a film", Edit(0, 1, "a", "\u0430"),
+      "<del>a</del><ins>\u0430</ins> <small>\u0430 U+0430</small> film"),
+     ("\u0430 film", Edit(0, 1, "\u0430", "a"),
+      "<del>\u0430</del><ins>a</ins> <small>a U+0061</small> film"),
      # Where the blank itself is what changes, it is marked.
      ("it is not", Edit(5, 9, " not", "n't"), "it is<del> not</del><ins>n&#x27;t</ins>"),
      ("a  b", Edit(1, 2, " ", ""), "a<del> </del> b")],

@@ -15,6 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
 from sears_dsl.auditing.robustness import in_words
 from sears_dsl.auditing.verdicts import JudgementOutcome
+from sears_dsl.engine.rewrite.shown_edits import with_code_points
 
 # What XML 1.0 has no way to write.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -105,7 +106,8 @@ def _details(record: RuleRecord) -> str:
 
 def _line(example: Example) -> str:
     return (
-        f"row {example.row}: {example.original} -> {example.rewritten} "
+        f"row {example.row}: {example.original} -> "
+        f"{with_code_points(example.original, example.rewritten)} "
         f"({example.before} -> {example.after})"
     )
 

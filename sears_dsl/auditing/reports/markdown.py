@@ -20,6 +20,7 @@ from sears_dsl.auditing.reports.robustness_parts import (
 )
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slicing.slices import SliceResult
+from sears_dsl.engine.rewrite.shown_edits import with_code_points
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
 _ALERTS = {"failed": "CAUTION", "passed": "TIP", "not judged": "WARNING", "measured": "NOTE"}
@@ -269,6 +270,6 @@ def _rated(share: Share) -> str:
 def change_cell(example: Example) -> str:
     """A row before and after, as the cell of a table."""
     return (
-        f"{markdown_text(example.original)} → {markdown_text(example.rewritten)} "
+        f"{markdown_text(example.original)} → {markdown_text(with_code_points(example.original, example.rewritten))} "
         f"({markdown_text(example.before)} → {markdown_text(example.after)})"
     )

@@ -276,13 +276,16 @@ def _print(difference: RulesetDiff) -> None:
 def _print_rows(rows: list[dict[str, object]], limit: int) -> None:
     from rich.text import Text
 
+    from sears_dsl.engine.rewrite.shown_edits import with_code_points
+
     out = console()
     for each in rows[:limit]:
         out.print(Text(f"\nrow {each['row']}, {each['rule']}", "bold"))
         out.print(Text(f"    {shown(str(each['original']))}"))
         for sign, side, style in (("-", "old", "red"), ("+", "new", "green")):
-            text = "(unchanged)" if each[side] is None else shown(str(each[side]))
-            out.print(Text(f"  {sign} {text}", style))
+            original, became = str(each["original"]), each[side]
+            text = "(unchanged)" if became is None else with_code_points(original, str(became))
+            out.print(Text(f"  {sign} {shown(text)}", style))
     if len(rows) > limit:
         out.print(f"\n… and {counted(len(rows) - limit, 'more row')}")
     out.print(f"{counted(len(rows), 'rewrite')} differ on the data")

@@ -76,8 +76,8 @@ def test_command(
             line = result.test.span.line if result.test.span else 0
             click.echo(f"{ruleset.path}:{line}: {result.outcome}: {result.rule_id}")
             click.echo(f"  text      {result.test.text}")
-            click.echo(f"  expected  {_shown_text(result.test.expected)}")
-            click.echo(f"  actual    {_shown_text(result.actual)}")
+            click.echo(f"  expected  {_shown_text(result.test.expected, result.test.text)}")
+            click.echo(f"  actual    {_shown_text(result.actual, result.test.text)}")
         tested = {(ruleset.path, result.rule_id) for ruleset, result in results}
         of_templates = {
             (ruleset.path, name)
@@ -120,8 +120,10 @@ def _sources_for(rulesets: list[Ruleset]) -> Sources:
     return sources_of(rulesets) if has_discovery() else NO_SOURCES
 
 
-def _shown_text(text: str | None) -> str:
-    return "(silent)" if text is None else text
+def _shown_text(text: str | None, original: str) -> str:
+    from sears_dsl.engine.rewrite.shown_edits import with_code_points
+
+    return "(silent)" if text is None else with_code_points(original, text)
 
 
 def _tagger_for(name: str, rulesets: list[Ruleset]) -> Tagger:

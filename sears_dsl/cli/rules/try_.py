@@ -80,8 +80,11 @@ def _print_line(explained: Explained) -> None:
     """A text in a line: what it becomes, or what is most nearly true of it and stops the rule."""
     fired = [each for each in explained.explanations if each.fired]
     if fired:
+        from sears_dsl.engine.rewrite.shown_edits import with_code_points
+
         for each in fired:
-            click.echo(f"fires   {shown(each.rewrite or '')}")
+            became = with_code_points(explained.text, each.rewrite or "")
+            click.echo(f"fires   {shown(became)}")
         return
     nearest = max(explained.explanations, key=lambda each: each.furthest)
     click.echo(f"silent  {shown(explained.text)}\n        {nearest.reason}")

@@ -111,6 +111,8 @@ def marked(original: str, edits: Sequence[Edit]) -> Text:
             line.append(shown(text))
         elif kind == "old":
             line.append(f"[-{shown(text)}-]", style="red strike")
+        elif kind == "note":
+            line.append(f" ({text})", style="dim")
         else:
             line.append(f"{{+{shown(text)}+}}", style="green bold")
     return line

@@ -27,6 +27,7 @@ from sears_dsl.discovery.result.manifest import (
     write_manifest,
 )
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit
+from sears_dsl.engine.rewrite.shown_edits import with_code_points
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.statistics import wilson_interval
@@ -415,6 +416,9 @@ def _range(interval: tuple[float, float]) -> str:
 
 def _cell(examples: Sequence[Flip]) -> str:
     return " ".join(
-        f"{each.original} → {each.rewritten} ({each.label} → {each.prediction})".replace("|", "\\|")
+        (
+            f"{each.original} → {with_code_points(each.original, each.rewritten)} "
+            f"({each.label} → {each.prediction})"
+        ).replace("|", "\\|")
         for each in examples
     )

@@ -140,11 +140,12 @@ class Rewrites(Sequence[Rewrite]):
 
 
 def marked(original: str, edits: Sequence[Edit]) -> str:
-    """The row as HTML with ``<del>`` and ``<ins>`` around what changed.
+    """The row as HTML with ``<del>`` and ``<ins>`` around what changed, look-alikes told.
 
     Example:
         >>> marked("a < movie", [Edit(4, 9, "movie", "film")])
         'a &lt; <del>movie</del><ins>film</ins>'
     """
-    marks = {"same": "{}", "old": "<del>{}</del>", "new": "<ins>{}</ins>"}
+    marks = {"same": "{}", "old": "<del>{}</del>", "new": "<ins>{}</ins>",
+             "note": " <small>{}</small>"}  # fmt: skip
     return "".join(marks[kind].format(html.escape(text)) for kind, text in pieces(original, edits))

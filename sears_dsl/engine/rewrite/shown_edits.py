@@ -3,7 +3,8 @@
 In: an `Edit`; a text and its edits. Out: an `Edit`; the text in `ShownPiece`s. Always holds:
 applying a narrowed edit gives the same text; nothing smaller than a word is cut off, and the blanks
 and marks beside it; the pieces that are kept or removed are together the text, but for the blank
-that comes with an inserted word. Costs the length of the edits.
+that comes with an inserted word; a change of characters for others that look the same is followed
+by their code points. Costs the length of the edits.
 """
 
 from __future__ import annotations
@@ -13,13 +14,62 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.noise.lookalikes import lookalikes
 
 
 class ShownPiece(NamedTuple):
-    """A part of a text to look at: ``same``, ``old`` (removed) or ``new`` (inserted)."""
+    """A part of a text to look at: ``same``, ``old`` (removed) or ``new`` (inserted).
 
-    kind: Literal["same", "old", "new"]
+    A ``note`` is no part of it: the code points of look-alikes in the ``new`` part before it.
+    """
+
+    kind: Literal["same", "old", "new", "note"]
     text: str
+
+
+def code_points(old: str, new: str) -> str:
+    """The characters of a new text that look as those of the old one do, with their code points.
+
+    Empty where there are none, so that what is seen is what changed.
+
+    Example:
+        >>> code_points("a film", "\u0430 f\u0456lm")
+        'а U+0430, і U+0456'
+        >>> code_points("a film", "a movie")
+        ''
+    """
+    table, before = lookalikes(), set(old)
+    alike = {table[each] for each in before if each in table} - before
+    return ", ".join(
+        f"{each} U+{ord(each):04X}"
+        for each in dict.fromkeys(new)
+        if each in alike or (each not in before and table.get(each) in before)
+    )
+
+
+def with_code_points(old: str, new: str) -> str:
+    """A new text as a line of a report says it, the code points of its look-alikes behind it.
+
+    Example:
+        >>> with_code_points("a film", "\u0430 film")
+        'а film (а U+0430)'
+        >>> with_code_points("a film", "a movie")
+        'a movie'
+    """
+    points = code_points(old, new)
+    return f"{new} ({points})" if points else new
+
+
+def change(old: str, new: str) -> Iterator[ShownPiece]:
+    """What a text was and became, and what cannot be seen of it.
+
+    Example:
+        >>> [tuple(each) for each in change("a", "\u0430")]
+        [('old', 'a'), ('new', 'а'), ('note', 'а U+0430')]
+    """
+    yield from _pieces_of("old", old)
+    yield from _pieces_of("new", new)
+    yield from _pieces_of("note", code_points(old, new))
 
 
 def narrowed(edit: Edit) -> Edit:
@@ -54,7 +104,7 @@ def pieces(original: str, edits: Sequence[Edit]) -> Iterator[ShownPiece]:
     for start, _, old, new in map(narrowed, edits):
         yield from _pieces_of("same", original[position:start])
         if old.strip() and new.strip():
-            yield from (ShownPiece("old", old), ShownPiece("new", new))
+            yield from change(old, new)
         else:
             yield from _bared("old", old)
             yield from _bared("new", new)
@@ -74,7 +124,7 @@ def _bared(kind: Literal["old", "new"], text: str) -> Iterator[ShownPiece]:
     yield from _pieces_of("same", text[first + len(bare) :])
 
 
-def _pieces_of(kind: Literal["same", "old", "new"], text: str) -> Iterator[ShownPiece]:
+def _pieces_of(kind: Literal["same", "old", "new", "note"], text: str) -> Iterator[ShownPiece]:
     if text:
         yield ShownPiece(kind, text)
 

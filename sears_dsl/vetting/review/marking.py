@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-from sears_dsl.engine.rewrite.shown_edits import ShownPiece
+from sears_dsl.engine.rewrite.shown_edits import ShownPiece, change
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
@@ -56,5 +56,5 @@ def _joined(pieces: list[ShownPiece]) -> list[ShownPiece]:
             old += piece.text if piece.kind != "new" else ""
             new += piece.text if piece.kind != "old" else ""
             place += 1
-        joined += [ShownPiece("old", old)] * bool(old) + [ShownPiece("new", new)] * bool(new)
+        joined += change(old, new)
     return joined

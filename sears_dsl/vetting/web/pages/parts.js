@@ -33,6 +33,7 @@ export const percent = (share) => `${Math.round(100 * share)}%`;
 export function marked(pieces) {
   return pieces.flatMap(([kind, text]) => {
     if (kind === "same") return [text];
+    if (kind === "note") return [" ", make("small", {}, text)];
     const name = kind === "old" ? "del" : "ins";
     const word = kind === "old" ? "removed: " : "inserted: ";
     // The blank that goes or comes with a word is no part of the change that one looks at.
