@@ -269,7 +269,8 @@ def _rated(share: Share) -> str:
 
 def change_cell(example: Example) -> str:
     """A row before and after, as the cell of a table."""
+    became = with_code_points(example.original, example.rewritten)
     return (
-        f"{markdown_text(example.original)} → {markdown_text(with_code_points(example.original, example.rewritten))} "
+        f"{markdown_text(example.original)} → {markdown_text(became)} "
         f"({markdown_text(example.before)} → {markdown_text(example.after)})"
     )
