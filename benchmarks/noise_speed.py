@@ -28,8 +28,8 @@ from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.engine.rewrite.batch_rendering import Rendering, RenderingRun
-from sears_dsl.engine.rewrite.columns import RewriteColumns
 from sears_dsl.engine.rewrite.pieces import UNDRAWN
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.fast.fast_tagger import FastTagger

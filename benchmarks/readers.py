@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.answers import answers_equal
 from sears_dsl.auditing.failures.instances import Feature, LearningRows
-from sears_dsl.auditing.failures.learning import fold_interval, learn
+from sears_dsl.auditing.failures.prediction import fold_interval, learn
 from sears_dsl.auditing.slicing.computed import Computed, SliceValue, read_slicings
 from sears_dsl.auditing.slicing.parts import in_order
 from sears_dsl.data.labelled import LabelledRows, read_labelled
@@ -213,7 +213,7 @@ def _learners(reader: Reader, columns: dict[str, object]) -> None:
     from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
     from sklearn.model_selection import KFold
 
-    from sears_dsl.auditing.failures.learning import numbers_of
+    from sears_dsl.auditing.failures.prediction import numbers_of
 
     def histogram(**more: object) -> HistGradientBoostingClassifier:
         return HistGradientBoostingClassifier(random_state=0, **more)

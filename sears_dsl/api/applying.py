@@ -83,9 +83,9 @@ def apply(
         >>> records[0]["rewritten"]
         'A fun film.'
     """
+    from sears_dsl.batch.drawing import TextShare
     from sears_dsl.batch.memory import apply_to
     from sears_dsl.batch.provenance import tagger_findings
-    from sears_dsl.batch.share import TextShare
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
 
@@ -187,8 +187,8 @@ def apply_folder(
         ...     result.tally.rows, pathlib.Path(place, "new", "a.jsonl").exists()
         (1, True)
     """
+    from sears_dsl.batch.drawing import TextShare
     from sears_dsl.batch.requests import ApplyRequest
-    from sears_dsl.batch.share import TextShare
     from sears_dsl.clusters.applying import apply_folder as apply_to_folder
     from sears_dsl.data.span_columns import SpanColumn
 
@@ -265,8 +265,8 @@ def arrow_rewriter(
         >>> rewriter(table).to_pylist()
         [{'text': 'A fun film.', 'label': 1}]
     """
+    from sears_dsl.batch.drawing import TextShare
     from sears_dsl.batch.plan import Plan
-    from sears_dsl.batch.share import TextShare
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
     from sears_dsl.data.span_columns import SpanColumn
 

@@ -408,8 +408,7 @@ def open_experiment(
     from sears_dsl.data.table import read_table
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
-    from sears_dsl.repair.origin import check_origin
-    from sears_dsl.repair.running import columns_of
+    from sears_dsl.repair.running import check_origin, columns_of
     from sears_dsl.repair.trainers import ExperimentInputs
     from sears_dsl.vetting.oracle import open_oracle
 

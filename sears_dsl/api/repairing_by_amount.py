@@ -109,7 +109,7 @@ class AmountsResult(RulesetsResult):
             UsageError: the path does not end in .json.
             DataError: a file cannot be written.
         """
-        from sears_dsl.repair.amounts_report import write_amounts
+        from sears_dsl.repair.amounts import write_amounts
 
         return write_amounts(
             self.amounts, report_file(path), settings=self.settings,

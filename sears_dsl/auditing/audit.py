@@ -27,9 +27,9 @@ from sears_dsl.auditing.document import (
     RuleRecord,
     RulesetIdentity,
     Verdict,
+    per_row_text,
 )
 from sears_dsl.auditing.gates import Gates
-from sears_dsl.auditing.per_row import written
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
 from sears_dsl.auditing.shares import percent, share_of
 from sears_dsl.auditing.slicing.computed import Computed
@@ -292,8 +292,8 @@ def audit(
             *_doubts(records),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
-        answer_words=written(_words(answer.label) for answer in effects.answers),
-        confidences=written(answer.confidence for answer in effects.answers),
+        answer_words=per_row_text(_words(answer.label) for answer in effects.answers),
+        confidences=per_row_text(answer.confidence for answer in effects.answers),
         versions=package_versions(),
         robustness=robust,
         columns=(*column_accuracies(effects, plain), *of_sentences),
@@ -348,10 +348,10 @@ def _record(
         examples=_examples(effect, effects, circumstances.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),
-        answer_words=written(map(_words, effect.after)),
+        answer_words=per_row_text(map(_words, effect.after)),
         confidences=""
         if effect.confidence_after is None
-        else written(effect.confidence_after.tolist()),
+        else per_row_text(effect.confidence_after.tolist()),
     )
 
 

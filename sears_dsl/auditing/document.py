@@ -12,19 +12,20 @@ comparison of two audits can be paired: ``rows`` has their numbers, ``outcomes``
     f  flipped: right before, wrong after             w  wrong before and after
 
 For a rule that expects ``label``, right after the rule means: that label. How many words an answer
-has and how sure the model is of it stand likewise in strings, for rewritten and for untouched rows.
+has and how sure the model is of it stand likewise in strings, for rewritten and for untouched rows;
+what is not known is a dash there and read as None, never 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sears_dsl.auditing.per_row import read
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.slicing.slices import SliceResult
@@ -36,6 +37,32 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.documents import read_document
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.statistics import binomial_tail
+
+_UNKNOWN = "-"
+
+
+def per_row_text(numbers: Iterable[float | None]) -> str:
+    """Numbers with four digits each, spaces between.
+
+    Example:
+        >>> per_row_text([0.25, None, 0.123456]), per_row_text([None, None])
+        ('0.25 - 0.1235', '')
+    """
+    words = [_UNKNOWN if each is None or math.isnan(each) else f"{each:.4g}" for each in numbers]
+    return "" if all(each == _UNKNOWN for each in words) else " ".join(words)
+
+
+def per_row_numbers(text: str, rows: int) -> Sequence[float | None]:
+    """The numbers of so many rows.
+
+    Example:
+        >>> per_row_numbers("0.25 - 0.1235", 3), per_row_numbers("", 2)
+        ([0.25, None, 0.1235], [None, None])
+    """
+    if not text:
+        return [None] * rows
+    return [None if each == _UNKNOWN else float(each) for each in text.split()]
+
 
 #: What answers to the rows as they are are called.
 UNTOUCHED_ROWS = "rows as they are"
@@ -156,8 +183,8 @@ class RuleRecord:
         rows: numbers of the rows that it changes, from 1, with spaces between.
         outcomes: a letter for each.
         answer_words: how many words the model's answer to each rewritten row has.
-        confidences: how sure the model is of it, as `per_row` writes numbers; empty where it does
-            not say.
+        confidences: how sure the model is of it, as `per_row_text` writes numbers; empty where it
+            does not say.
     """
 
     id: str
@@ -315,7 +342,7 @@ def answer_confidences(document: AuditDocument) -> list[AnswerConfidence]:
 
 
 def _split(name: str, identity: str, right: Sequence[bool], written: str) -> AnswerConfidence:
-    known = list(zip(right, read(written, len(right)), strict=True))
+    known = list(zip(right, per_row_numbers(written, len(right)), strict=True))
     return AnswerConfidence(
         name,
         identity,

@@ -1,22 +1,25 @@
-"""Several draws of a row: the row so many times, one after another, each with noise of its own.
+"""What is drawn of rows: several draws of each, and a share of the texts.
 
-In: a batch, and how many draws. Out: a batch with copies of its rows; and which of some rows are of
-which draw. Always holds: the copies of a row stand together, so batches cut elsewhere, or worked on
-elsewhere, give the same rows in the same order. Costs places, not copies of the values.
+In: a batch, and how many draws; or a share, a seed, a text. Out: a batch with copies of its rows;
+whether rules may rewrite the text. Always holds: the copies of a row stand together, so batches cut
+elsewhere, or worked on elsewhere, give the same rows in the same order; the text alone decides
+whether it is in a share, and what a share takes, every greater one takes too. Costs places, not
+copies of the values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sears_dsl.data.batches import DRAW, Batch
-from sears_dsl.data.cells import Repeated
+from sears_dsl.data.batches import DRAW, Batch, Repeated
 from sears_dsl.data.columnar import ArrowValues, RecordBatchColumns
+from sears_dsl.engine.noise.draws import Draw, below, number
 from sears_dsl.errors import UsageError
+from sears_dsl.language.amounts import WHOLE, print_share, read_share
 
 
 def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
@@ -89,3 +92,52 @@ def require_no_draw(names: Iterable[str]) -> None:
             "the rows have a column 'draw' already, which is to tell the draws apart",
             help="give that column another name, or leave out --draws",
         )
+
+
+# What the number of a text decides, among all that numbers of texts decide.
+_NAME = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class TextShare:
+    """A share of texts; about so many of them, since each decides for itself.
+
+    Attributes:
+        millionths: how large it is.
+        seed: of the numbers; another seed takes other texts.
+
+    Example:
+        >>> half, all_of_them = TextShare.parse("50%"), TextShare()
+        >>> [half.takes(text) for text in ("a", "b", "c", "d")], all_of_them.takes("c")
+        ([True, False, False, True], True)
+    """
+
+    millionths: int = WHOLE
+    seed: int = 0
+
+    @classmethod
+    def parse(cls, written: str, *, seed: int = 0) -> TextShare:
+        """What a person wrote, such as ``50%``.
+
+        Args:
+            written: more than 0% and at most 100%, with at most four decimals.
+            seed: of the numbers.
+
+        Raises:
+            UsageError: it is no such share.
+        """
+        millionths = read_share(written)
+        if millionths is None:
+            raise UsageError(
+                f"--share {written} is no share", help="write more than 0% and at most 100%, as 50%"
+            )
+        return cls(millionths, seed)
+
+    def takes(self, text: str) -> bool:
+        """Whether rules may rewrite a text."""
+        if self.millionths == WHOLE:
+            return True
+        return below(number(Draw(self.seed), _NAME, text), WHOLE) < self.millionths
+
+    def __str__(self) -> str:
+        return print_share(self.millionths)

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sears_dsl.batch.drawing import repeated, require_draws
+from sears_dsl.batch.drawing import TextShare, repeated, require_draws
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, TextMatcher, Touched
 from sears_dsl.batch.requests import kept_columns
-from sears_dsl.batch.share import TextShare
 from sears_dsl.batch.tally import Tally
 from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import DRAW, Batch

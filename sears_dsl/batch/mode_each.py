@@ -33,14 +33,12 @@ from sears_dsl.batch.plan import (
     spans_of,
 )
 from sears_dsl.batch.tally import Tally, TallyExample
-from sears_dsl.data.batches import DRAW, Batch
-from sears_dsl.data.cells import JsonColumn, Repeated
+from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
 from sears_dsl.data.plain_text import json_text
 from sears_dsl.engine.matches import Rewrite
-from sears_dsl.engine.rewrite.columns import RewriteColumns
-from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Int32Array

@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
+from sears_dsl.batch.drawing import TextShare
 from sears_dsl.batch.guarding import CharacterPlaces
-from sears_dsl.batch.share import TextShare
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.protection import Protection, Spans

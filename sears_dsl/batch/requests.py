@@ -15,9 +15,8 @@ from hashlib import blake2b
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.batch.drawing import require_draws, require_no_draw
+from sears_dsl.batch.drawing import TextShare, require_draws, require_no_draw
 from sears_dsl.batch.plan import Mode, Plan, Touched
-from sears_dsl.batch.share import TextShare
 from sears_dsl.batch.workers import BatchTask, MatcherRecipe
 from sears_dsl.data.batches import DRAW, Format, ReadOptions
 from sears_dsl.data.dataset import (

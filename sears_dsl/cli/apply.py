@@ -129,9 +129,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     complete or not there at all; an interrupted run goes on with --resume. Of a folder each file
     becomes a file of a new folder; --engine ray spreads them over workers.
     """
+    from sears_dsl.batch.drawing import TextShare
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.batch.requests import ApplyRequest
-    from sears_dsl.batch.share import TextShare
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn

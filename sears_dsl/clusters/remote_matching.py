@@ -20,8 +20,7 @@ from sears_dsl.clusters.applying import OnceBuilt
 from sears_dsl.clusters.parts import Workers
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.engine.rewrite.columns import RewriteColumns
-from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.errors import DataError, UsageError
 
 _PORTION = 10_000

@@ -4,5 +4,5 @@ In: the name of a file, or a list, frame or table. `dataset` finds the format by
 batches (`batches`) through `streams`, which undoes compression and encodings; `plain_text`,
 `delimited`, `json_rows`, `columnar` and `squad` are one format each, `frames` is data in memory.
 Out: batches for `batch`; whole labelled rows (`labelled`) and tables (`table`) for whatever asks a
-model. On the way back `cells` writes values and `span_columns` moves answers and entities along.
+model. On the way back `span_columns` moves answers and entities along.
 """

@@ -4,14 +4,17 @@ In: nothing but values. Always holds: all columns of a batch are equally long; t
 a file is always there, with no rows where the file has none; where `source` is a list of strings,
 a file's prologue, the sources of all its rows and its epilogue joined are the text of the file, so
 that a row which nothing changed is written back as it stood. Bounded in rows and in characters.
+Columns that know more about themselves (`Repeated`, `JsonColumn`) are sequences of their very
+values to whoever knows nothing of it; a row that ten rules rewrite is quoted once, not ten times.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias, overload
 
 #: The column that tells the copies of a row apart, where rules draw anew for each of them.
 DRAW = "draw"
@@ -140,3 +143,64 @@ class Format(Protocol):
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
         """Write a file of parts."""
         ...
+
+
+class Repeated(Sequence[Any]):
+    """A column whose values repeat.
+
+    Attributes:
+        values: each once.
+        places: for each row the place of its value among them.
+
+    Example:
+        >>> list(Repeated(["a", "b"], [1, 0, 1]))
+        ['b', 'a', 'b']
+    """
+
+    def __init__(self, values: Sequence[Any], places: Sequence[int]) -> None:
+        self.values = values
+        self.places = places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return Repeated(self.values, self.places[index])
+        return self.values[self.places[index]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.values.__getitem__, self.places)
+
+
+class JsonColumn(Sequence[Any]):
+    """A column that knows its values as JSON without making them first."""
+
+    @abstractmethod
+    def json_texts(self) -> list[str]:
+        """Each value as JSON; its members are what these texts decode to."""
+
+    def objects(self) -> tuple[Sequence[int], Mapping[str, Any]] | None:
+        """The values as lists of objects, where they are that: offsets, and the fields flat.
+
+        Fields are lists of texts or arrays of numbers. Tables hold them as such; None where there
+        is only JSON.
+        """
+        return None
+
+
+def cells(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:
+    """The text of each value of a column; of values that repeat, each is made once.
+
+    Example:
+        >>> cells(Repeated(["a", "b"], [1, 0, 1]), str.upper)
+        ['B', 'A', 'B']
+    """
+    if isinstance(column, Repeated):
+        texts = list(map(text_of, column.values))
+        return list(map(texts.__getitem__, column.places))
+    return list(map(text_of, column))

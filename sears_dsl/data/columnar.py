@@ -16,8 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions
-from sears_dsl.data.cells import JsonColumn, Repeated
+from sears_dsl.data.batches import Batch, Changes, Frame, JsonColumn, ReadOptions, Repeated
 from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.errors import DataError, UsageError
 

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from sears_dsl.data.batches import Batch, ReadOptions
-from sears_dsl.data.cells import JsonColumn, Repeated
+from sears_dsl.data.batches import Batch, JsonColumn, ReadOptions, Repeated
 from sears_dsl.data.plain_text import (
     LineReader,
     TextFormat,

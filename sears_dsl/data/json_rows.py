@@ -16,8 +16,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, BinaryIO
 
-from sears_dsl.data.batches import Batch, Frame, ReadOptions
-from sears_dsl.data.cells import JsonColumn, cells
+from sears_dsl.data.batches import Batch, Frame, JsonColumn, ReadOptions, cells
 from sears_dsl.data.plain_text import (
     LineReader,
     TextFormat,

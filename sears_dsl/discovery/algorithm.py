@@ -81,7 +81,7 @@ def across_models(
         least: how many rows of a model, or more of one than of another, are often enough.
 
     Example:
-        >>> from sears_dsl.discovery.twins import Twins
+        >>> from sears_dsl.discovery.selection import Twins
         >>> rows = np.array([0, 1, 2, 0, 1], np.int32)
         >>> both = Coverage(np.array([0, 3, 5]), rows, np.full(5, 1 << 40), 3, np.arange(2),
         ...                 Twins(((), ())))

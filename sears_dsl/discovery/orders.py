@@ -28,7 +28,7 @@ from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import propose
 from sears_dsl.discovery.result.found import HeldOutRows
 from sears_dsl.discovery.search import Search, SearchOutcome, SearchProgress
-from sears_dsl.discovery.twins import words_replaced
+from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asking import Answers, ask_everything, ask_in_rounds
 from sears_dsl.effects.evidence import lots

@@ -23,18 +23,16 @@ from sears_dsl.engine.chain import ChainedRows, chain_rows
 from sears_dsl.engine.compile.diagnostics import compiler_findings, inflects
 from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, TOKENS, Finder, Prefilter
 from sears_dsl.engine.compile.program import build_program
-from sears_dsl.engine.few_matches import FewMatches
+from sears_dsl.engine.few_matches import MOST_VARIANTS, FewMatches, WordRules
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.needs import noise_identity, sources_for, unit_of
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
-from sears_dsl.engine.rewrite.columns import RewriteColumns, merged
 from sears_dsl.engine.rewrite.pieces import Drawing
-from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merged
 from sears_dsl.engine.sentence_units import SentenceUnits
-from sears_dsl.engine.word_rules import MOST_VARIANTS, WordRules
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource

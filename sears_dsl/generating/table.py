@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sears_dsl.data.cells import Repeated
+from sears_dsl.data.batches import Repeated
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.generating.drawing import By, selected

@@ -22,8 +22,7 @@ from sears_dsl.language.check import check_rule
 from sears_dsl.language.check_templates import check_template, sentence_findings
 from sears_dsl.language.check_tests import check_test, english_alone
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
-from sears_dsl.language.parsing.content import no_rules, no_text
-from sears_dsl.language.parsing.parser import parse_lines
+from sears_dsl.language.parsing.parser import no_rules, no_text, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.rule import (
     CaseOption,

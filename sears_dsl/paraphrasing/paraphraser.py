@@ -17,7 +17,7 @@ mean of the ratios, weighted by P(x|x), so that one of them reaches tau where th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,13 +29,57 @@ from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
 from sears_dsl.paraphrasing.guide import ParaphraseGuide
-from sears_dsl.paraphrasing.shortlist import near_pieces
 from sears_dsl.paraphrasing.word_constraints import Constraints, check_constraints
 from sears_dsl.translation.beam_search import DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of
 from sears_dsl.translation.network import TranslationModel
 from sears_dsl.translation.pivots import Pivot
+
+# The likeliest pieces of a position, and of the vocabulary, which SentencePiece sorts by frequency.
+NEAREST = 100
+FREQUENT = 1000
+_MULTIPLE = 256
+
+
+@torch.inference_mode()
+def near_pieces(
+    readers: Sequence[DecoderInput],
+    targets: Sequence[Sequence[int]],
+    *,
+    needed: Iterable[int] = (),
+) -> list[int]:
+    """The shortlist of a batch.
+
+    Args:
+        readers: decoders over one vocabulary.
+        targets: for each sentence its pieces with the end.
+        needed: pieces that must be among them.
+    """
+    model = readers[0].model
+    chosen = {piece for target in targets for piece in target} | set(needed)
+    padded = torch.full((len(targets), max(map(len, targets))), model.end)
+    for row, target in enumerate(targets):
+        padded[row, : len(target)] = torch.tensor(list(target))
+    padded = padded.to(model.device)
+    size = 0
+    for reader in readers:
+        state = reader.model.start(reader.memory, reader.rows)
+        for position in range(padded.shape[1]):
+            last = padded[:, position - 1] if position else None
+            hidden, state = reader.model.advance(reader.memory, state, last)
+            alive = [row for row, target in enumerate(targets) if position < len(target)]
+            logits = reader.model.logits(hidden[alive])
+            size = logits.shape[1]
+            chosen.update(logits.topk(min(NEAREST, size)).indices.flatten().tolist())
+    order = [*range(min(FREQUENT, size)), *(piece for piece in range(FREQUENT, size))]
+    target_count = -(-len(chosen | set(order[:FREQUENT])) // _MULTIPLE) * _MULTIPLE
+    for piece in order:
+        if len(chosen) >= target_count:
+            break
+        chosen.add(piece)
+    return sorted(chosen)
+
 
 # Scores are given to so many decimals: what is beyond depends on the batch.
 _DECIMALS = 4

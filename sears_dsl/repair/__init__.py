@@ -4,6 +4,6 @@
     Table, held-out rows, Trainer ──experiment──▶ Repair ──▶ report
 
 `trainers` has the built-in trainer and a person's own; `measurement` compares errors,
-`conclusion` says what to think of it, `origin` whether rules were found on the same rows. See
+`conclusion` says what to think of it, `running` also whether rules were found on the same rows. See
 `sears augment` and `sears fix`.
 """

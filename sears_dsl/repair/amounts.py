@@ -6,7 +6,7 @@ the same rows with all rules applied in order. Always holds: rules keep the labe
 the texts of a share, each of which decides for itself, and full those of all; both has the rows as
 they are and all rows rewritten, so it trains on twice the rows and is not to be compared directly;
 vote trains nothing more: the models of none, half and full of the same seed vote. What was answered
-is kept in the journal.
+is kept in the journal. No date and no path of a work folder is in the report.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 3.2.
@@ -14,17 +14,20 @@ Attacks', section 3.2.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from sears_dsl import __version__
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
+from sears_dsl.batch.drawing import TextShare
 from sears_dsl.batch.guarding import chained
-from sears_dsl.batch.share import TextShare
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher
@@ -34,8 +37,10 @@ from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import TableColumns, new_ids
 from sears_dsl.repair.expansion import expectations_of
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
+from sears_dsl.repair.report import RepairParticipants, error_cell, line, seeds_cell
 from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.writing import write_atomically
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 """How much of the training data is rewritten; ``vote`` is of the models of the first three."""
@@ -310,3 +315,72 @@ def _check_labels_stay(matcher: Matcher) -> None:
                 f"the rule {name} changes the label, and amounts are of rules that keep it",
                 help="leave it out, or leave out --amounts",
             )
+
+
+#: What stands above the columns of `amount_rows`.
+MEASURED = ("trained on", "rows", "rewritten", "error as they are", "error rewritten")
+_OVER_SEEDS = ("trained on", "as they are", "rewritten")
+
+
+def amount_rows(amounts: Amounts) -> list[tuple[str, ...]]:
+    """A row an amount, in the columns that `MEASURED` names; errors with their 95% intervals."""
+    return [
+        (each.amount, f"{each.rows:,}", f"{each.rewritten:,}", error_cell(each.clean),
+         error_cell(each.perturbed))
+        for each in amounts.errors
+    ]  # fmt: skip
+
+
+def write_amounts(
+    amounts: Amounts, path: Path, *, settings: AmountSettings, participants: RepairParticipants
+) -> dict[str, Any]:
+    """Write the JSON, and the Markdown beside it."""
+    record = {
+        "format": "sears-amounts",
+        "version": 1,
+        "sears": __version__,
+        **asdict(participants),
+        "settings": asdict(settings),
+        "result": asdict(amounts),
+    }
+    text = _markdown(amounts, settings, participants)
+    write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
+    write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
+    return record
+
+
+def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:
+    lines = [
+        "# Errors by amount of rewritten training data",
+        "",
+        f"The rules change {amounts.rewritten:,} of {amounts.training_rows:,} training rows and "
+        f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Means of "
+        f"{settings.seeds} trainings of each amount, with 95% intervals for other rows.",
+        "",
+        line(MEASURED),
+        "|---|---:|---:|---:|---:|",
+        *map(line, amount_rows(amounts)),
+        "",
+        "- error as they are: on the held-out rows as they are.",
+        "- error rewritten: on the held-out rows with all rules applied in order.",
+        "- none, half, full: so many of the training rows are replaced by what the rules make of "
+        "them; each text decides for itself whether it is in the half.",
+        "- both: all rows as they are and all rows rewritten: twice the rows, so not directly to "
+        "be compared.",
+        "- vote: the models of none, half and full of the same seed answer together.",
+        *(f"\n**{note}**" for note in participants.notes),
+        "",
+        "## Over seeds",
+        "",
+        "The mean over other seeds would lie in these intervals (Student's t).",
+        "",
+        line(_OVER_SEEDS),
+        "|---|---|---|",
+        *(
+            line((each.amount, seeds_cell(each.clean), seeds_cell(each.perturbed)))
+            for each in amounts.errors
+        ),
+        "",
+        participants.as_sentence,
+    ]
+    return "\n".join(lines) + "\n"

@@ -4,21 +4,26 @@
     rows, held-out rows ──▶ trainings with and without rewrites ──▶ `Repair`, `RepairParticipants`
 
 In: a `Table`, rulesets, a tagger, choices. Out: as above. Always holds: the same input under the
-same choices gives the same bytes.
+same choices gives the same bytes. Rules that `sears discover` found are known by the manifest
+beside their file, which `sears vetted` copies as it is; rows are known by their content, with their
+labels or without, all of them together: a part of the rows of a run is not recognized.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sears_dsl import __version__
+from sears_dsl.batch.provenance import found_by_discovery, manifest_path
 from sears_dsl.batch.recipes import rules_digest
 from sears_dsl.data.dataset import require_column
-from sears_dsl.data.labelled import column_sets
+from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.table import Table, guards_of, text_column
 from sears_dsl.effects.oracle import Oracle
@@ -36,6 +41,63 @@ from sears_dsl.repair.report import RepairParticipants, augmentation_record
 from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
+
+
+def check_origin(
+    files: Sequence[Path],
+    held_out: LabelledRows,
+    *,
+    digests: Mapping[str, str] = MappingProxyType({}),
+    allowed: bool = False,
+) -> tuple[str, ...]:
+    """Refuse a report on the rows that the rules were found on.
+
+    A flip that was looked for on these rows is there more often than on others, and what was
+    repaired on them need not be repaired elsewhere.
+
+    Args:
+        files: rule files; those without a manifest beside them say nothing about their origin.
+        held_out: the rows of the report.
+        digests: name of further rules → SHA-256 of the rows that they were found on.
+        allowed: do it nevertheless; the report then says so.
+
+    Returns:
+        Notes for the report.
+
+    Raises:
+        UsageError: a file's rules were found on these very rows.
+        DataError: a manifest that cannot be read.
+
+    Example:
+        >>> rows = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
+        >>> check_origin([Path("written-by-hand.sear")], rows)
+        ()
+    """
+    # Rules may have been looked for without labels, the model's own answers counting as right.
+    rows = {held_out.digest, replace(held_out, labels=None).digest}
+    same = [(str(file), file.name) for file in files if _found_on(file) in rows]
+    same += [(name, name) for name, digest in digests.items() if digest in rows]
+    if not same:
+        return ()
+    if not allowed:
+        raise UsageError(
+            f"the rules of {same[0][0]} were found on the rows of {held_out.path}",
+            help="report on other rows: split the data before `sears discover`, or give "
+            "--same-rows, and the report says so",
+        )
+    names = ", ".join(name for _, name in same)
+    return (f"The rules of {names} were found on the very rows of this report.",)
+
+
+def _found_on(file: Path) -> str | None:
+    """SHA-256 of the rows that a rule file was found on; None where no manifest tells."""
+    if not found_by_discovery(file):
+        return None
+    # The manifest's reader brings pydantic, which rules written by hand do without.
+    from sears_dsl.discovery.result.manifest import read_manifest  # noqa: PLC0415
+
+    return read_manifest(manifest_path(file)).data.sha256
+
 
 _NOTHING = Protection()
 _SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."

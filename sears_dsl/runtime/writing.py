@@ -1,10 +1,11 @@
-"""Writing a file so that there is never a half one: beside its place, synced, then renamed.
+"""Writing a file so that there is never a half one, and by one process at a time.
 
-In: a path and its content. Out: the file. Always holds: the path has its old content or the whole
-new one; a symbolic link stays and its target is written; an existing file keeps its mode, a new
-one has that of the user's umask. What cannot be replaced (a device, a pipe) is written as it is.
-A file gets a new inode, so other hard links to it keep the old content, and it belongs to
-whoever writes it. Costs a sync of file and folder.
+In: a path and its content. Out: the file, written beside its place, synced, then renamed. Always
+holds: the path has its old content or the whole new one; a symbolic link stays and its target is
+written; an existing file keeps its mode, a new one has that of the user's umask. What cannot be
+replaced (a device, a pipe) is written as it is. A file gets a new inode, so other hard links to it
+keep the old content, and it belongs to whoever writes it. Costs a sync of file and folder. No
+`lock` outlives a killed process: the system lets go of it when its holder ends in any way.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import functools
 import os
 import secrets
 import stat
+from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sears_dsl.errors import DataError
 
@@ -93,3 +95,25 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool:
+    """Take the lock of an open file, or say that another process has it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryFile() as file:
+        ...     lock(file.fileno())
+        True
+    """
+    try:
+        locking: Any = import_module("fcntl")
+    except ImportError:
+        return True
+    try:
+        locking.flock(descriptor, locking.LOCK_EX | locking.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True

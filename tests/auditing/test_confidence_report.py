@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from audited import audited, rows_of
 
-from sears_dsl.auditing.document import answer_confidences
-from sears_dsl.auditing.per_row import read, written
+from sears_dsl.auditing.document import answer_confidences, per_row_numbers, per_row_text
 from sears_dsl.auditing.reports.confidence import histogram, mirrored
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
@@ -60,5 +59,10 @@ def test_bars_of_both_sides_are_shares_of_their_own_side() -> None:
 
 
 def test_what_is_not_known_is_read_as_not_known() -> None:
-    assert list(read(written([0.5, None, float("nan"), 0.0]), 4)) == [0.5, None, None, 0.0]
-    assert list(read(written([None]), 1)) == [None]
+    assert list(per_row_numbers(per_row_text([0.5, None, float("nan"), 0.0]), 4)) == [
+        0.5,
+        None,
+        None,
+        0.0,
+    ]
+    assert list(per_row_numbers(per_row_text([None]), 1)) == [None]

@@ -18,8 +18,7 @@ import sears_dsl as sears
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.failures.document import ErrorsDocument
 from sears_dsl.auditing.failures.instances import Feature, LearningRows, instances
-from sears_dsl.auditing.failures.learning import fold_interval, learn
-from sears_dsl.auditing.failures.prediction import predict_errors
+from sears_dsl.auditing.failures.prediction import fold_interval, learn, predict_errors
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
 from sears_dsl.cli.model.errors import errors_command
 from sears_dsl.errors import DataError, UsageError
@@ -126,7 +125,7 @@ import os
 import numpy as np
 import sklearn.ensemble
 from sears_dsl.auditing.failures.instances import Feature, LearningRows
-from sears_dsl.auditing.failures.learning import learn
+from sears_dsl.auditing.failures.prediction import learn
 def threads():
     return len(os.listdir("/proc/self/task"))
 values, before = np.arange(100.0), threads()

@@ -12,8 +12,7 @@ from word_matcher import WordMatcher
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Plan
 from sears_dsl.batch.tally import Tally
-from sears_dsl.data.batches import Batch
-from sears_dsl.data.cells import JsonColumn
+from sears_dsl.data.batches import Batch, JsonColumn
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 
 RULES = {"film": ("movie", "film"), "odd": ("x", 'say "é"'), "which": ("What", "Which")}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.data.cells import JsonColumn, Repeated, cells
+from sears_dsl.data.batches import JsonColumn, Repeated, cells
 from sears_dsl.data.dataset import format_named
 from sears_dsl.errors import DataError
 

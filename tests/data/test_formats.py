@@ -20,8 +20,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.data.batches import Frame, ReadOptions
-from sears_dsl.data.cells import Repeated
+from sears_dsl.data.batches import Frame, ReadOptions, Repeated
 from sears_dsl.data.dataset import Dataset, format_named, format_of
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.beside import drawn_ahead, written_behind

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import sears_dsl as sears
 from sears_dsl.discovery.algorithm import across_models
 from sears_dsl.discovery.result.manifest import read_manifest
-from sears_dsl.discovery.selection import Coverage
-from sears_dsl.discovery.twins import Twins
+from sears_dsl.discovery.selection import Coverage, Twins
 from sears_dsl.errors import UsageError
 
 # Of each rule the rows that it flips, and which of three models fail there.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.discovery.adversaries import Adversary
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.proposing.alignment import minimal_change
+from sears_dsl.discovery.proposing.consequents import minimal_change
 from sears_dsl.discovery.proposing.proposal import propose
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.selection import Coverage, coverage_of, select
-from sears_dsl.discovery.twins import Collapsed, Twins
+from sears_dsl.discovery.selection import Collapsed, Coverage, Twins, coverage_of, select
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import LAW
 from test_laws import TAGGER, TAGS, WORDS, _compilable, rulesets, texts
 
-from sears_dsl.engine.hashing import number_sequences
+from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.reference import find

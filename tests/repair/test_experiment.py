@@ -16,7 +16,7 @@ from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.choice import Amount
 from sears_dsl.repair.experiment import Repair, RepairSettings, repair
-from sears_dsl.repair.origin import check_origin
+from sears_dsl.repair.running import check_origin
 from sears_dsl.repair.trainers import ExperimentInputs
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger

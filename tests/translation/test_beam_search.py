@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="the search needs the extra `discovery`")
 pytest.importorskip("sentencepiece", reason="the search needs the extra `discovery`")
 
-from sears_dsl.paraphrasing.distance import DEAD, WordDistance  # noqa: E402
-from sears_dsl.paraphrasing.guide import ParaphraseGuide  # noqa: E402
+from sears_dsl.paraphrasing.guide import (  # noqa: E402
+    DEAD,
+    ParaphraseGuide,
+    WordDistance,
+)
 from sears_dsl.paraphrasing.word_constraints import Constraints, LexicalGuide  # noqa: E402
 from sears_dsl.translation.beam_search import FREE, DecoderInput, Hypothesis, beam_search  # noqa: E402
 from sears_dsl.translation.network import DecoderState, Memory, TranslationNetwork  # noqa: E402

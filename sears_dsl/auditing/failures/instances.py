@@ -17,8 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.auditing.document import AuditDocument, RuleRecord
-from sears_dsl.auditing.per_row import read
+from sears_dsl.auditing.document import AuditDocument, RuleRecord, per_row_numbers
 from sears_dsl.auditing.slicing.computed import SliceValue
 from sears_dsl.errors import UsageError
 
@@ -145,7 +144,7 @@ def _parts(name: str, audit: AuditDocument) -> Iterator[_AuditAnswers]:
         yield _AuditAnswers(
             name, UNTOUCHED, UNTOUCHED, list(range(total)),
             [mark == "0" for mark in audit.right_rows],
-            read(audit.answer_words, total), read(audit.confidences, total),
+            per_row_numbers(audit.answer_words, total), per_row_numbers(audit.confidences, total),
         )  # fmt: skip
     for record, ruleset in zip(audit.rules, rulesets, strict=True):
         yield _of_rule(name, ruleset, record)
@@ -157,8 +156,8 @@ def _of_rule(name: str, ruleset: str, record: RuleRecord) -> _AuditAnswers:
     counted, failing = ("kf", "k") if flip else ("kfgw", "fw")
     rows = [int(row) - 1 for row in record.rows.split()]
     places = [place for place, letter in enumerate(record.outcomes) if letter in counted]
-    words = read(record.answer_words, len(rows))
-    confidences = read(record.confidences, len(rows))
+    words = per_row_numbers(record.answer_words, len(rows))
+    confidences = per_row_numbers(record.confidences, len(rows))
     return _AuditAnswers(
         name, record.id, ruleset, [rows[place] for place in places],
         [record.outcomes[place] in failing for place in places],

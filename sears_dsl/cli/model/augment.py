@@ -106,7 +106,7 @@ def _augment_folder(
     rules: Sequence[str], data: str, output: str, workers: Workers, options: dict[str, Any]
 ) -> None:
     """Augment each file of a folder."""
-    from sears_dsl.clusters.augmenting import AugmentPart
+    from sears_dsl.clusters.applying import AugmentPart
     from sears_dsl.clusters.parts import apply_to_parts
     from sears_dsl.runtime.folders import Folder
 

@@ -133,8 +133,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
 def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
     """A row an amount of rewritten training data."""
     from sears_dsl.data.protection import Protection
-    from sears_dsl.repair.amounts import AmountSettings
-    from sears_dsl.repair.amounts_report import write_amounts
+    from sears_dsl.repair.amounts import AmountSettings, write_amounts
     from sears_dsl.repair.running import amounts_of_noise
 
     for name in ("min_fall", "save_model"):
@@ -173,7 +172,7 @@ def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: P
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from sears_dsl.repair.amounts_report import MEASURED, amount_rows
+    from sears_dsl.repair.amounts import MEASURED, amount_rows
 
     out = console(stderr=True)
     grid = Grid(*MEASURED, box=None, pad_edge=False)
@@ -248,7 +247,7 @@ def _experiment(
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.paraphrasing.rewording import sources_of
-    from sears_dsl.repair.origin import check_origin
+    from sears_dsl.repair.running import check_origin
     from sears_dsl.repair.trainers import ExperimentInputs
 
     recipe, tagger = recipe_and_tagger(rules, options)

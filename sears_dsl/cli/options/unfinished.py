@@ -28,7 +28,7 @@ import click
 from sears_dsl.cli.options.shared import with_options
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
-from sears_dsl.runtime.lock import lock
+from sears_dsl.runtime.writing import lock
 
 RESUMING: tuple[Callable[[Any], Any], ...] = (
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),

@@ -1,6 +1,6 @@
 """Paraphrases → candidate rules that explain what changed.
 
-In: rows and their paraphrases. `changes` takes a paraphrase apart, one place at a time; `alignment`
-finds the smallest run of tokens; `antecedents` generalizes it as far as it is frequent;
-`consequents` writes the change. Out: candidates, by `proposal`, for `filtering`.
+In: rows and their paraphrases. `changes` takes a paraphrase apart, one place at a time;
+`antecedents` generalizes what changed as far as it is frequent; `consequents` finds the smallest
+run of tokens that changed and writes the change. Out: candidates, by `proposal`, for `filtering`.
 """

@@ -12,14 +12,64 @@ and of kept punctuation; glue is written only where the paraphrase has less spac
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sears_dsl.discovery.proposing.alignment import MinimalChange
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic, is_punctuation
 from sears_dsl.language.rule import Piece, Reference, TagCopy, Text
 from sears_dsl.language.words import objection
 from sears_dsl.tagging.tokens import Token
+
+
+@dataclass(frozen=True, slots=True)
+class MinimalChange:
+    """A run of tokens that other words replace.
+
+    Attributes:
+        start: the first token replaced; for an insertion the token that it goes before.
+        end: one past the last token replaced.
+        words: the tokens written instead; none for a deletion.
+            They stand from ``start`` on in the paraphrase.
+        touching: for each token of the paraphrase, whether it stands right after the token
+            before it, without white space.
+    """
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+    touching: tuple[bool, ...]
+
+
+def minimal_change(original: Sequence[Token], paraphrase: Sequence[Token]) -> MinimalChange | None:
+    """The smallest contiguous change that makes one row of tokens of another.
+
+    The common beginning is taken as long as it can be, then the common end.
+
+    Example:
+        >>> from sears_dsl.tagging.pinned import PinnedTagger
+        >>> rows = PinnedTagger().tokenize(["A good movie!", "A good film!"])
+        >>> change = minimal_change(rows.row(0), rows.row(1))
+        >>> change.start, change.end, change.words
+        (2, 3, ('film',))
+    """
+    shorter = min(len(original), len(paraphrase))
+    start = 0
+    while start < shorter and original[start].text == paraphrase[start].text:
+        start += 1
+    end, last = len(original), len(paraphrase)
+    while min(end, last) > start and original[end - 1].text == paraphrase[last - 1].text:
+        end, last = end - 1, last - 1
+    if start == end and start == last:
+        return None
+    return MinimalChange(
+        start,
+        end,
+        tuple(token.text for token in paraphrase[start:last]),
+        tuple(
+            place > 0 and paraphrase[place - 1].end == token.start
+            for place, token in enumerate(paraphrase)
+        ),
+    )
 
 
 class ContextChange(NamedTuple):

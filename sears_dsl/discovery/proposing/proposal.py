@@ -23,9 +23,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.proposing.alignment import MinimalChange, minimal_change
 from sears_dsl.discovery.proposing.antecedents import Antecedents, TestSequence, Window
-from sears_dsl.discovery.proposing.consequents import ContextChange, consequent_of
+from sears_dsl.discovery.proposing.consequents import (
+    ContextChange,
+    MinimalChange,
+    consequent_of,
+    minimal_change,
+)
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
 from sears_dsl.engine.rewrite.renderer import Renderer

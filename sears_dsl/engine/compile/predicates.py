@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.compile.regexes import RegexError, Regexes
-from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.growing import Growing
+from sears_dsl.runtime.array_types import Growing
 
 # So many texts are remembered; then all are forgotten.
 _MOST_TEXTS = 100_000

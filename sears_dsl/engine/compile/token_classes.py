@@ -19,8 +19,7 @@ import numpy as np
 
 from sears_dsl.engine.arrays import NO_CHILD, Classes, Heads, Rules
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.runtime.array_types import Int32Array, Integer
-from sears_dsl.runtime.growing import Growing
+from sears_dsl.runtime.array_types import Growing, Int32Array, Integer
 from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.tokens import TokenTypes
 

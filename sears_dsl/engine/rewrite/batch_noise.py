@@ -27,9 +27,9 @@ from sears_dsl.engine.noise.draws import Draw, begun_name, key
 from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.rewrite.columns import RewriteColumns
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered, noise_calls
 from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.windows import characters_of
 from sears_dsl.language.rule import TYPING_KINDS, Noise, Rule, RuleScope

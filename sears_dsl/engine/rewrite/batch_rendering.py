@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.engine.arrays import first_alike, number_sequences
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.compile.variants import Split, Variant, bind
-from sears_dsl.engine.hashing import first_alike, number_sequences
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
 from sears_dsl.engine.noise.needs import looks_up
@@ -33,9 +33,9 @@ from sears_dsl.engine.rewrite.batch_noise import (
     tried_by_rate,
     unit_offsets,
 )
-from sears_dsl.engine.rewrite.columns import RewriteColumns
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, in_place
 from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.slots import unchanged, write_formats
 from sears_dsl.engine.rewrite.span_map import Reach, apply_edits
 from sears_dsl.engine.rewrite.templates import Forms, Look, RenderingTemplates

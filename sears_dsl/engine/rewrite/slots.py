@@ -18,14 +18,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.hashing import number_sequences
+from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.pieces import kept_punctuation
 from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
 from sears_dsl.engine.rewrite.windows import Characters, is_word, touches
 from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
-from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, UInt8Array, UInt32Array
-from sears_dsl.runtime.growing import Growing
+from sears_dsl.runtime.array_types import (
+    Flags,
+    Growing,
+    Int32Array,
+    Int64Array,
+    UInt8Array,
+    UInt32Array,
+)
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 

@@ -22,10 +22,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import LEFT
+from sears_dsl.engine.arrays import LEFT, number_sequences
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.compile.variants import Split, Variant, bind, expand
-from sears_dsl.engine.hashing import number_sequences
 from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
 from sears_dsl.engine.rewrite.renderer import ALONE, Renderer, follows_case
@@ -43,8 +42,7 @@ from sears_dsl.language.rule import (
     TagCopy,
     Text,
 )
-from sears_dsl.runtime.array_types import Int32Array, Int64Array
-from sears_dsl.runtime.growing import Growing
+from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array
 from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.tokens import Tokens
 

@@ -1,9 +1,9 @@
 """Kernels that tell which instances look alike, so that what they give is worked out once.
 
 In: instances as windows of tokens. Out: a sequence of integers for each, to be numbered by
-`hashing`. Always holds: two instances share a sequence exactly if they have one key, the same
-tokens, the same characters between these, touch their neighbours on the same sides, and both begin
-a sentence or neither does, where that counts. Costs some 10 ns an integer.
+`arrays.number_sequences`. Always holds: two instances share a sequence exactly if they have one
+key, the same tokens, the same characters between these, touch their neighbours on the same sides,
+and both begin a sentence or neither does, where that counts. Costs some 10 ns an integer.
 """
 
 from __future__ import annotations

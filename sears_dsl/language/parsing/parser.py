@@ -2,9 +2,12 @@
 
 In: the text of a rule file. Out: `ParsedFile`: statements in the order of the file, each with its
 comments and metadata, and the findings about syntax. Always holds: any text gives a result; an
-error in a line hides nothing of the other lines; a line over 20,000 characters is refused before
-it is looked at. Costs linear time: some 8,000 lines a second through the grammar, nine times that
-for the plainest ones (words of letters on both sides, tests without escapes), which skip it.
+error in a line hides nothing of the other lines; a line over 20,000 characters is refused before it
+is looked at. A file that is something else (csv, a file of secrets that is imported) gets one
+finding, which shows none of its lines; one of which half of the lines have an arrow or begin with a
+keyword is read as rules, whatever is wrong with them. Costs linear time: some 8,000 lines a second
+through the grammar, nine times that for the plainest ones (words of letters on both sides, tests
+without escapes), which skip it.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import PurePath
 from typing import Any
 
 from lark import Lark
@@ -42,6 +46,68 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.language.words import strange_character
 from sears_dsl.runtime.resources import resource_folder
+
+_RULE_LIKE = re.compile(
+    r"(?:sear|ruleset|import|option|set|rule|template)\b|.*(?:->|=>|→|⇒|⟶|—>|–>)", re.DOTALL
+)
+_DATA = frozenset(
+    ("arrow", "csv", "feather", "ipc", "json", "jsonl", "ndjson", "parquet", "tab", "tsv")
+)
+_COMPRESSED = frozenset(("bz2", "gz", "xz", "zst"))
+# A file that is named by hand may have many wrong lines before it is taken for something else.
+_MANY = 20
+_FEW = 0.1
+_BEGINNING = 65_536
+_ORDER = (
+    "rules stand in files such as rules.sear; where a command takes data too, rules are named "
+    "first: `sears apply rules.sear data.csv -o out.csv`"
+)
+
+
+def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | None:
+    r"""The finding that a file is no rule file, or None.
+
+    Of a file named by hand, of no data format, nearly all of many lines have to say so; of one
+    that is imported, or has the name of a data file, most.
+
+    Example:
+        >>> no_rules("id,text\n1,a movie", "rows.csv").code
+        'E407'
+        >>> no_rules("What NOUN Which NOUN", "typo.sear") is None
+        True
+    """
+    likely = total = 0
+    for line in text.split("\n"):
+        # Comments say nothing, and metadata belongs to the line above it.
+        if line[:1] in "# \t\r":
+            continue
+        total += 1
+        likely += _RULE_LIKE.match(line) is not None
+    name = PurePath(path)
+    suffixes = [suffix.removeprefix(".").lower() for suffix in name.suffixes[-2:]]
+    if suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    data = bool(suffixes) and suffixes[-1] in _DATA
+    strange = total >= _MANY and likely < total * _FEW
+    if imported or data:
+        strange = likely < total / 2
+    if not strange:
+        return None
+    advice = f"import a file of sets; `sears check {path}` shows its lines" if imported else _ORDER
+    return Diagnostic(
+        "E407",
+        f"this is no rule file: {total - likely:,} of {total:,} lines are no rules",
+        path=path,
+        help=advice,
+    )
+
+
+def no_text(content: bytes, path: str) -> Diagnostic | None:
+    """The finding that a file is binary, or None."""
+    if b"\0" not in content[:_BEGINNING]:
+        return None
+    return Diagnostic("E407", "this is no rule file: it is binary", path=path, help=_ORDER)
+
 
 #: Characters of a line, at most.
 LONGEST_LINE = 20_000

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.growing import Growing
+from sears_dsl.runtime.array_types import Growing, Int32Array
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.sentences import sentence_bounds

@@ -22,11 +22,10 @@ from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.deciding import Deciding, View
 from sears_dsl.vetting.review.entries import Entries, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
-from sears_dsl.vetting.review.marking import marked
 from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.proposals import Proposal, proposals
 from sears_dsl.vetting.review.trials import Trials
-from sears_dsl.vetting.review.workbench import ExampleRow, RuleTable, Workbench
+from sears_dsl.vetting.review.workbench import ExampleRow, RuleTable, Workbench, marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ def order(
 
     Example:
         >>> import numpy as np
-        >>> from sears_dsl.discovery.twins import Twins
+        >>> from sears_dsl.discovery.selection import Twins
         >>> covers = Coverage(np.array([0, 2, 4, 5]), np.array([0, 1, 0, 1, 2], np.int32),
         ...     np.full(5, 1 << 40), 3, np.arange(3), Twins(((), (), ())))
         >>> [(place.rule, place.gain) for place in

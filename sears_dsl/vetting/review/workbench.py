@@ -9,8 +9,10 @@ for every row and every distinct rewrite; later only what a new rule adds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import cached_property, partial
 from itertools import chain
 from time import monotonic
@@ -28,7 +30,7 @@ from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.shown_edits import ShownPiece
+from sears_dsl.engine.rewrite.shown_edits import ShownPiece, change
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Expectation, Rule
@@ -40,10 +42,58 @@ from sears_dsl.pictures import shown_picture
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
-from sears_dsl.vetting.review.marking import marked
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer
+
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
+    """The change between two texts, in whole words.
+
+    Example:
+        >>> for piece in marked("What color is it?", "Which color is it?"):
+        ...     print(piece.kind, repr(piece.text))
+        old 'What'
+        new 'Which'
+        same ' color is it?'
+    """
+    old, new = _WORDS.findall(original), _WORDS.findall(rewritten)
+    pieces: list[ShownPiece] = []
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for kind, first, last, low, high in matcher.get_opcodes():
+        if kind == "equal":
+            pieces.append(ShownPiece("same", "".join(old[first:last])))
+            continue
+        if first < last:
+            pieces.append(ShownPiece("old", "".join(old[first:last])))
+        if low < high:
+            pieces.append(ShownPiece("new", "".join(new[low:high])))
+    return tuple(_joined(pieces))
+
+
+def _joined(pieces: list[ShownPiece]) -> list[ShownPiece]:
+    """Changes with only white space between them are one change: ``a b`` → ``c d``."""
+    joined: list[ShownPiece] = []
+    place = 0
+    while place < len(pieces):
+        if pieces[place].kind == "same":
+            joined.append(pieces[place])
+            place += 1
+            continue
+        old = new = ""
+        while place < len(pieces):
+            piece = pieces[place]
+            between = piece.kind == "same" and not piece.text.strip() and place + 1 < len(pieces)
+            if piece.kind == "same" and not between:
+                break
+            old += piece.text if piece.kind != "new" else ""
+            new += piece.text if piece.kind != "old" else ""
+            place += 1
+        joined += change(old, new)
+    return joined
+
 
 # Characters of a text that stands beside the one that changed.
 _BESIDE = 300
