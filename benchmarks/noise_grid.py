@@ -6,20 +6,22 @@ neighbours in GloVe, sentences paraphrased; each question protects its own answe
 the span ranker of `small_reader`, trained on clean rows (none), with half of the contexts noisy
 (half), all (full), and clean and noisy rows together (both); `vote` is the token vote of none, half
 and full. Tests are noisy throughout, but for the first line of each grid. Then how sure the reader
-is of its errors, by the exact distributions and with the remainder spread flat; and what predicts
-its errors, beside Table 6. A protected answer stands out of noisy characters, so look-alikes are
-tried with other spans protected too.
+is of its errors, by the exact distributions and with the remainder spread flat, and by how many
+annotators agree; and what predicts its errors, beside Table 6. A protected answer stands out of
+noisy characters, so look-alikes are tried with other spans protected too.
 
     python -m benchmarks.noisy_squad 120 120       # first: paraphrases, resumable
     python -m benchmarks.noise_grid                # --train, --test, --paraphrased, --shuffles N
     python -m benchmarks.noise_grid --neural       # the same with the net of `neural_reader`
     python -m benchmarks.noise_grid --neural --brief     # three trainings instead of some thirty
 
+Where both samples have the same paragraphs (--train N --test M --paraphrased M N) there is one grid
+of all three noises.
+
 Method and bias: a linear model over words and shapes, or a small net over vectors of words, no
-BiDAF with ELMo and no BERT; paraphrases
-come of one small translation model, not of ParaBank; SQuAD alone. Which paragraphs are taken is
-random and the same for all. Intervals are of a bootstrap over paragraphs, of the mean over orders
-of training.
+BiDAF with ELMo and no BERT; paraphrases come of one small translation model, not of ParaBank; SQuAD
+alone. Which paragraphs are taken is random and the same for all. Intervals are of a bootstrap over
+paragraphs, of the mean over orders of training.
 """
 
 from __future__ import annotations
@@ -59,6 +61,10 @@ _RESAMPLED = 2000
 _DECOYS = 20
 # What a brief run trains readers on beside clean rows.
 _BRIEFLY = {"characters": ("none", "half", "full")}
+
+_AGREEMENT = "agreement(answers)"
+# Shares of the annotators who gave the most frequent answer.
+_AGREED = (("less than half", 0.0, 0.5), ("half or more", 0.5, 1.0), ("all", 1.0, 1.1))
 
 # Table 6: micro F1 of always saying the majority class, and of XGBoost; ELMo, then BERT.
 TABLE_6 = {"characters": ".58 → .70 ± .003, .76 → .77 ± .008",
@@ -176,7 +182,7 @@ def _f1(rows: Sequence[Asked], answers: Sequence[str]) -> Floats:
 def over_paragraphs(values: Floats, rows: Sequence[Asked]) -> tuple[float, float, float]:
     """The mean in per cent and its 95% interval, by a bootstrap over paragraphs; NaN: left out."""
     known = ~np.isnan(values)
-    paragraphs = np.array([row.paragraph for row in rows])[known]
+    paragraphs = _paragraphs(rows)[known]
     _, places = np.unique(paragraphs, return_inverse=True)
     sums, counts = np.bincount(places, values[known]), np.bincount(places)
     if not len(sums):
@@ -335,6 +341,60 @@ def confidence(name: str, found: dict[str, dict[str, Judged]], asked: Sample) ->
     return rows
 
 
+def agreement(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
+    """How sure readers are where they are wrong, by how many of the annotators agree."""
+    agreed = read_slicings([{"answers": row.answers} for row in asked.clean], [_AGREEMENT])
+    computed = agreed[_AGREEMENT]
+    assert isinstance(computed, Computed)
+    shares = np.array(computed.values(), np.float64)
+    rows = []
+    for noise, of_noise in found.items():
+        for amount in [each for each in AMOUNTS if each in of_noise]:
+            first = of_noise[amount].sure[0]
+            sure = np.array([one.exact for one in first], np.float64)
+            wrong = _exact(asked.clean, [one.answer for one in first]) == 0
+            sure[~wrong] = np.nan
+            known = ~np.isnan(sure)
+            figures: dict[str, float | int | str] = {}
+            for part, low, high in _AGREED:
+                inside = known & (shares >= low) & (shares < high)
+                told = _told(np.where(inside, sure, np.nan), asked.clean)
+                figures[part] = f"{told}; n {inside.sum():,}"
+            figures["rank correlation"] = _correlation(shares[known], sure[known],
+                                                       _paragraphs(asked.clean)[known])  # fmt: skip
+            figures["errors of 0.8 or more"] = f"{(sure[known] >= 0.8).sum()} of {known.sum():,}"
+            rows.append(
+                Row(f"{name}: confidence of errors in per cent by agreement of annotators, "
+                    f"{noise}, trained on {amount}", figures)
+            )  # fmt: skip
+    return rows
+
+
+def _correlation(one: Floats, other: Floats, paragraphs: NDArray[np.int64]) -> str:
+    """Spearman's, and its 95% interval by a bootstrap over paragraphs, the ranks kept."""
+    from scipy.stats import rankdata
+
+    x, y = (rankdata(each) / len(each) - 0.5 for each in (one, other))
+    _, places = np.unique(paragraphs, return_inverse=True)
+    sums = np.array([np.bincount(places, each) for each in
+                     (np.ones(len(x)), x, y, x * y, x * x, y * y)])  # fmt: skip
+    size = sums.shape[1]
+    drawn = np.random.default_rng(0).integers(0, size, (_RESAMPLED, size))
+    all_of_them = np.arange(size)[None]
+    whole, resampled = (_pearson(sums[:, places].sum(axis=2)) for places in (all_of_them, drawn))
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return f"{whole[0]:+.2f} ({low:+.2f} to {high:+.2f})"
+
+
+def _pearson(sums: Floats) -> Floats:
+    n, x, y, xy, xx, yy = sums
+    return (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
+
+
+def _paragraphs(rows: Sequence[Asked]) -> NDArray[np.int64]:
+    return np.array([row.paragraph for row in rows])
+
+
 def error_prediction(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
     """Which answers are wrong, told by trees from what the paper names, a noise at a time."""
     rows = []
@@ -442,9 +502,9 @@ def main() -> None:
     chosen = parser.parse_args()
     readers = Readers(chosen.shuffles, neural=chosen.neural)
     known = Paraphrases(search=False)
-    parts: list[Callable[..., list[Row]]] = [confidence, error_prediction]
+    parts: list[Callable[..., list[Row]]] = [confidence, agreement, error_prediction]
     rows: list[Row] = []
-    record = "noise_grid-neural" if chosen.neural else "noise_grid"
+    record = "noise_grid" + "-neural" * chosen.neural + "-brief" * chosen.brief
     few_test, few_train = chosen.paraphrased
     all_noises = tuple(NOISES)
     grids = [("many rows", chosen.train, chosen.test, all_noises[:2]),

@@ -8,6 +8,11 @@ questions, and no figure after plain paraphrase of the same rows; here is that o
 after five other words of the same sentences, drawn at random, were forbidden.
 
     python -m benchmarks.strategic_paraphrase           # --questions N (one a paragraph)
+    python -m benchmarks.strategic_paraphrase --leave-out --questions 1000
+
+The second asks what rewording could do at most, without rewording: the other sentences are left out
+altogether, the five words are left out of them, five other words are, and the five words are left
+out wherever no answer stands.
 
 Method and bias: the span ranker of `small_reader`, trained on clean paragraphs, instead of BERT;
 one small translation model instead of ParaBank, beam 4; what it finds of each sentence is taken
@@ -20,6 +25,7 @@ import argparse
 import random
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,11 +80,18 @@ class Anything:
         return self.scores(pairs) >= tau
 
 
-class OtherWords:
-    """Paraphrases without as many words of each sentence, drawn at random instead of chosen."""
+class OfThisSentence:
+    """Paraphrases without those of some words that a sentence has: others cannot be avoided.
 
-    def __init__(self, source: Paraphrases) -> None:
+    Attributes:
+        asked: for each sentence the words that were not to be in it, wherever they stand.
+    """
+
+    identity = "of this sentence"
+
+    def __init__(self, source: Paraphrases | LeftOut) -> None:
         self._source = source
+        self.asked: dict[str, tuple[str, ...]] = {}
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """As the source."""
@@ -87,27 +100,75 @@ class OtherWords:
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
     ) -> list[list[str]]:
-        """As many forbidden words of each sentence as were, others."""
+        """Paraphrases without the words that stand in each sentence."""
+        self.asked.update(sentences)
         return self._source.paraphrase_without(
-            [(sentence, self._drawn(sentence, words)) for sentence, words in sentences]
-        )
+            [(sentence, tuple(sorted(set(words) & _words_in(sentence))))
+             for sentence, words in sentences]
+        )  # fmt: skip
 
-    @staticmethod
-    def _drawn(sentence: str, words: tuple[str, ...]) -> tuple[str, ...]:
-        there = sorted({word.lower() for word in re.findall(r"\w+", sentence)})
-        inside = [word for word in words if word in there]
-        other = [word for word in there if word not in inside] or there
+
+class OtherWords:
+    """Paraphrases without as many words of each sentence, drawn at random instead of chosen.
+
+    Args:
+        source: of the paraphrases.
+        instead_of: for each sentence the chosen words.
+    """
+
+    identity = "other words"
+
+    def __init__(
+        self, source: Paraphrases | LeftOut, instead_of: Mapping[str, Sequence[str]]
+    ) -> None:
+        self._source, self._instead_of = source, instead_of
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        """Of sentences none of whose words were chosen as the source."""
+        return self._source.paraphrase_without([(each, self._drawn(each)) for each in sentences])
+
+    def _drawn(self, sentence: str) -> tuple[str, ...]:
+        there = _words_in(sentence)
+        inside = there.intersection(self._instead_of.get(sentence, ()))
+        other = sorted(there - inside) or sorted(there)
         drawn = random.Random(sentence).sample(other, min(len(inside), len(other)))
         return tuple(sorted(drawn))
 
 
-class OfThisSentence(OtherWords):
-    """Paraphrases without those of some words that a sentence has: others cannot be avoided."""
+def _words_in(sentence: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"\w+", sentence)}
 
-    @staticmethod
-    def _drawn(sentence: str, words: tuple[str, ...]) -> tuple[str, ...]:
-        there = {word.lower() for word in re.findall(r"\w+", sentence)}
-        return tuple(sorted(word for word in words if word in there))
+
+class LeftOut:
+    """Sentences without the words, and not reworded: what no paraphrase could do better."""
+
+    identity = "left out"
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        """No sentence: a full stop."""
+        return [["."] for _ in sentences]
+
+    def paraphrase_without(
+        self, sentences: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[list[str]]:
+        """Each sentence without the words."""
+        return [[without(sentence, words)] for sentence, words in sentences]
+
+
+def without(text: str, words: Sequence[str], spans: Sequence[tuple[int, int]] = ()) -> str:
+    """A text without some words, but where they stand in the spans.
+
+    Example:
+        >>> without("The cat and the dog.", ["the", "dog"], [(16, 19)])
+        'cat and dog.'
+    """
+    kept, last = [], 0
+    for found in re.finditer(r"\w+ ?", text):
+        inside = any(found.start() < end and start < found.end() for start, end in spans)
+        if found.group().rstrip().lower() in words and not inside:
+            kept.append(text[last : found.start()])
+            last = found.end()
+    return "".join([*kept, text[last:]])
 
 
 def main() -> None:
@@ -116,12 +177,17 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=100, help="of as many paragraphs")
     parser.add_argument("--train", type=int, default=2000, help="paragraphs of training")
     parser.add_argument("--control", action="store_true", help="also other words, at random")
+    parser.add_argument("--leave-out", action="store_true", help="leave words out, reword nothing")
     chosen = parser.parse_args()
     learned = [row for rows in paragraphs_of(TRAIN, chosen.train) for row in rows]
     predictor = CachedPredictor(SureReader(train(questions_of(learned))), batch_size=4096)
     asked = [random.Random(rows[0].question.context).choice(rows)
              for rows in paragraphs_of(TEST, chosen.questions) if rows]  # fmt: skip
     data = _labelled(asked)
+    if chosen.leave_out:
+        row = Row("words left out, span ranker", _left_out(asked, data, predictor))
+        write_record("strategic_paraphrase-left_out", [row])
+        return
     source = Paraphrases()
     answers = predictor.predict(data.rows)
     before = _f1(asked, answers)
@@ -132,16 +198,12 @@ def main() -> None:
         "F1 before": _told(before, asked),
     }
     after: dict[str, Floats] = {}
-    ways = [("plain", 0, source), ("strategic", AVOIDED, OfThisSentence(source))]
+    chosen_words = OfThisSentence(source)
+    ways: list[tuple[str, int, Any]] = [("plain", 0, source), ("strategic", AVOIDED, chosen_words)]
     if chosen.control:
-        ways.append(("other words", AVOIDED, OtherWords(source)))
+        ways.append(("other words", 0, OtherWords(source, chosen_words.asked)))
     for name, avoid, paraphraser in ways:
-        with RunJournal(None, task=name) as journal:
-            found = reword(
-                data, predictor, paraphraser=paraphraser, scorer=Anything(), tagger=load_tagger(),
-                journal=journal,
-                settings=StrategicSettings(avoid=avoid, comparison="squad", wrong_rows=True),
-            )  # fmt: skip
+        found = _reworded(data, predictor, paraphraser, avoid=avoid)
         after[name] = before.copy()
         for each in found:
             after[name][each.place] = answer_f1(each.after, asked[each.place].question.answers)
@@ -161,6 +223,51 @@ def main() -> None:
             figures[f"{name} − plain"] = _told(values - after["plain"], asked, signed=True)
     figures["printed, F1"] = PRINTED
     write_record("strategic_paraphrase", [Row("strategic paraphrase, span ranker", figures)])
+
+
+def _reworded(
+    data: LabelledRows, predictor: CachedPredictor, paraphraser: Any, *, avoid: int
+) -> list[RewordedRow]:
+    with RunJournal(None, task="strategic") as journal:
+        return reword(
+            data, predictor, paraphraser=paraphraser, scorer=Anything(), tagger=load_tagger(),
+            journal=journal,
+            settings=StrategicSettings(avoid=avoid, comparison="squad", wrong_rows=True),
+        )  # fmt: skip
+
+
+def _left_out(
+    asked: Sequence[Asked], data: LabelledRows, predictor: CachedPredictor
+) -> dict[str, float | int | str]:
+    """F1 without sentences, without words of them, and without these words anywhere."""
+    before = _f1(asked, predictor.predict(data.rows))
+    figures: dict[str, float | int | str] = {
+        "questions": len(asked), "F1 before": _told(before, asked)
+    }  # fmt: skip
+
+    def tell(name: str, texts: Mapping[int, str]) -> None:
+        places = list(texts)
+        answers = predictor.predict(data.rewritten(places, [texts[place] for place in places]))
+        after = before.copy()
+        after[places] = _f1([asked[place] for place in places], answers)
+        figures[f"F1, {name}"] = _told(after, asked)
+        figures[f"{name} − before"] = _told(after - before, asked, signed=True)
+        figures[f"{name}: contexts changed"] = len(places)
+
+    chosen_words = OfThisSentence(LeftOut())
+    found = _reworded(data, predictor, chosen_words, avoid=AVOIDED)
+    words = {each.place: [word.word.lower() for word in each.words] for each in found}
+    tell("the five words left out of other sentences", {each.place: each.text for each in found})
+    other = _reworded(data, predictor, OtherWords(LeftOut(), chosen_words.asked), avoid=0)
+    tell("five other words left out of other sentences", {each.place: each.text for each in other})
+    none = _reworded(data, predictor, LeftOut(), avoid=0)
+    tell("other sentences left out", {each.place: each.text for each in none})
+    tell(
+        "the five words left out wherever no answer stands",
+        {place: without(data.texts[place], of_row, asked[place].spans)
+         for place, of_row in words.items()},
+    )  # fmt: skip
+    return figures
 
 
 def _labelled(asked: Sequence[Asked]) -> LabelledRows:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
+import string
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -116,13 +120,19 @@ def test_a_grade_is_that_of_flesch_and_kincaid() -> None:
 # ---------------------------------------------------------------- known answers
 
 
-def reader_slices(name: str) -> tuple[Effects, dict[tuple[str, str], SliceResult]]:
-    """The slices of a stored reader on SQuAD's development set, with its answers."""
+def stored_answers(name: str) -> dict[str, str]:
+    """What a stored reader says of SQuAD's development set."""
     path = DATA / "squad" / "predictions" / f"{name}.json"
     if not path.exists():
         pytest.skip(f"there is no {path}: set SEARS_DATA to the folder of the data")
-    source = str(DATA / "squad" / "dev-v1.1.json")
-    said = json.loads(path.read_text("utf-8"))
+    found: dict[str, str] = json.loads(path.read_text("utf-8"))
+    return found
+
+
+def reader_slices(
+    said: dict[str, str], source: str = str(DATA / "squad" / "dev-v1.1.json")
+) -> tuple[Effects, dict[tuple[str, str], SliceResult]]:
+    """The slices of a reader of a SQuAD file, with its answers."""
     rows = read_labelled(source, column="question", label="answers")
     # A few questions have no stored answer: the reader said nothing.
     ids = read_slicings(source, ["id"])["id"]
@@ -150,7 +160,7 @@ def errors(slices: dict[tuple[str, str], SliceResult], slicing: str) -> dict[str
 
 
 def test_errors_of_match_lstm_are_those_that_others_counted() -> None:
-    effects, slices = reader_slices("match-lstm")
+    effects, slices = reader_slices(stored_answers("match-lstm"))
     assert round(100 * effects.right.mean(), 2) == 67.63
     assert errors(slices, "first-word(question)") == {
         "when": (16, 696), "who": (24, 1059), "which": (31, 454), "how": (34, 1090),
@@ -166,8 +176,63 @@ def test_errors_of_match_lstm_are_those_that_others_counted() -> None:
 
 
 def test_errors_of_logistic_regression_are_those_that_others_counted() -> None:
-    effects, slices = reader_slices("logistic-regression")
+    effects, slices = reader_slices(stored_answers("logistic-regression"))
     assert round(100 * effects.right.mean(), 2) == 40.14
     by_length = errors(slices, "words(answer)")
     assert by_length.pop("0 words") == (100, 13)
     assert [each for each, _ in by_length.values()] == [47, 57, 62, 69, 71, 77, 79, 80, 79, 93]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_errors_of_any_reader_are_those_that_a_plain_count_finds(seed: int, tmp_path: Path) -> None:
+    """A reader of which nobody counted anything before: its answers are drawn."""
+    draw = random.Random(seed)
+    words = [f"w{number}" for number in range(30)] + ["The w1", "a w2", "an w3."]
+    begins = ["What", "who", "When did", "Which", "Where", "WHY", "How many", "In what", "Whose"]
+    asked, said = [], {}
+    for number in range(300):
+        context = draw.choices(words, k=30)
+        golds = []
+        for _ in range(draw.randint(1, 6)):
+            start = draw.randrange(25)
+            golds.append(" ".join(context[start : start + draw.randint(1, 3)]))
+        golds = draw.choices(golds, k=len(golds))
+        right = draw.choice(golds)
+        said[f"q{number}"] = draw.choice([right, right.upper() + "!", "x " * draw.randint(1, 12)])
+        answers = [{"text": gold, "answer_start": 0} for gold in golds]
+        question = f"{draw.choice(begins)} is it?"
+        asked.append((" ".join(context), {"id": f"q{number}", "question": question,
+                                          "answers": answers}))  # fmt: skip
+    paragraphs = [{"context": context, "qas": [question]} for context, question in asked]
+    file = tmp_path / "squad.json"
+    document = {"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}
+    file.write_text(json.dumps(document), "utf-8")
+    effects, slices = reader_slices(said, str(file))
+
+    counted: dict[str, dict[str, list[bool]]] = {"type": {}, "length": {}, "agreement": {}}
+    for _, question in asked:
+        answer, golds = said[question["id"]], [each["text"] for each in question["answers"]]
+        wrong = plain(answer) not in map(plain, golds)
+        first = re.findall(r"[a-z]+", question["question"].lower())[0]
+        kind = (
+            first if first in {"what", "who", "when", "which", "where", "why", "how"} else "other"
+        )
+        length = len(answer.split())
+        most = max(Counter(map(plain, golds)).values())
+        parts = (kind, "10 or more words" if length > 9 else f"{length} word{'s' * (length > 1)}",
+                 f"{100 * most / len(golds):.0f}%")  # fmt: skip
+        for of_slicing, part in zip(counted.values(), parts, strict=True):
+            of_slicing.setdefault(part, []).append(wrong)
+    names = ("first-word(question)", "words(answer)", "agreement(answers)")
+    for name, of_slicing in zip(names, counted.values(), strict=True):
+        assert errors(slices, name) == {
+            part: (round(100 * (1 - (1 - sum(wrong) / len(wrong)))), len(wrong))
+            for part, wrong in of_slicing.items()
+        }
+    assert sum(not each for each in effects.right) == sum(map(sum, counted["type"].values()))
+
+
+def plain(answer: str) -> str:
+    """As the official script of SQuAD compares answers."""
+    kept = "".join(each for each in answer.lower() if each not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from itertools import product
@@ -78,6 +79,21 @@ def test_beds_of_the_size_of_the_papers_last_ones(slots: tuple[int, ...], senten
     assert {each.written for each in generated([parse(sets)], limit=36 * len(slots)).templates} == {
         36
     }
+
+
+def test_ten_million_sentences_are_refused_at_once_with_their_number(tmp_path: Path) -> None:
+    members = " | ".join(map(str, range(10)))
+    (tmp_path / "many.sear").write_text(
+        f'set D = {members}\ntemplate "{"{D}" * 7}"\n  label: number\n', "utf-8"
+    )
+    for command in (["generate", "many.sear", "-o", "out.csv"], ["check", "many.sear"]):
+        call(*command, folder=tmp_path)  # imports what it needs
+        began = time.process_time()
+        done = call(*command, folder=tmp_path)
+        assert time.process_time() - began < 1
+        assert done.returncode != 0
+        assert "error[E324]: a template of 10,000,000 sentences" in done.stderr + done.stdout
+    assert not (tmp_path / "out.csv").exists()
 
 
 def one(text: str, sets: str = "set A = a | b\nset B = x | y | z\n") -> tuple[Sentences, Ruleset]:

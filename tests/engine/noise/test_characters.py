@@ -6,10 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.characters import PlacedText, changed, has_place, keys_beside, shared
-from sears_dsl.engine.noise.draws import Draw
+from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.engine.noise.lookalikes import lookalikes
+from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Noise
+from sears_dsl.tagging.pinned import PinnedTagger
 
 FILM = "A wonderful film ."
 MOVIE = "It is a good movie ."
@@ -115,3 +118,40 @@ def test_a_larger_share_changes_what_a_smaller_one_does(
     for place, text in given_:
         if few[place] != text:
             assert many[place] != text
+
+
+RECEIVER = "The receiver caught a pass, and nobody saw it."
+RULES = (
+    "_ -> $1.homoglyph(25%)\n  rate: 100%",
+    "/[A-Za-z]+/ -> $1.typo\n  rate: 30%",
+    "set NAME = Uma | Bruce | Sandra\n@NAME -> @NAME",
+)
+
+
+@pytest.mark.parametrize(
+    ("seed", "draw", "bits", "written"),
+    [
+        (4, 0, 0xB7C7B896E036A8F1, (
+            "\u03a4h\u0435 rec\u0435iv\u0435r \u0441aug\u04bbt a pass, \u0430nd nobo\u0501y "
+            "\u0455\u0430w it.",
+            "The receiver caught q apss, and nobdy saw it.", "Sandra was good .")),
+        (2**63 - 1, 0, 0x14304B1933A80D2F, (
+            "T\u04bbe r\u0435ce\u0456ver \u0441\u0430ught a p\u0430ss, \u0430nd nob\u03bfdy "
+            "s\u0430w it.",
+            "The receeiver caught a pass, and nobody ssaw it.", "Uma was good .")),
+        (123456789, 2, 0xD9747E9D9E77CFCE, (
+            "T\u04bbe re\u0441e\u0456ver \u0441aug\u04bbt a pas\u0455, an\u0501 nobo\u0501\u0443 "
+            "s\u0430w it.",
+            "Thee receiver caught a passs, and nobody saw it.", "Sandra was good .")),
+    ],
+)  # fmt: skip
+def test_other_seeds_and_draws_give_what_the_definition_gives_elsewhere(
+    seed: int, draw: int, bits: int, written: tuple[str, ...]
+) -> None:
+    """What is wanted was written by other code than ours, from the definition of the draws."""
+    assert number(Draw(seed, draw), "rate", RECEIVER, 4) == bits
+    texts = (RECEIVER, RECEIVER, "Bruce was good .")
+    for rules, text, wanted in zip(RULES, texts, written, strict=True):
+        matcher = compile_rules([parse(rules)], tagger=PinnedTagger())
+        [done] = matcher.apply([text], seed=seed, draw=draw)
+        assert done.text == wanted

