@@ -141,7 +141,7 @@ def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
 def test_a_class_is_the_only_one_of_its_name() -> None:
     homes: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in _tree(path).body:
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name.lstrip("_"), []).append(_name(path))
     assert not {name: paths for name, paths in homes.items() if len(paths) > 1}
@@ -151,7 +151,7 @@ def test_a_class_is_the_only_one_of_its_name() -> None:
 def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be(path: Path) -> None:
     bound = {
         (node.arg if isinstance(node, ast.arg) else node.id).strip("_"): node.lineno
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.arg)
         or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     }

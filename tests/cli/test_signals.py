@@ -54,8 +54,15 @@ def test_a_signal_while_modules_are_imported_ends_in_one_line(
     assert _printed(rest) == ["stopped"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("begun", ["", "00000000.part", "00000002.part"])
+@pytest.mark.parametrize(
+    ("number", "begun"),
+    [
+        (signal.SIGINT, ""),
+        (signal.SIGTERM, "00000000.part"),
+        (signal.SIGINT, "00000002.part"),
+        (signal.SIGTERM, "00000002.part"),
+    ],
+)
 def test_a_signal_at_any_time_ends_in_one_line_and_leaves_nobody_behind(
     tmp_path: Path, number: signal.Signals, begun: str
 ) -> None:

@@ -96,14 +96,25 @@ def test_any_number_of_processes_writes_the_same_bytes(
     assert done(folder, "--jobs", "2") == uninterrupted
 
 
-def test_a_run_that_is_killed_again_and_again_writes_the_same_bytes(
+def test_a_run_that_is_stopped_and_killed_says_how_to_go_on_and_writes_the_same_bytes(
     folder: Path, uninterrupted: dict[str, bytes]
 ) -> None:
-    """At moments of its own choosing: soon after the journal grew."""
+    """Stopped while it paraphrases, then killed soon after the journal grew."""
+    process = started(folder)
+    assert process.stderr is not None
+    while "paraphrasing" not in process.stderr.readline():
+        assert process.poll() is None
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    told = ended(process)
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
+    if (folder / "found.sear.partial").exists():
+        assert "is in found.sear.partial: --resume goes on" in told
     kills = 0
     process = started(folder, "--resume")
     seen = -1
-    while process.poll() is None and kills < 2:
+    while process.poll() is None and kills < 1:
         time.sleep(0.05)
         size = sum(path.stat().st_size for path in folder.glob("found.sear.partial/*.sqlite3-wal"))
         if size > seen >= 0:
@@ -116,25 +127,6 @@ def test_a_run_that_is_killed_again_and_again_writes_the_same_bytes(
     assert process.returncode == 0
     assert kills > 0
     assert written(folder) == uninterrupted
-
-
-def test_ctrl_c_says_how_to_go_on_and_so_it_goes(
-    folder: Path, uninterrupted: dict[str, bytes]
-) -> None:
-    process = started(folder)
-    assert process.stderr is not None
-    while "paraphrasing" not in process.stderr.readline():
-        assert process.poll() is None
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    told = ended(process)
-    if process.returncode == 0:
-        pytest.skip("it was done before")
-    assert process.returncode == 130, told
-    assert "Traceback" not in told
-    if (folder / "found.sear.partial").exists():
-        assert "is in found.sear.partial: --resume goes on" in told
-    assert done(folder, "--resume") == uninterrupted
 
 
 def test_predictions_made_elsewhere_take_as_many_rounds_as_the_docs_say(

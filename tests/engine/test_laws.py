@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -362,9 +363,11 @@ def test_a_chain_is_one_rule_after_another(part: Ruleset, rows: list[str], scope
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is that run")
-def test_the_laws_hold_without_the_compiler_of_the_kernels() -> None:
+def test_the_laws_and_the_suite_hold_without_the_compiler_of_the_kernels() -> None:
+    files = (__file__, str(Path(__file__).with_name("test_suite.py")))
+    chosen = "test_laws or (test_cases and compiled and not together)"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "-k", chosen],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,

@@ -17,9 +17,6 @@ Tags come from `lexicon.toml`, or from the text where it pins them.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -265,15 +262,3 @@ def test_the_suite_has_silent_cases_for_every_rule() -> None:
     silent = {case.rules for case in CASES if case.out is None and case.edits is None}
     assert [rules for rules in FILES if rules not in firing] == []
     assert [rules for rules in FILES if rules not in silent] == []
-
-
-def test_the_suite_is_the_same_with_kernels_as_plain_python() -> None:
-    chosen = "test_cases and compiled and not together"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", chosen],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]

@@ -270,23 +270,10 @@ def _outputs(folder: Path, callees: Sequence[Mapping[str, object]]) -> list[list
     return printed
 
 
-def test_code_on_disk_is_not_used_when_what_it_calls_has_changed(tmp_path: Path) -> None:
-    callees = [{}, {}, {"inner": "value + 2"}, {"inner": "value + 2", "step": 20}]
-    printed = _outputs(tmp_path, callees)
-    assert [step[:2] for step in printed] == [["12", "1"], ["12", "0"], ["13", "1"], ["23", "1"]]
-
-
-def test_code_on_disk_is_not_used_when_a_name_or_a_field_has_changed(tmp_path: Path) -> None:
-    floor, ceil = {"inner": "np.floor(value / 2)"}, {"inner": "np.ceil(value / 2)"}
-    fields = {"one": "right", "other": "left"}
-    assert _outputs(tmp_path, [floor, ceil, {**ceil, **fields}]) == [
-        ["10.0", "1", "1", "1"],
-        ["11.0", "1", "1", "0"],
-        ["11.0", "0", "2", "1"],
-    ]
-
-
-def test_code_of_earlier_versions_is_removed_and_nothing_else(tmp_path: Path) -> None:
+def test_code_on_disk_is_used_while_it_is_whole_and_nothing_it_is_made_of_has_changed(
+    tmp_path: Path,
+) -> None:
+    """What a kernel is made of is told one by one below, by its fingerprint."""
     folder = tmp_path / "__pycache__"
     folder.mkdir()
     python = f"py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"
@@ -296,22 +283,25 @@ def test_code_of_earlier_versions_is_removed_and_nothing_else(tmp_path: Path) ->
     others = {"caller.outer-0-4.py27.nbi", f"caller.outermost-0-4.{python}.nbi", "caller.pyc"}
     for name in others:
         (folder / name).touch()
-    _outputs(tmp_path, [{}])
-    first = {path.name for path in folder.iterdir()}
+
+    def files() -> set[str]:
+        return {path.name for path in folder.iterdir()}
+
+    assert _outputs(tmp_path, [{}]) == [["12", "1", "1", "1"]]
+    first = files()
     assert first > others
     assert len(first) == len(others) + 3
-    _outputs(tmp_path, [{"step": 11}])
-    second = {path.name for path in folder.iterdir()}
-    assert len(second) == len(first)
-    assert len(second - first) == 1
-
-
-def test_torn_code_is_compiled_anew(tmp_path: Path) -> None:
-    _outputs(tmp_path, [{}])
-    for file in (tmp_path / "__pycache__").glob("*.nbc"):
+    for file in folder.glob("*.nbc"):
         content = file.read_bytes()
         file.write_bytes(content[: len(content) // 2])
-    assert _outputs(tmp_path, [{}, {}]) == [["12", "1", "1", "1"], ["12", "0", "1", "0"]]
+    again = _outputs(tmp_path, [{}, {}, {"step": 20}])
+    assert again == [["12", "1", "1", "1"], ["12", "0", "1", "0"], ["22", "1", "1", "0"]]
+    assert len(files()) == len(first), "code of earlier versions is removed and nothing else"
+    assert len(files() - first) == 1
+    calls = {"step": 20, "inner": "value + 2"}
+    fields = {"one": "right", "other": "left"}
+    changed = _outputs(tmp_path, [calls, {**calls, **fields}])
+    assert changed == [["23", "1", "1", "0"], ["23", "0", "2", "1"]]
 
 
 _KERNEL = """
@@ -422,7 +412,7 @@ def test_many_threads_may_be_the_first_to_call_a_kernel(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(_AT_ONCE)
     environment = {**os.environ, "SEARS_COMPILE": "always", "NUMBA_CACHE_DIR": ""}
-    for _ in range(3):
+    for _ in range(2):
         done = subprocess.run(
             [sys.executable, str(program)],
             capture_output=True,
