@@ -54,9 +54,6 @@ _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 def check_comparison(comparison: str) -> Comparison:
     """The comparison of a name.
 
-    Raises:
-        UsageError: there is none of that name.
-
     Example:
         >>> check_comparison("within:10%")
         'within:10%'

@@ -31,11 +31,7 @@ def shipped() -> dict[str, Path]:
 
 
 def find_rule_files(names: Iterable[str]) -> list[Path]:
-    """The rule files that the names stand for, each once, in the order named.
-
-    Raises:
-        UsageError: a name is neither a file, a folder with rule files, nor a shipped ruleset.
-    """
+    """The rule files that the names stand for, each once, in the order named."""
     files: dict[Path, Path] = {}
     for name in names:
         for file in _files_of(name):

@@ -79,11 +79,7 @@ def picture_address(path: str) -> str:
 
 
 def encoded_picture(path: str) -> str:
-    """The bytes of a picture's file in base64.
-
-    Raises:
-        DataError: it cannot be read.
-    """
+    """The bytes of a picture's file in base64."""
     try:
         return b64encode(Path(path).read_bytes()).decode()
     except OSError as error:
@@ -91,11 +87,7 @@ def encoded_picture(path: str) -> str:
 
 
 def decoded_picture(path: str) -> Image:
-    """The pixels of a picture, in red, green and blue.
-
-    Raises:
-        DataError: there is no such file, or it is no picture.
-    """
+    """The pixels of a picture, in red, green and blue."""
     from PIL import Image  # noqa: PLC0415 - an extra
 
     if not Path(path).is_file():

@@ -222,9 +222,6 @@ def paired_difference_interval(
     Returns:
         Lower and upper ends, in [-1, 1].
 
-    Raises:
-        UsageError: counts that cannot be, or a confidence outside (0, 1).
-
     Example:
         >>> low, high = paired_difference_interval(1, 9, 50)
         >>> round(float(low), 2), round(float(high), 2)
@@ -257,15 +254,11 @@ def difference_interval(
     Args:
         first: how often it happened among the first rows.
         first_trials: out of how many; where there were none, all that is possible is in it.
-        second: among the second rows.
         second_trials: out of how many.
         confidence: between 0 and 1.
 
     Returns:
         Lower and upper ends, in [-1, 1].
-
-    Raises:
-        UsageError: counts that cannot be, or a confidence outside (0, 1).
 
     Example:
         >>> low, high = difference_interval(56, 70, 48, 80)
@@ -292,10 +285,6 @@ def fisher_exact(
         some: how often it happened among the first rows.
         trials: how many these are.
         others: how often it happened among the other rows.
-        other_trials: how many these are.
-
-    Raises:
-        UsageError: counts that cannot be.
 
     Example:
         >>> round(float(fisher_exact(8, 10, 1, 10)), 4)

@@ -71,7 +71,6 @@ def decide(
 
     Args:
         effects: what the rules do.
-        judgements: one for each of them.
         gates: what is demanded.
         robustness: what came of the gates that ask about it; None where none does.
     """

@@ -357,11 +357,7 @@ def write_audit(document: AuditDocument, path: Path) -> None:
 
 
 def read_audit(path: Path) -> AuditDocument:
-    """Read and check it; a folder stands for the ``audit.json`` in it.
-
-    Raises:
-        DataError: there is no such file, or it is no audit of this version.
-    """
+    """Read and check it; a folder stands for the ``audit.json`` in it."""
     file = path / "audit.json" if path.is_dir() else path
     try:
         return AuditDocument.model_validate_json(read_document(file))
@@ -384,7 +380,6 @@ def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
 
     Raises:
         DataError: one is no audit of this version.
-        UsageError: one is named twice.
     """
     names = [path.parent.name if path.name == "audit.json" else path.name for path in paths]
     if len(set(names)) < len(names):

@@ -215,9 +215,6 @@ def _selectors(rules: Iterable[tuple[str, Rule]]) -> Iterable[str]:
 def read_gate(written: str) -> Gate:
     """A gate as it is written on a command line: ``SELECTOR=RATE``.
 
-    Raises:
-        UsageError: it is written otherwise, or the rate is none.
-
     Example:
         >>> gate = read_gate("severity:high=0.5%")
         >>> gate.selector, gate.rate, gate.demand

@@ -157,9 +157,6 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
 
     Args:
         audits: by the names of the columns; the first is what the others are held against.
-
-    Raises:
-        UsageError: fewer than two, or audits that cannot be compared.
     """
     if len(audits) < _LEAST:
         raise UsageError("one audit is no grid", help="name two audits or more")

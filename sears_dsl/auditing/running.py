@@ -84,9 +84,6 @@ class AuditChoices:
 def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
     """Rates of noise as a person writes them, in millionths and ascending.
 
-    Raises:
-        UsageError: one is no share.
-
     Example:
         >>> read_rates("25%, 5%"), read_rates(["0.5%"])
         ((50000, 250000), (5000,))
@@ -224,7 +221,6 @@ def audit_rules(
     Raises:
         ModelError: the model or the oracle fails.
         DataError: the oracle rejects every rewrite.
-        UsageError: rates, and no rule that draws.
     """
     if choices.rates and not any(map(draws, matcher.rules)):
         raise UsageError(

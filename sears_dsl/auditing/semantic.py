@@ -227,9 +227,6 @@ def gap_interval(
     Returns:
         Lower and upper end, in [-1, 1]; (-1, 1) where there is no row.
 
-    Raises:
-        UsageError: a confidence outside (0, 1).
-
     Example:
         >>> low, high = gap_interval([-1.0, 0.0], [30, 170])
         >>> round(low, 2), round(high, 2)

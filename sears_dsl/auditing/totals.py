@@ -222,11 +222,7 @@ def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tu
 
 
 def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, ...]:
-    """What the rules that draw do in several draws; nothing where there is one draw.
-
-    Args:
-        effects: the first draw.
-    """
+    """What the rules that draw do in several draws; nothing where there is one draw."""
     records = []
     for first in effects.rules:
         others = [each for draw in later for each in draw.rules if each.id == first.id]

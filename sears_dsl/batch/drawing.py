@@ -67,11 +67,7 @@ def draws_of(batch: Batch, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[
 
 
 def require_draws(draws: int, *, with_originals: bool) -> None:
-    """Refuse a number of draws that there cannot be.
-
-    Raises:
-        UsageError: none, or several of rows that stand beside their originals.
-    """
+    """Refuse a number of draws that there cannot be."""
     if draws < 1:
         raise UsageError(f"{draws} draws give no rows", help="--draws is 1 or more")
     if draws > 1 and with_originals:
@@ -82,11 +78,7 @@ def require_draws(draws: int, *, with_originals: bool) -> None:
 
 
 def require_no_draw(names: Iterable[str]) -> None:
-    """Refuse rows that have a column ``draw`` of their own.
-
-    Raises:
-        UsageError: they have.
-    """
+    """Refuse rows that have a column ``draw`` of their own."""
     if DRAW in names:
         raise UsageError(
             "the rows have a column 'draw' already, which is to tell the draws apart",

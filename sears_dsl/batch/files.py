@@ -97,8 +97,6 @@ def apply_file(
         progress: called after every batch.
 
     Raises:
-        DataError: the file cannot be read, a column is missing, a value is no text, the output
-            cannot be written.
         UsageError: options that do not go together; a resumed run that differs.
         CompileError, TaggerError: the rules cannot be compiled or run.
 

@@ -43,9 +43,6 @@ def require_intact(
         protected: places in the original.
         rule: what changed it, for the message.
 
-    Raises:
-        InternalError: a protected place is not byte for byte where its characters went.
-
     Example:
         >>> from sears_dsl.engine.matches import Edit
         >>> require_intact("is red", "was red", SpanMap([Edit(0, 2, "is", "was")]), [(3, 6)],

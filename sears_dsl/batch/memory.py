@@ -203,11 +203,7 @@ class _ChainedDataset:
 
 
 def _names(option: str, value: object) -> tuple[str, ...]:
-    """Names of columns; a number stands for the column that a table calls by it.
-
-    Raises:
-        UsageError: anything else.
-    """
+    """Names of columns; a number stands for the column that a table calls by it."""
     if value is None:
         return ()
     several = isinstance(value, (list, tuple, set, frozenset))

@@ -233,11 +233,7 @@ class ProtectedTexts:
 
 
 def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> ProtectedTexts:
-    """What has to stay in each text.
-
-    Raises:
-        DataError: a value that is no span.
-    """
+    """What has to stay in each text."""
     protection = plan.protection
     if not protection.columns:
         return ProtectedTexts(None, {}, {})

@@ -58,9 +58,6 @@ _TAGGED = frozenset({"lemma", "pos", "tag"})
 def reads_tags(rule: Rule, scope: RuleScope) -> bool:
     r"""Whether a rule looks at tags or lemmas, or inflects a word by them.
 
-    Args:
-        rule: the rule.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse("movie -> film\nWhat NOUN -> Which NOUN")
@@ -132,9 +129,6 @@ class FoundScoring(NamedTuple):
 
 def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
     """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it.
-
-    Raises:
-        DataError: a manifest that cannot be read, or names no scorer and no τ.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -269,7 +263,6 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     Raises:
         UsageError: the ruleset is no file of its own, or is a shipped one; or tags are pinned,
             which the texts of tests have themselves.
-        DataError: the manifest cannot be read or written.
     """
     path = Path(ruleset.path)
     if not path.is_file() or path.suffix != ".sear":
@@ -362,8 +355,6 @@ def tagger_for(rulesets: Sequence[Ruleset]) -> str:
     What stands in a file is a stranger's word: it may name what is installed, and nothing else.
 
     Raises:
-        TaggerError: the rules were validated with a tagger that is not there, or that only a
-            person may name.
         DataError: a manifest that cannot be read.
 
     Example:

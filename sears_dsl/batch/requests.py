@@ -176,9 +176,6 @@ def kept_columns(
     ``all`` is every column but the ids and, where it is one, the rewritten column: both are there
     already. A name with commas that is no column stands for several.
 
-    Raises:
-        UsageError: a column would stand twice in the output.
-
     Example:
         >>> kept_columns(["all"], ["id", "text", "label"], ["text"], "id")
         ('label',)

@@ -145,9 +145,6 @@ def renamed(
         values: row → column → new value.
         id_column: the column of ids; None for none.
         as_text: whether ids that are numbers may become text.
-
-    Raises:
-        DataError: they are numbers and may not.
     """
     new = {row: dict(of_row) for row, of_row in values.items()}
     if id_column is None:

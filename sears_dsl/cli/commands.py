@@ -115,12 +115,7 @@ class _ReaderGoneError(Exception):
 
 @contextmanager
 def _printing() -> Iterator[None]:
-    """Errors of what is printed, which name no file, leave as ours.
-
-    Raises:
-        _ReaderGoneError: nobody reads it.
-        DataError: there is no room for it, or a standard stream is closed.
-    """
+    """Errors of what is printed, which name no file, leave as ours."""
     try:
         yield
     except BrokenPipeError as error:

@@ -123,7 +123,6 @@ def apply_to_parts(
 
     Raises:
         DataError: there are no parts, or some could not be done: the others are.
-        UsageError: the output has files and is not to be resumed, or is of another job.
     """
     parts = _parts_of(source, format_name)
     named = {_output_name(part.name, output_format): part for part in parts}
@@ -169,11 +168,7 @@ def _in_order(
 
 
 def _require_all(failed: Sequence[PartFailure], output: Folder, parts: int) -> None:
-    """Tell of the parts that are not done.
-
-    Raises:
-        DataError: there are some.
-    """
+    """Tell of the parts that are not done."""
     if not failed:
         return
     reasons = "".join(f"\n  {each.message}" for each in failed[:_TOLD])
@@ -191,7 +186,6 @@ def _parts_of(source: Folder, format_name: str | None) -> list[FolderFile]:
 
     Raises:
         DataError: there are none.
-        UsageError: they are of several formats, or of none that is known.
     """
     parts = source.parts()
     first = format_of(source.name_of(parts[0].name), format_name).name
@@ -218,9 +212,6 @@ def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
 
     Returns:
         The names of files that are there.
-
-    Raises:
-        UsageError: there are files and nothing is to be resumed, or of another job.
     """
     there = {file.name for file in output.files()}
     if there and not resume:
@@ -332,11 +323,7 @@ class OnePart:
         return PartDone(name, work_record)
 
     def _do_work(self, path: str, target: str, part: str) -> Mapping[str, Any]:
-        """Do the work; what goes wrong is told with the name of the part.
-
-        Raises:
-            DataError: the part cannot be done.
-        """
+        """Do the work; what goes wrong is told with the name of the part."""
         try:
             return self.work.do(path, target)
         except SearsError as error:
@@ -345,11 +332,7 @@ class OnePart:
             raise DataError(f"{where}{message}", help=error.help) from error
 
     def _require_schema(self, part: FolderFile) -> None:
-        """Refuse a part whose columns are not those of the others.
-
-        Raises:
-            DataError: they are not.
-        """
+        """Refuse a part whose columns are not those of the others."""
         own = _schema_of(self.source, part, self.format_name)
         for column in self.work.columns(tuple(self.schema)):
             was, now = self.schema.get(column), own.get(column)

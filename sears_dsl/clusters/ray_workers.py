@@ -205,11 +205,7 @@ def _notes_of_ray_unseen() -> Iterator[None]:
 
 
 def _require_listener(address: str) -> None:
-    """Look whether anything listens there before Ray does, which waits for minutes.
-
-    Raises:
-        UsageError: nothing does.
-    """
+    """Look whether anything listens there before Ray does, which waits for minutes."""
     if address == "auto":
         return
     if "://" in address:

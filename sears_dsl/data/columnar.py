@@ -24,11 +24,7 @@ _MIXED = "write jsonl, or give the values of the column one type"
 
 
 def require_pyarrow() -> Any:
-    """The pyarrow package.
-
-    Raises:
-        DataError: it is not installed.
-    """
+    """The pyarrow package."""
     try:
         import_module("pyarrow.parquet")  # sets the attribute of the package, as does ipc
         import_module("pyarrow.ipc")
@@ -109,11 +105,7 @@ def columns_named(
 
 
 def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractSet[int]) -> Any:
-    """A record batch with some values replaced and some rows left out, types kept.
-
-    Raises:
-        DataError: a new value does not fit the type of its column.
-    """
+    """A record batch with some values replaced and some rows left out, types kept."""
     arrow = require_pyarrow()
     columns = list(record_batch.columns)
     for name in dict.fromkeys(name for new in changes.values() for name in new):
@@ -200,9 +192,6 @@ class Columnar:
         """One file of all parts; columns that changed their type are widened.
 
         A column of which nothing is known, since there are no values, holds text.
-
-        Raises:
-            DataError: the types of a column in two parts have nothing in common.
         """
         arrow = require_pyarrow()
         parts = _Again(parts)

@@ -50,9 +50,6 @@ _ID_COLUMN = "id"
 def format_named(name: str) -> Format:
     """A format by its name.
 
-    Raises:
-        UsageError: there is no such format.
-
     Example:
         >>> format_named("ndjson").name
         'jsonl'
@@ -69,9 +66,6 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
     """The format of a file by its name; of ``-``, plain text unless it is said.
 
     A ``.json`` file that is to be read and begins with an object is taken for SQuAD.
-
-    Raises:
-        UsageError: the name tells no format, or a binary format with outer compression.
 
     Example:
         >>> format_of("reviews.csv.gz").name
@@ -199,9 +193,6 @@ def default_column(batch: Batch, *, where: str) -> str:
 
     The only column of text (not all numbers, not the ids), or the only one of those named text,
     sentence, question and review.
-
-    Raises:
-        DataError: there are several or none.
     """
     names = [name for name in batch.columns if name != _ID_COLUMN]
     usual = [name for name in names if name in _USUAL_TEXT_COLUMNS]
@@ -230,11 +221,7 @@ def _is_number(value: str) -> bool:
 
 
 def row_ids(batch: Batch, column: str | None) -> list[str]:
-    """The ids of the rows: the values of a column as text, or the row numbers from 1.
-
-    Raises:
-        DataError: a row has no id.
-    """
+    """The ids of the rows: the values of a column as text, or the row numbers from 1."""
     if column is None:
         return [str(batch.row_number(row)) for row in range(batch.rows)]
     values = batch.columns.get(column, [None] * batch.rows)
@@ -249,10 +236,6 @@ def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format
 
     Args:
         columns: column → the values of the rows.
-        path: the file.
-
-    Raises:
-        DataError: a value that the format has no place for, or the file cannot be written.
 
     Example:
         >>> import tempfile

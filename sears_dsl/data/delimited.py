@@ -59,11 +59,7 @@ class Delimited(TextFormat):
         return self.delimiter.join(map(self.field, values)) or empty
 
     def field(self, value: Any) -> str:
-        """A value as it stands in a line.
-
-        Raises:
-            DataError: a tab or a line end, for tsv.
-        """
+        """A value as it stands in a line."""
         cell = value if isinstance(value, str) else _cell(value)
         if self.quoting:
             if '"' in cell:

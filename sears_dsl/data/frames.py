@@ -95,10 +95,6 @@ def memory_frame(data: object) -> MemoryFrame:
     Arrays of numpy, generators and other iterables of rows are read as lists; tables that offer
     Arrow's stream of columns (polars, for one) as tables of Arrow.
 
-    Raises:
-        DataError: none of list[str], list[dict], pandas DataFrame or Series, datasets.Dataset,
-            pyarrow Table or RecordBatch, nor anything that can be read as one of them.
-
     Example:
         >>> memory_frame(["It is."]).names
         ('text',)

@@ -144,11 +144,7 @@ class LabelledRows:
         return (self.column,) if self.rewritten_columns is None else self.rewritten_columns[place]
 
     def require_characters(self) -> None:
-        """Say which text holds half a character: no file can hold what comes of it.
-
-        Raises:
-            DataError: there is such a text.
-        """
+        """Say which text holds half a character: no file can hold what comes of it."""
         for place, row in enumerate(self.rows):
             for column, text in row.items():
                 half = _SURROGATE.search(text)
@@ -244,8 +240,6 @@ def read_labelled(
         format_name: the format, where the file's name does not tell.
 
     Raises:
-        DataError: the file cannot be read, a column is missing, a text or label is no text, a
-            span is none, or there are no rows.
         UsageError: the column that rules rewrite is protected.
 
     Example:
@@ -309,11 +303,7 @@ def read_labelled(
 
 
 def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
-    """The rows whose pictures can be read; notes tell of the others.
-
-    Raises:
-        DataError: none can be read.
-    """
+    """The rows whose pictures can be read; notes tell of the others."""
     need_pictures()
     problems = {path: picture_problem(path) for path in dict.fromkeys(r[image] for r in data.rows)}
     there = [place for place, row in enumerate(data.rows) if not problems[row[image]]]
@@ -415,9 +405,6 @@ def read_texts(source: object, *, column: str | None = None, like: str | None = 
         column: the column of texts; None for the only one that can be meant.
         like: a column that is meant where the file has it and ``column`` is None.
 
-    Raises:
-        DataError: the file cannot be read, has no such column or no rows, or a text is no text.
-
     Example:
         >>> import tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -474,9 +461,6 @@ def label_alternatives(
     Args:
         value: as a file has it.
         where: its place, for the message.
-
-    Raises:
-        DataError: it is no label.
 
     Example:
         >>> label_alternatives(1, "row 1"), label_alternatives([{"text": "red"}], "row 2")

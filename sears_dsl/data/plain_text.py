@@ -22,11 +22,7 @@ _MARK = "\ufeff"
 
 
 def encoded(text: str, encoding: str) -> bytes:
-    """Text as bytes.
-
-    Raises:
-        DataError: a character that the encoding lacks, or half of a surrogate pair.
-    """
+    """Text as bytes."""
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:

@@ -139,7 +139,6 @@ class Protection:
 
         Raises:
             DataError: a column is missing.
-            UsageError: the rewritten column is protected, or a model reads places in it.
         """
         for name in (*self.needed, *(spec.text_column for spec in self.spans)):
             require_column(names, name, where=where)
@@ -165,7 +164,6 @@ class Protection:
 
         Args:
             cells: the row's values, by column.
-            column: the column of the text.
 
         Raises:
             DataError: a value that has none of the known forms; its column is named.
@@ -192,7 +190,6 @@ class Protection:
 
         Args:
             cells: the row's values of all columns that are `needed`.
-            column: the column of the text.
 
         Raises:
             DataError: a value that has none of the known forms; its column is named.
@@ -280,9 +277,6 @@ class Guards:
             columns: columns of the same rows, those among them that are `Protection.needed`.
             protection: which columns say what stays.
             where: the table, for messages.
-
-        Raises:
-            DataError: a value that has none of the known forms.
         """
         guards: list[Guard] = []
         cells: list[Mapping[str, Any]] = []
@@ -323,9 +317,6 @@ class Guards:
         Args:
             row: which.
             carry: where the characters of its text went; no span was touched.
-
-        Raises:
-            DataError: a span was touched after all.
         """
         new: dict[str, Any] = {}
         for spec in self.protection.spans:

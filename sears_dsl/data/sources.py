@@ -166,7 +166,6 @@ def open_rows(
 
     Raises:
         DataError: the file cannot be read, or this is no dataset.
-        UsageError: a string that names no file.
 
     Example:
         >>> open_rows([("A fun film.", "positive")]).names

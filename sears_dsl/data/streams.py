@@ -42,11 +42,7 @@ def compression_of(path: str) -> str:
 
 
 def byte_blocks(path: str) -> Iterator[bytes]:
-    """The uncompressed bytes of a file, or of standard input, a block at a time.
-
-    Raises:
-        DataError: the file is missing, unreadable, or its compression is damaged.
-    """
+    """The uncompressed bytes of a file, or of standard input, a block at a time."""
     if path == STANDARD_STREAM:
         yield from iter(lambda: sys.stdin.buffer.read(_BLOCK), b"")
         return

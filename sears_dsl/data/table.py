@@ -55,11 +55,7 @@ class Table:
         return hasher.hexdigest()
 
     def texts(self, column: str) -> list[str]:
-        """The texts of a column; a row without one has the empty text.
-
-        Raises:
-            DataError: there is no such column, or a value is no text.
-        """
+        """The texts of a column; a row without one has the empty text."""
         values = self.columns[require_column(tuple(self.columns), column, where=self.path)]
         for number, value in enumerate(values, start=1):
             if value is not None and not isinstance(value, str):
@@ -70,11 +66,7 @@ class Table:
         return [value or "" for value in values]
 
     def labels(self, column: str, *, comparison: Comparison = "exact") -> list[str]:
-        """The labels of a column as text: the first of several; empty where a row has none.
-
-        Args:
-            column: its name.
-        """
+        """The labels of a column as text: the first of several; empty where a row has none."""
         values = self.columns[require_column(tuple(self.columns), column, where=self.path)]
         place = f"{self.path}: {column} of row"
         return [
@@ -117,9 +109,6 @@ def read_table(
     Args:
         source: a file, or rows in memory, as `open_rows` takes them.
         format_name: its format, where its name does not tell.
-
-    Raises:
-        DataError: the file cannot be read, or has no rows.
 
     Example:
         >>> import pathlib, tempfile

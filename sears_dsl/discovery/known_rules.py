@@ -139,7 +139,6 @@ def load_known(
         The rules; None where there are none.
 
     Raises:
-        UsageError: there is no such file, folder or ruleset, or files without a rule were named.
         RuleSyntaxError: findings in a file.
 
     Example:

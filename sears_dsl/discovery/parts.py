@@ -89,10 +89,6 @@ class PartsChoice:
         Args:
             language: of the texts, as their tagger says it.
             note: told what a person should know.
-
-        Raises:
-            UsageError: what was chosen by name knows English alone, or a pivot is for sentences of
-                another language.
         """
         scorer, pivots = in_language(self.scorer, self.pivots, language, note=note)
         if scorer != self.scorer and self.readings:
@@ -103,11 +99,7 @@ class PartsChoice:
         return replace(self, scorer=scorer, pivots=pivots)
 
     def require_scorer(self) -> None:
-        """Refuse a search in which nothing would say what keeps the meaning.
-
-        Raises:
-            UsageError: nothing scores.
-        """
+        """Refuse a search in which nothing would say what keeps the meaning."""
         if self.scorer == NO_SCORER:
             raise UsageError(
                 "nothing would say whether a paraphrase keeps the meaning",
@@ -118,8 +110,6 @@ class PartsChoice:
         """The user's parts, ready.
 
         Raises:
-            UsageError: there is no such part, it has no threshold, or a choice means nothing with
-                it, as readings beside another scorer than the judge.
             DataError: a file of paraphrases cannot be read.
             ModelError: a part cannot be imported.
         """
@@ -156,10 +146,6 @@ def in_language(
         scorer: as it was chosen.
         pivots: as they were chosen; none for the usual ones.
         note: told what a person should know.
-
-    Raises:
-        UsageError: ``meaning`` or ``minilm`` for another language than English, or a pivot for
-            sentences of another language.
 
     Example:
         >>> in_language("judge", (), "en"), in_language("judge", (), "pt")
@@ -206,11 +192,7 @@ class OwnParts:
     scorer: Scorer | None = None
 
     def check_rows(self, texts: Sequence[str]) -> str:
-        """A sentence that says of how many rows given paraphrases have none; empty of none.
-
-        Raises:
-            DataError: no row has one.
-        """
+        """A sentence that says of how many rows given paraphrases have none; empty of none."""
         source = self.paraphraser
         if not isinstance(source, GivenParaphrases):
             return ""
@@ -245,10 +227,6 @@ def check_rows(
         comparison: how an answer is compared with a label.
         confidence: whether the model has to say how sure it is.
         note: told what a person should know.
-
-    Raises:
-        DataError: a text that no file can hold, no row with a paraphrase, or no answer that is a
-            label.
     """
     data.require_characters()
     missing = own.check_rows(data.texts)

@@ -80,9 +80,6 @@ def emit(
         version: of the ruleset.
         comment: lines that stand before everything, without their ``#``.
 
-    Raises:
-        ValueError: a rule cannot stand in one file with the others (see `is_writable`).
-
     Example:
         >>> from sears_dsl.language.rule import Element, Literal, Text
         >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -138,9 +135,6 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
     A file has one set of options. Casing can be said in the rule: words that are read exactly get
     quotes. Other tag sets and `repair` cannot; nor can a rule without a word, read with
     exact case, that would follow the casing of the text under the default options.
-
-    Args:
-        rule: as it was written.
 
     Example:
         >>> rules = parse("option case = exact\nmovie -> film\nADV ADJ -> ADJ")

@@ -276,9 +276,6 @@ def coverage_of(
         flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
         scores: float64 (rewrites,): S of those that flip; others are not read.
         tau: flips with a lower score do not count.
-
-    Raises:
-        UsageError: counts that do not fit, or a flip without a score.
     """
     if not len(rules) == len(texts) == applications.rule_count:
         raise UsageError(
@@ -312,11 +309,7 @@ def covering(
     scores: NDArray[np.float64],
     tau: float,
 ) -> NDArray[np.int64]:
-    """The applications that flip the model with S ≥ τ, which are the entries of a `Coverage`.
-
-    Raises:
-        UsageError: a flip without a score.
-    """
+    """The applications that flip the model with S ≥ τ, which are the entries of a `Coverage`."""
     rewrites = applications.rewrites
     flipped = flips[rewrites]
     if np.isnan(scores[rewrites[flipped]]).any():
@@ -342,9 +335,6 @@ def select(
 
     Returns:
         Fewer rules than ``size`` where no other adds anything.
-
-    Raises:
-        UsageError: no such rule, a rule twice or both in and out, or a start larger than size.
     """
     out = frozenset(excluded)
     _check(coverage, size, start, out)

@@ -396,9 +396,6 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
     Columns: those of `adversary_columns`; before, what the model says of the original, which is
     the label unless it has the row wrong; flips (yes or no); words, JSON of [word, weight], the
     weightiest first.
-
-    Args:
-        reworded: a row each.
     """
     return {
         "row": [data.number(each.place) for each in reworded],

@@ -151,9 +151,6 @@ def hold_out(
     Returns:
         The positions of both kinds, each in order.
 
-    Raises:
-        UsageError: a share outside (0, 1).
-
     Example:
         >>> found, held = hold_out(["a", "b", "c", "a"], seed=0)
         >>> found.tolist(), held.tolist()

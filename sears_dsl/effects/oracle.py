@@ -144,7 +144,6 @@ def accepted(
 
     Raises:
         ModelError: the oracle fails.
-        DataError: it keeps none.
     """
     if not len(rewrites):
         return rewrites, Counter()

@@ -236,11 +236,7 @@ class RightRows:
         return part
 
     def ask(self, numbers: Sequence[int], texts: Sequence[str]) -> list[str]:
-        """What the model says of right rows with other texts.
-
-        Args:
-            numbers: which right rows.
-        """
+        """What the model says of right rows with other texts."""
         answers = self._model.labels(self._rows(numbers, texts))
         pairs = zip(numbers, texts, answers, strict=True)
         return [self._carried_back(*each) for each in pairs]
@@ -293,9 +289,6 @@ class RightRows:
         """Which of several models fail at right rows with other texts: bool (rows, models).
 
         Nothing that was asked before is asked again.
-
-        Args:
-            numbers: which right rows.
         """
         fails = np.zeros((len(numbers), len(self.models)), np.bool_)
         together = self._model.labels(self._rows(numbers, texts))

@@ -88,7 +88,6 @@ def explain(
     Args:
         rule: the rule.
         scope: options and sets of its file.
-        text: the row.
         split: how the tokenizer splits a word of the rule.
         protected: character spans in which the rule must not fire.
         sources: where words and texts are looked up.

@@ -241,7 +241,6 @@ class _WordVariant(NamedTuple):
 
     Attributes:
         tests: whether a word is what each place asks for.
-        pattern: whose it is.
         left: how many tests stand before the replaced span.
         focus: how many are of the span.
         anchors: 1: at the start of a row; 2: at its end.

@@ -138,8 +138,6 @@ def rewrite(
     takes along, is none; others are looked for.
 
     Args:
-        rule: what to look for.
-        text: the row.
         split: how the tokenizer splits a word of the rule into tokens.
         extent: see `find`.
         protected: character spans that stay as they are.

@@ -52,8 +52,6 @@ class NaiveNoise:
     """One rule in one unit.
 
     Args:
-        rule: draws.
-        text: the unit.
         drawing: the draw, and where words are looked up.
     """
 

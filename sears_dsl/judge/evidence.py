@@ -86,11 +86,7 @@ class Content:
 
 
 def load_content(path: Path, sha256: str) -> Content:
-    """The arrays of a file.
-
-    Raises:
-        ModelError: it cannot be read, or is another one than it should be.
-    """
+    """The arrays of a file."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -282,9 +278,6 @@ def read_numbers(
         curves: names of entries that hold curves.
         evidence: names of the columns that there are.
         advice: what to do about a file that cannot be used.
-
-    Raises:
-        ModelError: it cannot be read, is of another version, or weighs what there is not.
     """
     try:
         content = file.read_bytes()

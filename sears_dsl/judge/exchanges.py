@@ -71,7 +71,6 @@ def written_out(full: str, host: str, following: str) -> bool:
 
     Args:
         full: this word, such as *is* for ``'s``.
-        host: the word before it.
 
     Example:
         >>> written_out("is", "he", "here"), written_out("is", "serpent", "smirk")

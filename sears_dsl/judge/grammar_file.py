@@ -50,11 +50,7 @@ class GrammarFile:
 
 
 def read_grammar_file(path: Path) -> GrammarFile:
-    """Read a file.
-
-    Raises:
-        DataError: it is missing, damaged or of another version.
-    """
+    """Read a file."""
     try:
         content = path.read_bytes()
     except OSError as error:

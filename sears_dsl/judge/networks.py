@@ -77,7 +77,6 @@ def attention(
 
     Args:
         parts: queries, keys and values side by side.
-        layout: of the rows.
         bias: (heads, 2 n + 1): by the distance, which counts up to n.
     """
     size = parts.shape[1] // (3 * heads)

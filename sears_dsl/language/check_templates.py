@@ -24,11 +24,7 @@ MOST_OF_FILE = 5_000_000
 
 
 def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]:
-    """What is wrong with the label and the names of one template.
-
-    Args:
-        template: the template.
-    """
+    """What is wrong with the label and the names of one template."""
     if template.metadata.label is None:
         yield Diagnostic(
             "E321",

@@ -94,11 +94,7 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
 
 
 def assemble(text: str, *, path: str, allow_imports_outside: bool) -> Ruleset:
-    """Parse, read imports, check.
-
-    Raises:
-        RuleSyntaxError: with every finding of the file and of the files that it imports.
-    """
+    """Parse, read imports, check."""
     strange = no_rules(text, path)
     if strange is not None:
         raise RuleSyntaxError([strange])

@@ -113,9 +113,6 @@ def _hashed(text: str, size: int, *, kind: str = "r") -> str:
 def print_rule(rule: Rule) -> str:
     """The rule line in canonical form, without id and metadata.
 
-    Raises:
-        UsageError: a tree that the language cannot write, such as two tags glued together.
-
     Example:
         >>> from sears_dsl.language.rule import Element, Literal, Rule, Tag, TagCopy, Text
         >>> print_rule(Rule((Element(Tag("WP")), Element(Literal("is"))),

@@ -438,11 +438,7 @@ LARGEST = 1_000_000
 
 
 def home(file: Ruleset, module: str | None) -> Ruleset:
-    """The file that names of imports lead to, such as ``c`` or ``c.words``.
-
-    Raises:
-        KeyError: nothing is imported under one of the names.
-    """
+    """The file that names of imports lead to, such as ``c`` or ``c.words``."""
     for name in module.split(".") if module else ():
         imported = next((each.ruleset for each in file.imports if each.name == name), None)
         if imported is None:

@@ -126,7 +126,6 @@ def textless(
 
     Args:
         members: of the set, of sets among them too.
-        reference: the set.
     """
     test = next((each for each in members if not isinstance(each, Literal)), None)
     if test is not None:

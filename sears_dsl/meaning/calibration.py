@@ -172,10 +172,6 @@ def entropy_threshold(
         equivalent: (N,) whether people call the pair equivalent.
         weights: (N,) what each pair counts; all the same if None.
 
-    Raises:
-        DataError: a score is no number, all pairs are judged alike, or no threshold separates
-            them, since equivalent pairs score no higher than different ones.
-
     Example:
         >>> tau = entropy_threshold([0.01, 0.02, 0.5, 0.9], [False, False, True, True])
         >>> round(tau, 3)

@@ -100,11 +100,7 @@ class Judgements:
 
 
 def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
-    """The pairs of a batch.
-
-    Raises:
-        DataError: a value is no text.
-    """
+    """The pairs of a batch."""
     sides = (batch.columns[columns.original], batch.columns[columns.rewrite])
     for name, values in zip((columns.original, columns.rewrite), sides, strict=True):
         for index, value in enumerate(values):
@@ -119,11 +115,7 @@ def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
 def pair_columns(
     dataset: RowSource, *, original: str | None = None, rewrite: str | None = None
 ) -> PairColumns:
-    """The two columns of texts: those that the user names, or those that can be meant.
-
-    Raises:
-        DataError: a named column does not exist, or it is not clear which are meant.
-    """
+    """The two columns of texts: those that the user names, or those that can be meant."""
     names, where = dataset.names, dataset.path
     for name in filter(None, (original, rewrite)):
         require_column(names, name, where=where)
@@ -168,10 +160,6 @@ def read_judgements(
         sources: take only the rows whose column ``source`` is one of these, such as ``pair`` in
             what `sears vetted` writes; empty for all.
         format_name: the format, where the file's name does not tell.
-
-    Raises:
-        DataError: the file cannot be read, a column is missing, or a judgement is neither yes
-            nor no.
 
     Example:
         >>> import tempfile, pathlib

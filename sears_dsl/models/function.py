@@ -84,7 +84,6 @@ def load_callable(spec: str, *, comparison: Comparison = "exact") -> CallablePre
     """The predictor of ``module:object``, where the object may be dotted.
 
     Raises:
-        UsageError: no ``module:object``, no such module or object, or nothing to call.
         ModelError: the module raised while it was imported.
     """
     model, identity = load_object(spec, kind="model")

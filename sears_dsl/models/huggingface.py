@@ -70,11 +70,7 @@ class ExtractionPredictor:
         return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
-        """The most probable answers, each with its confidence; None for a context without a token.
-
-        Raises:
-            ModelError: the network failed, or a row has other columns.
-        """
+        """The most probable answers, with confidences; None for a context without a token."""
         for row in rows:
             if not set(_COLUMNS) <= set(row):
                 raise ModelError(

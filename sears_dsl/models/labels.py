@@ -33,9 +33,6 @@ def ask(
         call: asks the model.
         comparison: which kind of answers it gives.
 
-    Raises:
-        ModelError: the model raised (its error is chained), or gave no label for each row.
-
     Example:
         >>> ask("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [1, 0])
         ['1', '0']
@@ -51,9 +48,6 @@ def ask_answers(
     comparison: Comparison = "exact",
 ) -> list[Answer]:
     """`ask`, with the confidences that the model gave beside its labels.
-
-    Raises:
-        ModelError: the model raised (its error is chained), or gave no label for each row.
 
     Example:
         >>> ask_answers("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [("1", 0.75), "0"])
@@ -91,9 +85,6 @@ def answers_of(
     model: str, rows: Sequence[Row], predictions: object, *, comparison: Comparison = "exact"
 ) -> list[Answer]:
     """The answers to the rows, out of what a model gave for them: labels, or labels in pairs.
-
-    Raises:
-        ModelError: there is not one label for each row, or a confidence outside of 0 to 1.
 
     Example:
         >>> answers_of("m", [{"text": "Good."}], [["positive", 0.75]])

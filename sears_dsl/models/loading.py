@@ -374,9 +374,6 @@ def language_model(
         timeout: seconds to wait; None for what the settings say, and 30 where they do not.
         retries: how often to try again; likewise, and 3.
         connections: requests at the same time (4).
-
-    Raises:
-        UsageError: settings that cannot be, or httpx is not installed.
     """
     try:
         from sears_dsl.models.http.language_model import LanguageModel  # noqa: PLC0415

@@ -22,9 +22,6 @@ def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, o
     Args:
         models: specifications or objects; a mapping names them itself.
 
-    Raises:
-        UsageError: fewer than two, or two of one name.
-
     Example:
         >>> list(named_models(["sklearn:runs/1/small.joblib", "sklearn:large.joblib"]))
         ['small.joblib', 'large.joblib']

@@ -53,7 +53,6 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
         kind: what it should be, for messages: "model".
 
     Raises:
-        UsageError: no ``module:object``, or no such module or object.
         ModelError: the module raised while it was imported.
 
     Example:

@@ -97,12 +97,7 @@ class EstimatorPredictor:
 
 
 def load_estimator(path: Path, *, comparison: Comparison = "exact") -> EstimatorPredictor:
-    """The estimator in a file; naming the file is the permission to unpickle it.
-
-    Raises:
-        UsageError: there is no such file, joblib is missing, or no estimator is in it.
-        ModelError: the file cannot be unpickled.
-    """
+    """The estimator in a file; naming the file is the permission to unpickle it."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -44,19 +44,11 @@ class VisualPredictor:
         return self._identity
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The likeliest answer to each row.
-
-        Raises:
-            ModelError: a column or a picture is missing, or no choice is an answer that it knows.
-        """
+        """The likeliest answer to each row."""
         return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
-        """The likeliest answer to each row, with its probability.
-
-        Raises:
-            ModelError: a column or a picture is missing, or no choice is an answer that it knows.
-        """
+        """The likeliest answer to each row, with its probability."""
         if not rows:
             return []
         missing = [name for name in _NEEDED if name not in rows[0]]

@@ -92,12 +92,7 @@ class VotingPredictor:
         return f"{self._kind}:({names})" + (" on words" if is_of_words(self._comparison) else "")
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """What the models say together of each row; all of them where they want predictions made.
-
-        Raises:
-            ModelError: one of them failed, or rows have no predictions yet in files of some, which
-                are all told at once.
-        """
+        """What the models say together of each row; all where they want predictions made."""
         answers, needed = [], []
         for model in self._models:
             try:

@@ -466,11 +466,7 @@ class OwnScorer:
 
     @property
     def tau(self) -> float:
-        """Its threshold.
-
-        Raises:
-            UsageError: it has none, and none was given.
-        """
+        """Its threshold."""
         if self._tau is None:
             raise UsageError(
                 f"{self.name} does not say from which score on a rewrite is accepted",

@@ -254,11 +254,7 @@ class Team:
 
     @property
     def tau(self) -> float:
-        """The scorer's threshold.
-
-        Raises:
-            UsageError: the recipe has no scorer.
-        """
+        """The scorer's threshold."""
         if self._about.tau is None:
             raise UsageError("this team scores nothing", help="name a scorer in its Recipe")
         return self._about.tau

@@ -42,11 +42,7 @@ class Constraints:
 
 
 def check_constraints(constraints: Constraints) -> None:
-    """Refuse phrases without a word in them.
-
-    Raises:
-        UsageError: a phrase is empty.
-    """
+    """Refuse phrases without a word in them."""
     for name, phrases in (
         ("required", constraints.required),
         ("forbidden", constraints.forbidden),

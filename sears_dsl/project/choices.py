@@ -61,10 +61,6 @@ def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Cho
         arguments: what the user gave: options such as ``--data``, and ``rules``. A name that the
             project file defines stands for what it defines, so ``--data test`` brings the file and
             the columns of ``[datasets.test]``.
-
-    Raises:
-        UsageError: a path is not there, there are several to choose from, a tagger is the user's
-            own, or a model runs something and nobody agreed to it.
     """
     return dict(_Choosing(project, command, arguments).choices())
 
@@ -270,11 +266,7 @@ def _spec(project: Project, spec: str, key: str) -> str:
 
 
 def _path(project: Project, path: str, key: str) -> str:
-    """A path of the file as it is written in the current folder.
-
-    Raises:
-        UsageError: there is nothing.
-    """
+    """A path of the file as it is written in the current folder."""
     here = _from_here(project, path)
     if not Path(here).exists():
         raise UsageError(
@@ -285,11 +277,7 @@ def _path(project: Project, path: str, key: str) -> str:
 
 
 def _require_inside(project: Project, path: str, key: str, *, instead: str) -> None:
-    """What is written lies in the folder of the project file, after links.
-
-    Raises:
-        UsageError: it does not.
-    """
+    """What is written lies in the folder of the project file, after links."""
     if not (project.folder / path).resolve().is_relative_to(project.folder.resolve()):
         raise UsageError(
             f"{_file(project)}: {key} is {path!r}, and a project file has nothing written outside "

@@ -54,11 +54,7 @@ def agreed(project: Project, model: Model) -> bool:
 
 
 def agree(project: Project, model: Model) -> None:
-    """Remember that the user agreed.
-
-    Raises:
-        UsageError: there is no place to remember it.
-    """
+    """Remember that the user agreed."""
     path = _mark(project, model)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -58,9 +58,6 @@ def find_project(start: Path | None = None) -> Project | None:
     Args:
         start: the folder; the current one by default.
 
-    Raises:
-        UsageError: the file cannot be read or says what it cannot mean, or there are two.
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

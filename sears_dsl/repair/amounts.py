@@ -157,7 +157,6 @@ class RewrittenTable:
         """Apply all rules to each row, one after another.
 
         Raises:
-            DataError: no rule changes a row.
             UsageError: a rule changes the label.
         """
         _check_labels_stay(matcher)
@@ -225,8 +224,6 @@ def measure_amounts(
         journal: remembers answers.
 
     Raises:
-        DataError: no rule changes a training row or a held-out row.
-        UsageError: the held-out rows have no labels, or a rule changes them.
         ModelError: a training failed, or a model cannot be asked; answers so far are kept.
     """
     held_out, matcher = inputs.held_out, inputs.matcher

@@ -96,9 +96,6 @@ def augmented(
         seed: of the choice.
         rulesets: for each rule what its ruleset is called; adds the columns of `PROVENANCE`.
 
-    Raises:
-        DataError: the table has a column of that name already, or ids that are not distinct.
-
     Example:
         >>> from sears_dsl.repair.expansion import Rewritten
         >>> table = Table({"text": ["a movie", "a play"]}, "a.csv", "csv")

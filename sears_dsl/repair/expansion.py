@@ -82,11 +82,7 @@ class Expansion:
         return len({each.row for each in self.rewrites})
 
     def require_some(self, path: str) -> None:
-        """There is a rewrite at all.
-
-        Raises:
-            DataError: there is none, or none with a known label.
-        """
+        """There is a rewrite at all."""
         if self.rewrites:
             return
         if self.left_out:
@@ -100,11 +96,7 @@ class Expansion:
 
 
 def require_rules(rulesets: Sequence[Ruleset]) -> None:
-    """Templates alone rewrite no row.
-
-    Raises:
-        UsageError: there are templates and not one rule.
-    """
+    """Templates alone rewrite no row."""
     if any(each.templates for each in rulesets) and not any(each.rules for each in rulesets):
         raise UsageError(
             "templates rewrite no rows, and there is no rule beside them",
@@ -140,10 +132,6 @@ def expand(
         column: what the oracle is told that the texts are.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-
-    Raises:
-        UsageError: a rule changes the label and the rows have none, or names a label that no row
-            has.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -171,7 +171,6 @@ def repair(
 
     Raises:
         DataError: no rule changes a training row or a held-out row, or the labels differ.
-        UsageError: the held-out rows have no labels.
         ModelError: a training failed, or a model cannot be asked; answers so far are kept.
     """
     training, held_out, columns = inputs.training, inputs.held_out, inputs.columns

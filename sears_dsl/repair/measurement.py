@@ -147,9 +147,6 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> ErrorChange:
         before: outcomes of the original models.
         after: of the models trained again, for the same seeds and items.
 
-    Raises:
-        UsageError: they are not about the same seeds and items.
-
     Example:
         >>> rows, counted = np.arange(40), np.ones((1, 40), bool)
         >>> before = Outcomes(np.arange(40)[None] < 20, counted, rows)

@@ -65,7 +65,6 @@ def check_origin(
         Notes for the report.
 
     Raises:
-        UsageError: a file's rules were found on these very rows.
         DataError: a manifest that cannot be read.
 
     Example:
@@ -258,7 +257,6 @@ def amounts_of_noise(
     Raises:
         DataError: no rule changes a row.
         ModelError: a training failed; answers so far are kept in the folder.
-        UsageError: a rule changes the label.
     """
     if inputs.oracle is not None:
         raise UsageError(

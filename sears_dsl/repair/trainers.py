@@ -108,7 +108,6 @@ def answers_of_trained(
 
     Args:
         key: of this training, in the journal and as the name of its folder.
-        row_lists: lists of rows.
         seed: of everything random.
         journal: of the run.
         on_training: told before it is trained; None for nobody.
@@ -187,11 +186,7 @@ class BuiltInTrainer:
         self.identity = f"built in, scikit-learn {sklearn.__version__}"
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Train a model and write it.
-
-        Raises:
-            DataError: a row has no label, or the rows have fewer than two labels, or no words.
-        """
+        """Train a model and write it."""
         labels = table.labels(self._label)
         if "" in labels:
             raise DataError(
@@ -290,11 +285,7 @@ class GivenTrainer:
         self.identity = object_name(train)
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Train a model; nothing is written.
-
-        Raises:
-            ModelError: the training failed, or gave no model.
-        """
+        """Train a model; nothing is written."""
         try:
             labels = table.labels(self._label, comparison=self._comparison)
             model = self._train(self._inputs(table), labels, seed)
@@ -374,7 +365,6 @@ class CommandTrainer:
         """Run the command, or find that it ran well before; then load the model.
 
         Raises:
-            ModelError: the command cannot be run or fails, or its model cannot be loaded.
             DataError: the rows cannot be written.
         """
         rows = place / f"train.{self._format.name}"

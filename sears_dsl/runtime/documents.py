@@ -64,9 +64,6 @@ _BINARY = getattr(os, "O_BINARY", 0)
 def parse_json(content: bytes | str) -> Any:
     """What JSON says.
 
-    Raises:
-        ValueError: it is no JSON, or one that is nested too deeply.
-
     Example:
         >>> parse_json('{"a": 1}')
         {'a': 1}
@@ -162,11 +159,7 @@ _KEY_BYTES = 32
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for what is written.
-
-    Raises:
-        DataError: it cannot be made.
-    """
+    """Make a folder for what is written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

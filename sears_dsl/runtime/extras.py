@@ -50,11 +50,7 @@ def need_ray() -> None:
 
 
 def need_language_server() -> None:
-    """What speaks with editors is installed.
-
-    Raises:
-        UsageError: it is not; says how to get it.
-    """
+    """What speaks with editors is installed."""
     _need(_EDITORS, "lsp")
 
 
@@ -79,11 +75,7 @@ def has_textstat() -> bool:
 
 
 def load_textstat() -> Any:
-    """The package that says how hard a text is to read.
-
-    Raises:
-        UsageError: it is not installed, or in a version that fetches its dictionary when it runs.
-    """
+    """The package that says how hard a text is to read."""
     _need(_READABILITY, "analysis")
     installed = version("textstat")
     if installed != _TEXTSTAT:

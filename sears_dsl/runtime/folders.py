@@ -137,11 +137,7 @@ class Folder:
         )
 
     def parts(self) -> list[FolderFile]:
-        """The files that hold rows: all but hidden ones and those of engines (``_SUCCESS``).
-
-        Raises:
-            DataError: there are none.
-        """
+        """The files that hold rows: all but hidden ones and those of engines (``_SUCCESS``)."""
         parts = [
             file
             for file in self.files()

@@ -169,11 +169,7 @@ class Kernel:
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function gives.
-
-        Raises:
-            SearsError: compiled code could not be written to disk.
-        """
+        """What the function gives."""
         if not _decision.compiled:
             return self.plain(*arguments)
         try:

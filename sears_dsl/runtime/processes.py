@@ -316,11 +316,7 @@ class Children:
         return list(self.ask_each(questions))
 
     def ask_each(self, questions: Iterable[Any]) -> Iterator[Any]:
-        """The answers in the order of the questions, of which each is drawn when a process is free.
-
-        Raises:
-            SearsError: as `ask`.
-        """
+        """The answers in the order of the questions, each drawn when a process is free."""
         pending: deque[Future[Any]] = deque()
         try:
             drawn = iter(questions)

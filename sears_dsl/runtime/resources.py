@@ -13,11 +13,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def resource_folder(name: str) -> Path:
-    """The folder ``grammar`` or ``rulesets`` of this installation.
-
-    Raises:
-        SearsError: the installation lacks the folder.
-    """
+    """The folder ``grammar`` or ``rulesets`` of this installation."""
     for folder in (_PACKAGE / name, _PACKAGE.parent / name):
         if folder.is_dir():
             return folder

@@ -45,10 +45,6 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
         path: where; of a symbolic link, its target.
         content: what.
         replacing: what has to stand there before, if that matters.
-
-    Raises:
-        DataError: the folder is missing or not writable, the disk is full, or something else than
-            ``replacing`` stands there.
     """
     temporary = None
     try:

@@ -60,7 +60,6 @@ def as_tagger(tagger: object) -> Tagger:
 
     Raises:
         TaggerError: there is no such tagger, or it is not installed.
-        UsageError: it is neither.
 
     Example:
         >>> as_tagger("pinned").name
@@ -82,9 +81,6 @@ def in_language(name: str, languages: Iterable[str]) -> str:
     Args:
         name: as `load_tagger` takes it.
         languages: those of the rules; where they have several, or none, the name stays as it is.
-
-    Raises:
-        TaggerError: no fast tagger of that language comes along.
 
     Example:
         >>> in_language("fast", ["en"]), in_language("fast", ["pt"]), in_language("pinned", ["pt"])
@@ -121,10 +117,6 @@ def may_be_named(name: str) -> bool:
 
 def load_named(name: str) -> Tagger:
     """The tagger of a name that a file gives; `load_tagger` is for names that a person gives.
-
-    Raises:
-        TaggerError: a file may not name such a tagger, or it is not installed: a package that lies
-            in the current folder is not.
 
     Example:
         >>> load_named("fast").name

@@ -49,11 +49,7 @@ _MOST_PIECES = 2**24
 
 
 def weights_file(folder: Path) -> Path:
-    """The file of a model folder that holds the weights.
-
-    Raises:
-        ModelError: there is none, or only a pickle.
-    """
+    """The file of a model folder that holds the weights."""
     if (folder / _WEIGHTS).is_file():
         return folder / _WEIGHTS
     if (folder / _PICKLE).is_file():
@@ -73,9 +69,6 @@ def replace_pickle(folder: Path) -> Path:
 
     Returns:
         The new file.
-
-    Raises:
-        ModelError: they hold something else than tensors, or no Marian model.
     """
     try:
         model = MarianMTModel.from_pretrained(

@@ -59,11 +59,7 @@ class ModelFiles:
         return folder / next(name for name in self.hashes if name.endswith(ending))
 
     def installed(self) -> Path:
-        """The folder.
-
-        Raises:
-            ModelError: the model is not installed.
-        """
+        """The folder."""
         if self.folder is None:
             raise ModelError(
                 f"the model {self.name} is not installed (the package {self.origin} carries it)",
@@ -191,9 +187,6 @@ def known(name: str) -> ModelFiles | None:
 def pair_names(name: str) -> tuple[str, str, str]:
     """What a pivot's name stands for: what it is called, the model there and the one back.
 
-    Raises:
-        UsageError: the name means nothing.
-
     Example:
         >>> pair_names("fr")
         ('fr', 'Helsinki-NLP/opus-mt-en-fr', 'Helsinki-NLP/opus-mt-fr-en')
@@ -236,11 +229,7 @@ def _model_between(source: str, target: str) -> str:
 
 
 def check_model(name: str) -> None:
-    """Say at once that a translation model is not there; its content is compared when it is read.
-
-    Raises:
-        ModelError: it is neither a folder nor known here, or not installed.
-    """
+    """Say at once that a translation model is not there; its content is compared when read."""
     files = known(name)
     if files is not None:
         files.installed()
@@ -330,10 +319,6 @@ def pull(name: str, *, hub: Hub | None = None, allow_pickle: bool = False) -> Mo
         allow_pickle: take weights that are a pickle where the hub has no others; they are read
             once, by torch's reader that runs nothing but what tensors need, and kept as
             safetensors.
-
-    Raises:
-        ModelError: the hub cannot be reached, the model has no such files, its weights are a
-            pickle and that is not allowed, or a file that came is not the one that the hub states.
     """
     source = hub or HuggingFaceHub()
     files = {file.name: file for file in source.files(name)}

@@ -55,7 +55,6 @@ def load_pivots(
         device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
 
     Raises:
-        UsageError: a name that means nothing, or twice the same.
         ModelError: a model is not there, or is not the one it should be.
 
     Example:

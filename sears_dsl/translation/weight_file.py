@@ -38,9 +38,6 @@ _NO_WEIGHTS = ("special:", "_QuantMultA")
 def file_hash(path: Path) -> str:
     """The SHA-256 of a file, in hex.
 
-    Raises:
-        ModelError: the file cannot be read.
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -72,9 +69,6 @@ def check_file(path: Path, expected: str, *, remedy: str) -> None:
     Args:
         expected: 64 hex digits.
         remedy: what a person does about a file that differs.
-
-    Raises:
-        ModelError: the file cannot be read or is another one.
     """
     digest = file_hash(path)
     if digest != expected:
@@ -89,9 +83,6 @@ def read_weights(path: Path) -> Mapping[str, NDArray[np.float32]]:
     """The tensors of a weight file by name, dequantized.
 
     Matrices come as (inputs, outputs), the embeddings as (pieces, width).
-
-    Raises:
-        ModelError: the file cannot be read, ends early, or holds what is not understood.
     """
     try:
         with (

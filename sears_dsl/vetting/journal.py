@@ -276,11 +276,7 @@ class Journal(Closing):
 
 
 def read_journal(path: Path) -> tuple[Header, list[JournalEntry]]:
-    """Read a journal; a torn last line is left out, and left alone.
-
-    Raises:
-        DataError: there is no such file, it is no journal of this version, or a line is damaged.
-    """
+    """Read a journal; a torn last line is left out, and left alone."""
     try:
         content = read_document(path)
     except OSError as error:

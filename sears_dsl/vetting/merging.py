@@ -117,9 +117,6 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
     Args:
         ratings: for each item the categories that the reviewers gave it; as many for each.
 
-    Raises:
-        UsageError: items with different numbers of ratings, or with fewer than two.
-
     Example:
         >>> kappa = fleiss_kappa([["yes", "yes", "yes"], ["no", "no", "yes"], ["no", "no", "no"]])
         >>> round(kappa.value, 3)
@@ -152,9 +149,6 @@ def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Ka
     Args:
         choices: for each item what each reviewer chose; as many for each.
         options: for each item how many options there were, "none of these" included.
-
-    Raises:
-        UsageError: items with different numbers of choices or fewer than two, or as many options.
 
     Example:
         >>> kappa = choice_kappa([["a film", "a film"], ["", "a show"]], [4, 4])
@@ -266,7 +260,6 @@ def read_reviews(paths: Sequence[Path], ruleset: Ruleset) -> list[Review]:
 
     Raises:
         DataError: a journal is damaged or is about another version of the ruleset.
-        UsageError: two journals are of the same reviewer.
     """
     digest = ruleset_digest(ruleset)
     reviews: dict[str, Review] = {}

@@ -69,7 +69,6 @@ def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
         source: a function of a list of rewrites, ``module:function``, or a vetting journal.
 
     Raises:
-        UsageError: no function, or there is none of this name.
         ModelError: its module raised while it was imported.
         DataError: a journal that cannot be read, or is damaged.
     """
@@ -87,11 +86,7 @@ def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
 
 
 def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
-    """A journal as an oracle.
-
-    Args:
-        path: the journal.
-    """
+    """A journal as an oracle."""
     header, entries = read_journal(path)
     state = replay(entries)
     out = {each.rule for each in state.with_verdict("reject", "edit")}

@@ -100,7 +100,6 @@ def write_vetted(
         policy: how many reviewers have to accept a rule.
 
     Raises:
-        UsageError: the path is no place for it.
         DataError: a file cannot be written.
     """
     if path.suffix != ".sear":

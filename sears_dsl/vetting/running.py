@@ -94,7 +94,6 @@ class Sitting:
         """A session for each reviewer.
 
         Raises:
-            DataError: the file of adversaries cannot be read, or the oracle rejects everything.
             ModelError: the model fails.
         """
         # Before the model is asked: a file that cannot be read is said at once.
@@ -132,11 +131,7 @@ class Sitting:
 
 
 def load_rules(rules: str, *, allow_imports_outside: bool = False) -> Ruleset:
-    """The one ruleset of a name; a journal belongs to one.
-
-    Raises:
-        UsageError: it stands for several.
-    """
+    """The one ruleset of a name; a journal belongs to one."""
     rulesets = load_rulesets([rules], allow_imports_outside=allow_imports_outside)
     if len(rulesets) > 1:
         raise UsageError(
@@ -161,9 +156,6 @@ def place_of(
         reviewers: who judges; none for the user's name.
         output: the vetted ruleset; None for ``NAME.vetted.sear``.
         journal: of one reviewer; None for a file beside the output.
-
-    Raises:
-        UsageError: names that cannot be, or a ruleset without rules.
     """
     stem = Path(ruleset.path).stem
     names = tuple(reviewers) or (_user(),)
@@ -199,9 +191,6 @@ def judges_templates(ruleset: Ruleset, chosen: bool) -> bool:
     Args:
         ruleset: what is to be judged.
         chosen: whether a person asked for templates; those of a file without rules are meant.
-
-    Raises:
-        UsageError: it has none.
     """
     if chosen and not ruleset.templates:
         raise UsageError(

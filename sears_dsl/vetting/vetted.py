@@ -62,7 +62,6 @@ def vetted_text(
 
     Args:
         ruleset: the rules and templates that were vetted.
-        outcomes: what became of each of them.
         tagger: runs the tests of edited and written rules.
     """
     entries: list[Entry] = []

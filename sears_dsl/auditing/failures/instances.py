@@ -75,9 +75,6 @@ def instances(
     Args:
         audits: by the names that tell them apart.
         of_rows: further features, a value for each row of the data, such as ``words(context)``.
-
-    Raises:
-        UsageError: the audits are of other rows, or a feature has another number of rows.
     """
     same_rows(audits)
     parts = [part for name, audit in audits.items() for part in _parts(name, audit)]
@@ -112,11 +109,7 @@ def instances(
 
 
 def same_rows(audits: Mapping[str, AuditDocument]) -> None:
-    """Audits can be looked at together only if they are of the same rows.
-
-    Raises:
-        UsageError: they are not, or there is none.
-    """
+    """Audits can be looked at together only if they are of the same rows."""
     if not audits:
         raise UsageError("no audit is named", help="name folders that `sears audit` wrote")
     (first_name, first), *others = audits.items()

@@ -78,11 +78,7 @@ class Learned:
 
 
 def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
-    """Tell wrong from right answers by their features.
-
-    Raises:
-        UsageError: too few answers, only one kind of them, no feature, or no scikit-learn.
-    """
+    """Tell wrong from right answers by their features."""
     _check(answers)
     need_learning()
     from threadpoolctl import (  # type: ignore[import-untyped]  # noqa: PLC0415 - comes with scikit-learn

@@ -245,11 +245,7 @@ def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> s
 def overlap_matrix(
     names: Sequence[str], counts: Sequence[int], both: Sequence[Sequence[int]]
 ) -> str:
-    """How many flipped rows each pair of rules shares; on the diagonal the flips of each rule.
-
-    Args:
-        counts: flips of each.
-    """
+    """How many flipped rows each pair of rules shares; on the diagonal the flips of each rule."""
     size = len(names)
     left = 34
     parts = []

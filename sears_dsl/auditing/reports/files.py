@@ -54,11 +54,7 @@ def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> Gri
 
 
 def add_summary(text: str, file: Path) -> None:
-    """Put a summary for a pull request behind what a file holds; make it where there is none.
-
-    Raises:
-        DataError: the file cannot be read or written.
-    """
+    """Put a summary for a pull request behind what a file holds; make it where there is none."""
     try:
         before = file.read_bytes() if file.exists() else b""
     except OSError as error:

@@ -68,7 +68,6 @@ class Computed:
 
         Raises:
             DataError: a cell is of another kind than the function takes.
-            UsageError: answers are wanted and there are none.
         """
         cells = self.cells
         if cells is None:
@@ -96,9 +95,6 @@ class Computed:
 
 def computed(name: str) -> tuple[str, str] | None:
     """The function and the column that a name says, as in ``words(context)``; None of others.
-
-    Raises:
-        UsageError: it looks like one, and there is no such function, or not of answers.
 
     Example:
         >>> computed("words(context)"), computed("source")

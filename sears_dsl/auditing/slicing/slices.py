@@ -128,7 +128,6 @@ def slicings(
         answers: what the model says of each untouched row.
 
     Raises:
-        UsageError: a column does not have a value for each row.
         DataError: a column holds something that nothing can be computed of.
 
     Example:

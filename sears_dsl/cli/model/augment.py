@@ -138,11 +138,7 @@ def _augment_folder(
 
 
 def _manifest_beside(output: Path) -> Path:
-    """NAME.manifest.json beside NAME.csv or NAME.csv.gz, as beside a ruleset; of no other output.
-
-    Raises:
-        UsageError: there is one that tells of something else, such as of rules of that name.
-    """
+    """NAME.manifest.json beside NAME.csv or NAME.csv.gz, as beside a ruleset; else nothing."""
     from sears_dsl.data.streams import COMPRESSIONS
     from sears_dsl.runtime.documents import parse_json
 

@@ -43,9 +43,6 @@ def chosen_workers(
 
     Args:
         together: whether the files of a folder are one dataset, and not each made into another.
-
-    Raises:
-        UsageError: options that say something else of it, or no cluster where one is named.
     """
     from sears_dsl.clusters.parts import Here
     from sears_dsl.runtime.folders import names_folder

@@ -27,10 +27,6 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
         rulesets: what the command is about.
         named: what ``--tagger`` says, None where it was not given.
         quiet: print no warning.
-
-    Raises:
-        TaggerError: the rules were validated with a tagger that is not there, or that only a
-            person may name.
     """
     from sears_dsl.batch.provenance import tagger_for, tagger_in_language
 

@@ -73,7 +73,6 @@ def unfinished_run(
             it goes on only with what this user left in this place.
 
     Raises:
-        UsageError: there is an interrupted run, and nobody said what to do with it.
         DataError: nothing can be written there, or another process is at work.
     """
     if options["resume"] and options["restart"]:

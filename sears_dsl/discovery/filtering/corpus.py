@@ -41,9 +41,6 @@ _MOST_TEXTS = 20_000
 def english_sample() -> tuple[str, ...]:
     """The sentences that the package carries; ``training/english_text.py`` says what they are.
 
-    Raises:
-        DataError: the file is of another version.
-
     Example:
         >>> len(english_sample()) > 3000
         True

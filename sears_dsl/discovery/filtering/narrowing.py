@@ -159,9 +159,6 @@ def narrowed(
         The shortest description of the verdicts first; then longer ones that act at more places.
         Nothing where no place was refused, or no condition leaves out enough of those that were.
 
-    Raises:
-        UsageError: there is not one verdict a site.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger

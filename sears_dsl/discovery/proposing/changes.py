@@ -57,7 +57,6 @@ def single_changes(
     """Rewordings of one change each, of those changes that several rows propose.
 
     Args:
-        originals: the rows.
         tagger: cuts texts into tokens.
         rows: for so many rows a change has to be proposed.
         longest: most tokens on either side of a change.

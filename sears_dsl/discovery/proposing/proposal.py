@@ -86,10 +86,6 @@ def propose(
         longest: most tokens of an antecedent; longer changes propose nothing.
         accepts: says of a rule whether it is wanted at all.
 
-    Raises:
-        UsageError: an adversary's row is not in the corpus, the corpus has no tags, or a number
-            is out of range.
-
     Example:
         >>> from sears_dsl.discovery.adversaries import Adversary
         >>> from sears_dsl.tagging.pinned import PinnedTagger

@@ -249,7 +249,6 @@ class HeldOutRows:
     """Right rows that took no part in finding rules.
 
     Args:
-        right: the rows.
         scorer: S.
         tau: the threshold; None for the scorer's own, which is read late, since that loads it.
         in_time: asked before each batch of questions to the model; rewrites that it leaves are not

@@ -181,11 +181,7 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read and check it.
-
-    Raises:
-        DataError: there is no such file, or it is no manifest of this version.
-    """
+    """Read and check it."""
     try:
         content = read_document(path)
         if _VersionedFile.model_validate_json(content).version == 1:

@@ -111,7 +111,6 @@ def write_discovery(
         tagger: the one that found the rules; it runs their tests.
 
     Raises:
-        UsageError: the path does not end in .sear.
         DataError: a file cannot be written.
     """
     if path.suffix != ".sear":

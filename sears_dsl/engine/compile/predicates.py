@@ -189,11 +189,7 @@ class Predicates:
         return int(key[1]) if key[0] == "not" else self.intern(("not", member))
 
     def of_test(self, test: Test, scope: RuleScope, split: Callable[[str], Sequence[str]]) -> int:
-        """The predicate of a test on one token.
-
-        Raises:
-            PatternError: a word that the tokenizer splits stands where one token is tested.
-        """
+        """The predicate of a test on one token."""
         match test:
             case Literal():
                 parts = [part for word in split(test.text) for part in contraction(word)]

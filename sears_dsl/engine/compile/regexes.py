@@ -51,11 +51,7 @@ class Regexes:
         return len(self._compiled)
 
     def add(self, pattern: str, *, ignore_case: bool) -> int:
-        """The number of a regex.
-
-        Raises:
-            RegexError: it cannot be compiled.
-        """
+        """The number of a regex."""
         import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
 
         try:

@@ -228,9 +228,6 @@ def search(
         jobs: threads.
         again: most of the rows was searched just before, or will be soon: it is remembered which
             tokens begin nothing.
-
-    Raises:
-        UsageError: an unknown extent, jobs under 1, or protected spans for another number of rows.
     """
     if extent not in _EXTENTS:
         raise UsageError(

@@ -155,9 +155,6 @@ def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
     Args:
         rulesets: of the run.
         chosen: what it says; None for nothing.
-
-    Raises:
-        RuleSyntaxError: the run says nothing, and two of them want different ones.
     """
     if chosen:
         return chosen

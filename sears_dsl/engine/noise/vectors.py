@@ -62,12 +62,7 @@ def is_keyed(path: Path) -> bool:
 
 
 def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
-    """The words and their vectors.
-
-    Raises:
-        DataError: the file is something else, or holds more than data, or the array that was beside
-            it is not there.
-    """
+    """The words and their vectors."""
     try:
         with path.open("rb") as file:
             stored = _OnlyData(file).load()
@@ -228,9 +223,6 @@ def load_vectors(name: str | None = None) -> WordVectors:
         name: ``glove-6b-50d``, ``minilm`` (the words of the sentence encoder's vocabulary), a
             text file of vectors (``.txt``, ``.vec``), word2vec's binary format (``.bin``), a file
             of gensim's `KeyedVectors`; None: the first of the names that is installed.
-
-    Raises:
-        DataError: there is no such package or file, or it holds no vectors.
     """
     if name is None:
         installed = [each for each, (module, _) in VECTORS.items() if find_spec(module)]

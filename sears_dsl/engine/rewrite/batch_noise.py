@@ -166,7 +166,6 @@ def look_up_together(
 
     Args:
         rules: all of a program.
-        tokens: the rows.
         sources: asked, and remember what was found.
     """
     for rule in np.unique(matches.rules).tolist():

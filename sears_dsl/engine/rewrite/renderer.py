@@ -187,7 +187,6 @@ class Renderer:
         """The edit that one instance makes.
 
         Args:
-            text: the row.
             binding: the instance.
             before: the edits of the same row so far, in order; a deletion beside one of them
                 takes no white space twice.

@@ -93,11 +93,7 @@ class RequestMap:
 
     @classmethod
     def read(cls, source: str) -> RequestMap:
-        """From the name of a .toml or .json file, or JSON, with the keys ``body``, ``headers``.
-
-        Raises:
-            UsageError: it cannot be read or has other keys.
-        """
+        """From the name of a .toml or .json file, or JSON, with the keys ``body``, ``headers``."""
         content = read_map(source, "request map", ("body", "headers"))
         headers = content.get("headers", {})
         if not isinstance(headers, dict) or not all(
@@ -119,11 +115,7 @@ class RequestMap:
         return _filled(self.body, rows)
 
     def sent_headers(self) -> dict[str, str]:
-        """The headers with what the environment has for them.
-
-        Raises:
-            UsageError: a variable is not set.
-        """
+        """The headers with what the environment has for them."""
         sent = {}
         for name, value in self.headers.items():
             variable = value.removeprefix(_ENVIRONMENT)
@@ -172,11 +164,7 @@ class ResponseMap:
 
     @classmethod
     def read(cls, source: str) -> ResponseMap:
-        """From a JSON pointer, the name of a .toml or .json file, or JSON with the fields' names.
-
-        Raises:
-            UsageError: it cannot be read or has other keys.
-        """
+        """From a JSON pointer, a .toml or .json file, or JSON with the fields' names."""
         if not source or (source.startswith("/") and not _is_file(source)):
             return cls(source)
         content = read_map(source, "response map", ("labels", "names", "confidences"))
@@ -199,11 +187,7 @@ class ResponseMap:
         return self._at(document, _parts(self.confidences), self.confidences, document)
 
     def named(self, label: str) -> str:
-        """A label of the response as the data calls it.
-
-        Raises:
-            ModelError: there are names and the label has none.
-        """
+        """A label of the response as the data calls it."""
         if not self.names:
             return label
         if label not in self.names:
@@ -305,9 +289,6 @@ def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
     Args:
         source: which.
         what: it is, for messages.
-
-    Raises:
-        UsageError: it cannot be read or has other keys.
     """
     where = f"the {what} {source}" if _is_file(source) else f"the {what}"
     try:

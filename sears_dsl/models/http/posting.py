@@ -140,7 +140,6 @@ class Posting:
 
         Raises:
             RowsRefused: the address refuses what is sent.
-            ModelError: it cannot be reached, or answers with something else than JSON.
         """
         attempt = 0
         while True:

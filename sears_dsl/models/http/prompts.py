@@ -142,9 +142,6 @@ class PromptSettings:
             prompt: what is asked where the settings do not say.
             labels: word in the answer → label, likewise.
             room: tokens of an answer, likewise.
-
-        Raises:
-            UsageError: it cannot be read, has other keys, or values of another kind.
         """
         content = read_map(source, "settings of a language model", _KEYS)
         content.setdefault("prompt", prompt)
@@ -194,11 +191,7 @@ class PromptSettings:
 
     @property
     def headers(self) -> dict[str, str]:
-        """With the key from the environment.
-
-        Raises:
-            UsageError: its variable is not set.
-        """
+        """With the key from the environment."""
         if not self.key:
             return {}
         variable = self.key.removeprefix(_ENVIRONMENT)
@@ -227,11 +220,7 @@ class PromptSettings:
         return sent
 
     def filled(self, row: Row) -> str:
-        """The prompt about a row.
-
-        Raises:
-            ModelError: the row lacks what the prompt asks for.
-        """
+        """The prompt about a row."""
 
         def part(match: re.Match[str]) -> str:
             if match[1] == "$":

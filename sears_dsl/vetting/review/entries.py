@@ -51,11 +51,9 @@ class Entries:
         """The content of an entry.
 
         Args:
-            kind: of entry.
             state: what holds now.
 
         Raises:
-            UsageError: it means nothing.
             ModelError: the model failed at a rule that is saved or stands for another one.
         """
         if kind in ("accept", "reject", "edit", "skip"):
@@ -146,11 +144,7 @@ def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dic
 
 
 def undone(content: Mapping[str, Any], state: ReviewState) -> dict[str, Any]:
-    """The content of an undo: which entry it takes back.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The content of an undo: which entry it takes back."""
     task = text_of(content, "task")
     last = {str(name): entry for name, entry in state.last.items()}.get(task)
     if last is None:

@@ -43,9 +43,6 @@ class AdversaryChoice:
 def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
     r"""The sentences of a file of adversaries, in its order.
 
-    Raises:
-        DataError: the file cannot be read, or is none that ``sears adversaries`` writes.
-
     Example:
         >>> import tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -26,11 +26,7 @@ from sears_dsl.vetting.review.entries import meaningless, rejection, text_of, un
 
 
 class TemplateSession(Deciding):
-    """The work of one reviewer on templates.
-
-    Args:
-        ruleset: with templates.
-    """
+    """The work of one reviewer on templates."""
 
     def __init__(self, ruleset: Ruleset, journal: Journal) -> None:
         super().__init__(journal)

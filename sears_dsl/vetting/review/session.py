@@ -408,11 +408,7 @@ class Session(Deciding):
     # ------------------------------------------------------------ sentences with adversaries
 
     def choice(self, number: int) -> View:
-        """One sentence with its adversaries.
-
-        Raises:
-            UsageError: there is none of this number.
-        """
+        """One sentence with its adversaries."""
         if not 0 <= number < len(self.choices):
             raise UsageError(f"there is no sentence {number}", help="load the page again")
         choice = self.choices[number]

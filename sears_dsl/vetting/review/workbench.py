@@ -469,7 +469,6 @@ class Workbench:
         """The picture of a row, by its number from 1, as a small PNG.
 
         Raises:
-            UsageError: there is no such row, or it has no picture.
             DataError: it cannot be read any more.
         """
         column = self.data.image

@@ -91,9 +91,6 @@ def redirection(address: str) -> Iterator[Path]:
     Every user of a machine sees the arguments of its processes; a browser that is opened with the
     name of this file learns the address from what is in it. It goes again at the end.
 
-    Raises:
-        UsageError: there is no place for it.
-
     Example:
         >>> with redirection("http://127.0.0.1:8765/secret/") as file:
         ...     "secret" in str(file), "secret" in file.read_text(), oct(file.stat().st_mode)[-3:]
