@@ -44,7 +44,7 @@ from sears_dsl.catalogue import load_rulesets
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
 from sears_dsl.discovery.algorithm import discover
-from sears_dsl.discovery.search import SearchProgress
+from sears_dsl.discovery.orders import SearchProgress
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse

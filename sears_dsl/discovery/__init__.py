@@ -4,7 +4,7 @@
 paraphrases (`paraphrasing`), candidate rules (`proposing`), those that keep the meaning
 (`filtering`), the model asked (`effects.asking`), the few that cover most (`selection`),
 the files that leave (`result`, `ruleset_text`). These stages go through one table, `candidates`:
-each fills a column or takes rows out. `search` holds who takes part, `orders` in which order stages
+each fills a column or takes rows out. `orders` holds who takes part and in which order stages
 come (meaning first, or the paper's), `settings` and `budget` what a person chose; `adversaries` are
 single rewrites that flip. All of it runs offline.
 """

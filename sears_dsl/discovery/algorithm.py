@@ -42,20 +42,21 @@ from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Funnel
 from sears_dsl.discovery.filtering.paper_filter import complete_scores
 from sears_dsl.discovery.known_rules import KnownRules
-from sears_dsl.discovery.orders import meaning_first, paper_order
-from sears_dsl.discovery.result.found import (
-    Discovery,
-    FoundRule,
-    HeldOutRows,
-    found_rules,
-)
-from sears_dsl.discovery.search import (
+from sears_dsl.discovery.orders import (
     BeforeSearch,
     OnKnown,
     OnSearchProgress,
     Search,
     SearchOutcome,
     SearchProgress,
+    meaning_first,
+    paper_order,
+)
+from sears_dsl.discovery.result.found import (
+    Discovery,
+    FoundRule,
+    HeldOutRows,
+    found_rules,
 )
 from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
 from sears_dsl.discovery.settings import Settings

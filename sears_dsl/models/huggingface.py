@@ -1,11 +1,13 @@
-"""Hugging Face models: text classification by a pipeline, answers by a span extractor.
+"""Hugging Face models: text classification, spans of contexts, questions about pictures.
 
 In: rows; for classification one column, or two for a pair of texts in the order of the columns;
-for question answering the columns ``question`` and ``context``. Out: the name of the most
-probable label, or the answer as it stands in the context. Always holds: a folder or a model that
+for question answering the columns ``question`` and ``context``; for pictures ``question``,
+``image`` (a path) and perhaps ``choices``. Out: the name of the most probable label, the answer as
+it stands in the context, or the likeliest of the network's own answers (of the choices, where there
+are any). Always holds: pictures are decoded here and sent nowhere; a folder or a model that
 is already on this machine is used, nothing is downloaded unless that is asked for; weights are
 safetensors, never pickles; code that comes with a model is not run. Costs what the network costs,
-in batches of 32.
+in batches of 32, of pictures 16.
 
 Contexts that are too long are read in overlapping windows, and the best span of all is taken; it is
 never empty where the context has a word. The confidence is `certainty.from_distributions` over the
@@ -36,8 +38,7 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.certainty import from_distributions
 from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
-from sears_dsl.models.visual import VisualPredictor
-from sears_dsl.pictures import need_pictures
+from sears_dsl.pictures import BETWEEN_CHOICES, decoded_picture, need_pictures
 
 _COLUMNS = ("question", "context")
 _LONGEST_ANSWER = 30  # tokens
@@ -399,3 +400,75 @@ def _identity(name: str, config: Any) -> str:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+_QUESTIONS_A_PASS = 16
+_NEEDED = ("question", "image")
+
+
+class VisualPredictor:
+    """A network such as ViLT, whose answers are classes.
+
+    Args:
+        model: of transformers, ``ViltForQuestionAnswering``.
+        processor: makes numbers of pictures and questions.
+        identity: how to know the model again.
+    """
+
+    def __init__(self, model: Any, processor: Any, *, identity: str) -> None:
+        self._model = model
+        self._processor = processor
+        self._identity = identity
+        names = model.config.id2label
+        self._answers = [str(names[number]) for number in range(len(names))]
+
+    @property
+    def identity(self) -> str:
+        """As given."""
+        return self._identity
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """The likeliest answer to each row."""
+        return [answer.label for answer in self.predict_with_confidence(rows)]
+
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        """The likeliest answer to each row, with its probability."""
+        if not rows:
+            return []
+        missing = [name for name in _NEEDED if name not in rows[0]]
+        if missing:
+            raise ModelError(
+                f"{self._identity} needs the column {missing[0]}, and the rows have "
+                f"{', '.join(rows[0])}",
+                help="name the columns so: --column question --image image",
+            )
+        return ask_answers(self._identity, rows, lambda: self._answered(rows))
+
+    def _answered(self, rows: Sequence[Row]) -> list[tuple[str, float]]:
+        answers: list[tuple[str, float]] = []
+        for start in range(0, len(rows), _QUESTIONS_A_PASS):
+            part = rows[start : start + _QUESTIONS_A_PASS]
+            inputs = self._processor(
+                [decoded_picture(row["image"]) for row in part],
+                [row["question"] for row in part],
+                return_tensors="pt",
+                padding=True,
+                truncation=True,
+            ).to(self._model.device)
+            with torch.no_grad():
+                scores = self._model(**inputs).logits.sigmoid().cpu()
+            answers += [self._best(row, own) for row, own in zip(part, scores, strict=True)]
+        return answers
+
+    def _best(self, row: Row, scores: torch.Tensor) -> tuple[str, float]:
+        choices = set(row.get("choices", "").split(BETWEEN_CHOICES)) - {""}
+        among = [
+            place for place, answer in enumerate(self._answers) if not choices or answer in choices
+        ]
+        if not among:
+            raise ModelError(
+                f"{self._identity} knows none of the answers {', '.join(sorted(choices))}",
+                help="leave out --choices: it then answers from all that it knows",
+            )
+        best = max(among, key=lambda place: float(scores[place]))
+        return self._answers[best], float(scores[best])

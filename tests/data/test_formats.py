@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from sears_dsl.data.batches import Frame, ReadOptions, Repeated
 from sears_dsl.data.dataset import Dataset, format_named, format_of
+from sears_dsl.data.streams import drawn_ahead, written_behind
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.beside import drawn_ahead, written_behind
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=12)
 

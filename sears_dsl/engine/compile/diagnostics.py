@@ -1,12 +1,13 @@
 """What the compiler has to say about rules, as `Diagnostic`s like those of the checker.
 
-In: rules that could not be compiled, and rules that inflect. Out: diagnostics in the order of the
+In: rules that could not be compiled, that inflect or draw. Out: diagnostics in the order of the
 rules. Always holds: a finding shows the rule in its canonical form, since the compiler has the
 tree and not the file; its line is that of the file where the rule came from one. Codes: E7 for
 what only the tokenizer tells; the others are the checker's, for rules that were never checked.
 An inflection is refused where the rule itself fixes its word, and that has several forms or none
 under every tag that it can have: what depends on the matched token is not told here, such an
-instance is not rewritten, and counted.
+instance is not rewritten, and counted. Likewise a function of characters on words that the rule or
+its sets fix, where nothing can change in any of them (E329; W622 where nothing can in some).
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sears_dsl.engine.compile.noise_check import noise_diagnostics
 from sears_dsl.engine.compile.predicates import PatternError
 from sears_dsl.engine.compile.program import Problem
+from sears_dsl.engine.noise.characters import has_place
 from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language.amounts import print_function
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     AttributeTest,
@@ -26,16 +28,103 @@ from sears_dsl.language.rule import (
     Group,
     Inflected,
     Literal,
+    Noise,
     Reference,
     Rule,
     RuleScope,
     RuleSource,
+    SetReference,
     Tag,
     TagCopy,
     Text,
 )
 from sears_dsl.language.tagsets import COARSE
+from sears_dsl.language.words import code
 from sears_dsl.tagging.inflection import INFLECTION_TAGS, Inflection, inflect
+
+# So many words are told.
+_MOST_TOLD = 5
+
+
+def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
+    r"""The functions of a rule that can never change anything, or not in some of its words.
+
+    Args:
+        rule: the rule.
+        scope: where the sets stand that it names.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = parse("trunk -> $1.homoglyph\n(trunk|film) -> $1.homoglyph")
+        >>> for rule in rules.rules:
+        ...     [finding] = noise_diagnostics(rule, rules)
+        ...     print(finding.code, finding.message)
+        E329 no character of `trunk` can change by `.homoglyph`
+        W622 no character of `trunk` can change by `.homoglyph`
+    """
+    for piece in rule.consequent:
+        if not isinstance(piece, Reference) or not piece.functions:
+            continue
+        function = piece.functions[0]
+        if not isinstance(function, Noise) or function.kind in {"neighbor", "paraphrase"}:
+            continue
+        words = _words(rule, piece.target, scope)
+        unable = [word for word in words if not has_place(function, word)]
+        if unable:
+            none_can = len(unable) == len(words)
+            more = f" and {len(unable) - _MOST_TOLD} more" if len(unable) > _MOST_TOLD else ""
+            yield Diagnostic(
+                "E329" if none_can else "W622",
+                f"no character of {', '.join(map(code, unable[:_MOST_TOLD]))}{more} can change by "
+                f"{code('.' + print_function(function))}",
+                piece.span or rule.span,
+                "take another function, or other words"
+                if none_can
+                else "these instances stay as they are; leave the words out, or take another "
+                "function",
+            )
+
+
+def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
+    """What an element can be, where the rule and its sets say so by words alone; else nothing."""
+    if target == 0:
+        target = 1 if len(rule.antecedent) == 1 else 0
+    if isinstance(target, int):
+        element = rule.antecedent[target - 1] if 0 < target <= len(rule.antecedent) else None
+    else:
+        elements = (*rule.left, *rule.antecedent, *rule.right)
+        element = next((each for each in elements if each.name == target), None)
+    texts = [] if element is None else list(_texts(element, scope))
+    return [text for text in texts if text is not None] if None not in texts else []
+
+
+def _texts(element: Element, scope: RuleScope) -> Iterator[str | None]:
+    """The texts of an element; None for what is no fixed text."""
+    if (element.minimum, element.maximum) != (1, 1):
+        yield None
+    elif isinstance(element.body, Group):
+        for alternative in element.body.alternatives:
+            parts = [list(_texts(each, scope)) for each in alternative]
+            # Of several elements after one another there may be many: one text each is enough.
+            first = [texts[0] for texts in parts]
+            known = [text for text in first if text is not None]
+            if len(parts) == 1:
+                yield from parts[0]
+            else:
+                yield " ".join(known) if len(known) == len(first) else None
+    else:
+        yield from _members(element.body, scope)
+
+
+def _members(test: object, scope: RuleScope) -> Iterator[str | None]:
+    if isinstance(test, Literal):
+        yield test.text
+    elif isinstance(test, SetReference):
+        for member in scope.members(test):
+            yield from _members(member, scope)
+    else:
+        yield None
+
 
 # Tags that a word of unknown tag may have; None: as a base form.
 _ANY_TAG = (None, "NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "JJ", "JJR", "JJS")
