@@ -8,12 +8,14 @@ the same figures. Costs half a minute a task on one core.
     sick    entailment of two sentences (SICK): rules rewrite either
     mrpc    whether two sentences say the same (MRPC): rules rewrite either
     stsb    how alike two sentences are, 0 to 5 (STS-B): right within 1
+    search  whether a paragraph is the one that a question was asked about (SQuAD): either
+    answers which words of a paragraph answer a question (SQuAD): rules rewrite the paragraph
     trec    types of questions (TREC), two labels a question: the coarse one and the fine one
     names   where names stand in a sentence (English Web Treebank): runs of proper nouns
 
-Method and bias: the models are linear, but for the names, which spaCy's small English tagger finds;
-a larger one fails less and otherwise. Rules are the shipped ones, so that nothing is fitted to a
-task.
+Method and bias: the models are linear, but for the names, which spaCy's small English tagger finds,
+and `search`, a threshold of TF-IDF likeness; a larger one fails less and otherwise. Rules are the
+shipped ones, so that nothing is fitted to a task.
 """
 
 from __future__ import annotations
@@ -25,20 +27,32 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
+import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from benchmarks.record import Row, data_file, write_record
+from benchmarks.small_reader import Question, read_squad, train
 from sears_dsl.repair.trainers import words_of_pair
 
-__all__ = ["TASKS", "command", "main", "names", "question_types", "read_names"]
+__all__ = [
+    "TASKS",
+    "answers",
+    "command",
+    "is_source",
+    "main",
+    "names",
+    "question_types",
+    "read_names",
+]
 
 FOLDER = Path("build") / "tasks"
 # Rows that a model learns from, at most, for each that is audited.
@@ -114,6 +128,60 @@ def _stsb(folder: Path, rows: int) -> None:
     _pairs(folder, train[: _TRAINED * rows], test[:: len(test) // rows], numbers=True)
 
 
+def _with_sources(questions: Sequence[Question], count: int) -> list[tuple[str, str, str]]:
+    """Questions, every other one beside the paragraph after its own, which is about the same."""
+    paragraphs = list(dict.fromkeys(question.context for question in questions))
+    next_one = dict(zip(paragraphs, [*paragraphs[1:], paragraphs[0]], strict=True))
+    some = questions[:: max(1, len(questions) // count)][:count]
+    return [
+        (each.question, next_one[each.context] if place % 2 else each.context,
+         "other" if place % 2 else "source")
+        for place, each in enumerate(some)
+    ]  # fmt: skip
+
+
+def _search(folder: Path, rows: int) -> None:
+    train_rows, test = (
+        _with_sources(read_squad(data_file(f"squad/{part}.json")), count)
+        for part, count in (("train-v1.1-part", _TRAINED * rows), ("dev-v1.1", rows))
+    )
+    _write(folder / "rows.csv", ("question", "paragraph", "label"), test)
+    words = TfidfVectorizer(sublinear_tf=True, stop_words="english")
+    words.fit([paragraph for _, paragraph, _ in train_rows])
+    likeness = _likeness(words, train_rows)
+    right = np.array([label == "source" for *_, label in train_rows])
+    levels = np.unique(likeness)
+    threshold = max(levels, key=lambda level: ((likeness >= level) == right).sum())
+    joblib.dump((words, threshold), folder / "model.joblib")
+
+
+def _likeness(words: Any, pairs: Sequence[Sequence[str]]) -> Any:
+    first, second = (words.transform([pair[column] for pair in pairs]) for column in (0, 1))
+    return np.asarray(first.multiply(second).sum(axis=1)).ravel()
+
+
+def is_source(rows: Sequence[dict[str, str]]) -> list[str]:
+    """Whether a question was asked about the paragraph."""
+    words, threshold = _model("search")
+    found = _likeness(words, [(row["question"], row["paragraph"]) for row in rows]) >= threshold
+    return ["source" if each else "other" for each in found]
+
+
+def _answers(folder: Path, rows: int) -> None:
+    questions = read_squad(data_file("squad/dev-v1.1.json"))
+    with (folder / "rows.jsonl").open("w", encoding="utf-8") as written:
+        for each in questions[:: len(questions) // rows][:rows]:
+            written.write(json.dumps(asdict(each)) + "\n")
+    learned = read_squad(data_file("squad/train-v1.1-part.json"))
+    joblib.dump(train(learned[: _TRAINED * rows]), folder / "model.joblib")
+
+
+def answers(rows: Sequence[dict[str, str]]) -> list[str]:
+    """The words that answer each question."""
+    found: list[str] = _model("answers").predict(rows)
+    return found
+
+
 def _trec(folder: Path, rows: int) -> None:
     lines = data_file("classify/trec_train.label").read_text("latin-1").splitlines()
     questions = [line.partition(" ")[::2] for line in lines]
@@ -132,14 +200,13 @@ def _trec(folder: Path, rows: int) -> None:
 
 
 @cache
-def _question_models() -> list[Any]:
-    loaded: list[Any] = joblib.load(FOLDER / "trec" / "model.joblib")
-    return loaded
+def _model(name: str) -> Any:
+    return joblib.load(FOLDER / name / "model.joblib")
 
 
 def question_types(texts: Sequence[str]) -> list[list[str]]:
     """Two labels a question."""
-    coarse, fine = (model.predict(texts) for model in _question_models())
+    coarse, fine = (model.predict(texts) for model in _model("trec"))
     return [[str(first), str(second)] for first, second in zip(coarse, fine, strict=True)]
 
 
@@ -201,6 +268,15 @@ TASKS = {
     "mrpc": Task(_mrpc, "sklearn:{}/model.joblib", "rows.csv", _EITHER),
     "stsb": Task(
         _stsb, "sklearn:{}/model.joblib", "rows.csv", (*_EITHER, "--compare", "within:1")
+    ),
+    "search": Task(
+        _search, "benchmarks.tasks:is_source", "rows.csv",
+        ("--column", "question,paragraph", "--label", "label"), (*_RULES, "questions"),
+    ),
+    "answers": Task(
+        _answers, "benchmarks.tasks:answers", "rows.jsonl",
+        ("--column", "context", "--also", "question", "--label", "answers", "--protect", "answers",
+         "--compare", "squad"),
     ),
     "trec": Task(
         _trec, "benchmarks.tasks:question_types", "rows.csv",
