@@ -58,7 +58,6 @@ from sears_dsl.runtime.journal import RunJournal
 
 AMOUNTS = ("none", "half", "full", "both")
 _RESAMPLED = 2000
-_DECOYS = 20
 # What a brief run trains readers on beside clean rows.
 _BRIEFLY = {"characters": ("none", "half", "full")}
 
@@ -281,24 +280,24 @@ def grid(
 
 
 def with_decoys(
-    name: str, learned: Sample, asked: Sample, readers: Readers, known: Paraphrases
+    name: str, learned: Sample, asked: Sample, readers: Readers, known: Paraphrases, *, decoys: int
 ) -> Row:
     """Error under look-alikes where words that are no answer stay as they were too.
 
     Without them an answer is told from its context by its characters.
     """
     of_train, of_test = (
-        noisy(each.clean, "characters", paraphrases=known, decoys=_DECOYS)
+        noisy(each.clean, "characters", paraphrases=known, decoys=decoys)
         for each in (learned, asked)
     )
     figures: dict[str, float | int | str] = {}
     for amount, rows in (("none", learned.clean), ("full", of_train)):
-        where = f"{name} {'none' if amount == 'none' else f'{_DECOYS} decoys {amount}'}"
-        tests: dict[str, Sequence[Asked]] = {f"{_DECOYS} decoys": of_test}
-        found = readers.judged(where, rows, tests)[f"{_DECOYS} decoys"]
+        where = f"{name} {'none' if amount == 'none' else f'{decoys} decoys {amount}'}"
+        tests: dict[str, Sequence[Asked]] = {f"{decoys} decoys": of_test}
+        found = readers.judged(where, rows, tests)[f"{decoys} decoys"]
         figures[f"error {amount}"] = _told(1 - found.exact, of_test)
         figures[f"F1 {amount}"] = _told(found.f1, of_test)
-    return Row(f"{name}: characters, {_DECOYS} other spans of a context clean too", figures)
+    return Row(f"{name}: characters, {decoys} other spans of a context clean too", figures)
 
 
 def _vote(*three: Sequence[Sure]) -> list[Sure]:
@@ -498,6 +497,8 @@ def main() -> None:
     parser.add_argument("--shuffles", type=int, default=3, help="orders of training")
     parser.add_argument("--brief", action="store_true",
                         help="train on half and on all look-alikes alone")  # fmt: skip
+    parser.add_argument("--decoys", type=int, default=20,
+                        help="other spans of a context left clean, in a part of its own; 0: none")  # fmt: skip
     parser.add_argument("--neural", action="store_true", help="the reader of `neural_reader`")
     chosen = parser.parse_args()
     readers = Readers(chosen.shuffles, neural=chosen.neural)
@@ -522,8 +523,10 @@ def main() -> None:
             rows += part(name, found, of_test)
         if name == "many rows":
             many = of_train
-            if not chosen.brief:
-                rows.append(with_decoys(size, of_train, of_test, readers, known))
+            if chosen.decoys and not chosen.brief:
+                rows.append(
+                    with_decoys(size, of_train, of_test, readers, known, decoys=chosen.decoys)
+                )
     if len(grids) == 1:
         write_record(record, rows)
         return
