@@ -498,7 +498,7 @@ def main() -> None:
     parser.add_argument("--brief", action="store_true",
                         help="train on half and on all look-alikes alone")  # fmt: skip
     parser.add_argument("--decoys", type=int, default=20,
-                        help="other spans of a context left clean, in a part of its own; 0: none")  # fmt: skip
+                        help="spans left clean beside the answer, in one more part")  # fmt: skip
     parser.add_argument("--neural", action="store_true", help="the reader of `neural_reader`")
     chosen = parser.parse_args()
     readers = Readers(chosen.shuffles, neural=chosen.neural)
