@@ -263,14 +263,14 @@ def _accepted(ruleset: sears.Ruleset) -> sears.Ruleset:
             row["rule"]: row["verdict"]
             for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         }
-    kept = []
-    for rule in ruleset.rules:
+
+    def is_accepted(rule: sears.Rule) -> bool:
         text = print_rule(rule)
         verdict = judged.get(text, "not judged")
         _said(f"{verdict}: {text}")
-        if verdict == "accept":
-            kept.append(rule)
-    return sears.Ruleset.from_rules(kept)
+        return verdict == "accept"
+
+    return ruleset.filter(is_accepted)
 
 
 def _table_2(

@@ -103,6 +103,8 @@ class Ruleset:
     ) -> Ruleset:
         r"""A ruleset of rules that were built as objects. They are not checked.
 
+        It has no sets: some rules of a ruleset that has are taken by `filter`.
+
         Example:
             >>> from sears_dsl.language.rule import Element, Literal, Rule, Text
             >>> mined = Rule((Element(Literal("movie")),), (Text("film"),))
