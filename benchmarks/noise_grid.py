@@ -49,8 +49,13 @@ from benchmarks.noisy_squad import (
 from benchmarks.record import Row, write_record
 from benchmarks.small_reader import SpanReader, Sure, train
 from sears_dsl.answers import answer_f1, answers_equal
-from sears_dsl.auditing.failures.instances import Feature, LearningRows
-from sears_dsl.auditing.failures.prediction import fold_interval, learn, numbers_of
+from sears_dsl.auditing.failures.prediction import (
+    Feature,
+    LearningRows,
+    fold_interval,
+    learn,
+    numbers_of,
+)
 from sears_dsl.auditing.slicing.computed import Computed, read_slicings
 from sears_dsl.batch.drawing import TextShare
 from sears_dsl.models.vote import common_words

@@ -266,7 +266,6 @@ def carried_back(
 
     Args:
         rewritten: the text after.
-        comparison: every other answer stays as it is.
         edits: what changed, (start, end, old, new) in characters of the original, in order; None
             to find out by aligning the words.
 

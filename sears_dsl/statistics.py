@@ -254,7 +254,6 @@ def difference_interval(
     Args:
         first: how often it happened among the first rows.
         first_trials: out of how many; where there were none, all that is possible is in it.
-        second_trials: out of how many.
         confidence: between 0 and 1.
 
     Returns:

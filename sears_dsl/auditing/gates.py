@@ -173,7 +173,6 @@ class Gates:
 
         Args:
             rules: the id of each rule, as `distinct_ids` gives it, and the rule.
-            templates: the id of each template, and the template.
 
         Raises:
             UsageError: one has none; the nearest name is offered.

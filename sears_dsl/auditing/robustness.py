@@ -400,7 +400,6 @@ def record_of(
     """What was counted of some rules or templates, with what is to be thought of it.
 
     Args:
-        name: the tag or the id.
         rules: how many rules or templates.
         mean: the mean over them of the share of expected answers.
         constant: the best of the constant answers.

@@ -178,7 +178,6 @@ def scorer_of_audit(
     """What says whether meaning is kept; None where nobody wants to know.
 
     Args:
-        choice: what a person chose.
         own: the user's parts.
         folder: where scores are kept; None keeps them in memory.
         note: told what a person should know.

@@ -96,7 +96,6 @@ def template_answers(
 
     Args:
         table: the sentences. Where they are the rows of the data themselves, it was asked already.
-        comparison: how an answer is compared with a label.
     """
     templates = {
         name: template

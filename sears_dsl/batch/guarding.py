@@ -67,7 +67,6 @@ def require_all_intact(
 
     Args:
         rewrites: of texts.
-        protected: for each text the places in it.
         rule_ids: for the message.
     """
     for rewrite in rewrites:

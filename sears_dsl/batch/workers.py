@@ -211,7 +211,6 @@ class Crew(Closing):
     """This process and others, which work on batches.
 
     Args:
-        recipe: makes the matchers of the other processes.
         task: what to do.
         jobs: how many processes work, this one included; None: one for as long as another one takes
             to be ready, then as many as cores.
@@ -237,7 +236,6 @@ class Crew(Closing):
 
         Args:
             batches: taken one by one, as there is room.
-            matcher: of this process.
 
         Raises:
             SearsError: a worker process died; or whatever reading or the task raised, for the

@@ -48,11 +48,7 @@ class ArrowRewriter:
         self._key = str(sorted(recipe.identity().items()))
 
     def schema(self, schema: Any) -> Any:
-        """The schema of what comes out, for an engine that wants to know it beforehand.
-
-        Args:
-            schema: of what goes in, as pyarrow has it.
-        """
+        """The schema of what comes out, for an engine that wants to know it beforehand."""
         arrow = require_pyarrow()
         plan = self._plan_for(schema)
         if self._mode == "chain":

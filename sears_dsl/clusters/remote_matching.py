@@ -78,7 +78,6 @@ class RemoteMatcher(Matcher):
         matcher: the rules, compiled here: what they are is asked here.
         recipe: makes the same matcher elsewhere.
         workers: who applies them.
-        portion: texts that a worker is given at once.
 
     Example:
         >>> from sears_dsl.batch.recipes import RulesetRecipe

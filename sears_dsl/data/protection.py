@@ -162,9 +162,6 @@ class Protection:
         Spans of a column of ``spans`` are taken as they are: whether they stand in the text is for
         those who carry them along to see.
 
-        Args:
-            cells: the row's values, by column.
-
         Raises:
             DataError: a value that has none of the known forms; its column is named.
         """

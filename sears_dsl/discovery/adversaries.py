@@ -227,7 +227,6 @@ def adversary_columns(
     Args:
         adversaries: a row each.
         data: the rows that they are of.
-        right: those that the model has right.
     """
     return {
         "row": [data.number(right.positions[each.row]) for each in adversaries],

@@ -131,9 +131,7 @@ def load_known(
 
     Args:
         files: rule files, folders, or names of shipped rulesets.
-        with_shipped: whether the shipped ones are among them.
         allow_imports_outside: whether imports may lead out of the folder of a file.
-        tagger: the one that the search works with.
 
     Returns:
         The rules; None where there are none.

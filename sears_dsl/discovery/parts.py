@@ -223,9 +223,7 @@ def check_rows(
     Args:
         data: the rows.
         predictor: the model, which is asked about a few of them.
-        own: the user's parts.
         comparison: how an answer is compared with a label.
-        confidence: whether the model has to say how sure it is.
         note: told what a person should know.
     """
     data.require_characters()
@@ -344,7 +342,6 @@ def participants_of(
     """Who took part: the model, and the parts that reworded and scored, which are loaded by now.
 
     Args:
-        parts: what reworded sentences and scored pairs.
         label: the column of labels.
         also: further columns that the model reads.
     """
@@ -413,7 +410,6 @@ def _own_scorer(
     """The scorer that is no shipped one by name.
 
     Args:
-        scorer: as the user chose it.
         pivots: languages to translate through.
         searched: whether paraphrases are searched by translation, which pivots are for as well.
     """

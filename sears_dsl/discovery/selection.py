@@ -89,7 +89,6 @@ def collapse(
     it.
 
     Args:
-        twins: which rules can stand for which.
         sizes: how many rows each covers.
         weight: the sum of their scores; of as many rows the higher one comes first.
         ranks: the place of each by simplicity.

@@ -138,7 +138,6 @@ def reword(
         predictor: the model; it has to say how sure it is where words are to be avoided.
         paraphraser: rewords sentences; one that takes no constraints is asked as ever, and of its
             paraphrases those without forbidden words are taken.
-        journal: remembers paraphrases.
         note: told what a person should know.
 
     Returns:

@@ -75,7 +75,6 @@ class AskedModel:
 
     Args:
         predictor: the model; one that does not remember what it said is made to.
-        questions: counts what is asked, and limits it.
 
     Example:
         >>> class Short:

@@ -71,12 +71,10 @@ def ask_in_rounds(
     r"""Ask about rules, a few rows each, then more of those that may flip enough.
 
     Args:
-        applications: what the rules make of the right rows.
         minimum_flips: how many rows a rule has to flip; one number, or one a rule.
         base_rate: how often a paraphrase that keeps the meaning flips its row, which a rule has to
             reach; one number, or one a rule.
         seed: of the order of the rows.
-        on_round: told what is known after each round.
 
     Example:
         >>> from sears_dsl.effects.applications import apply_candidates

@@ -135,7 +135,6 @@ class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 
     Args:
-        predictor: the model under test.
         comparison: how an answer is compared with a label.
         in_time: asked before each batch of questions; when it says no, the rest is left.
         on_progress: told how many distinct rows are answered.

@@ -208,7 +208,6 @@ def rule_effects(
         comparison: how an answer is compared with a label.
         scope: rewrite the ``first`` instance in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        seed: of the draw of what is scored.
         draw: which of several draws of the rules' noise, from 0.
 
     Example:

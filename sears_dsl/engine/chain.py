@@ -162,7 +162,6 @@ def chain_rows(
         intact: for each row spans that no edit may touch.
         without: for each row the positions of rules to leave out of it.
         jobs: threads for matching.
-        drawing: what noise is made from.
     """
     nothing: Sequence[tuple[()]] = [()] * len(texts)
     columns = (texts, protected or nothing, intact or nothing, without or nothing)

@@ -87,8 +87,6 @@ def explain(
 
     Args:
         rule: the rule.
-        scope: options and sets of its file.
-        split: how the tokenizer splits a word of the rule.
         protected: character spans in which the rule must not fire.
         sources: where words and texts are looked up.
 
@@ -132,7 +130,6 @@ def explain_sentences(
     Args:
         text: the row.
         spans: its sentences, as (start, end) in characters.
-        firsts: the number of the first token of each.
     """
     nearest, first = max(zip(parts, firsts, strict=True), key=lambda pair: pair[0].furthest)
     fired = [part.reason for part in parts if part.fired]

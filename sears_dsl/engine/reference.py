@@ -141,7 +141,6 @@ def rewrite(
         split: how the tokenizer splits a word of the rule into tokens.
         extent: see `find`.
         protected: character spans that stay as they are.
-        drawing: what noise is made from.
     """
     every = candidates(rule, file, tokens, split=split)
     possible = [each for each in every if not is_protected(each, tokens, protected)]

@@ -58,7 +58,6 @@ class Sentences:
     Args:
         template: the template.
         ruleset: where its sets are; they have literal members alone.
-        draw: of noise in slots.
 
     Raises:
         RuleSyntaxError: a slot asks for an inflection that a member has not just one of.

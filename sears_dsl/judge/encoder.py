@@ -306,9 +306,6 @@ class Encoder:
 
         Rows lie end to end, so that no padding is read; only where pieces look at each other are
         rows apart, those of one length together.
-
-        Args:
-            rows: pieces of texts, the shortest first.
         """
         lengths = [len(row) for row in rows]
         sizes = [(size, len(list(some))) for size, some in groupby(lengths)]

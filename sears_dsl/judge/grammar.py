@@ -106,7 +106,6 @@ class Grammar:
     """A network with the words that are known to exist; `load_grammar` reads one.
 
     Args:
-        network: finds tampered words.
         known: words, in lower case.
         common: words of which half a text consists, if it is English.
         about: what the files say of themselves: what was trained on what, licence.

@@ -122,9 +122,6 @@ _LIKE_MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "–": "-", "�
 def surface_evidence(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
     """What speaks against each rewrite, a column for each of ``SURFACE``.
 
-    Args:
-        pairs: originals with their rewrites.
-
     Example:
         >>> evidence = surface_evidence([("A good film.", "A bad film."), ("I am.", "I'm.")])
         >>> [[name for name, value in zip(SURFACE[10:], row[10:]) if value] for row in evidence]
@@ -135,9 +132,6 @@ def surface_evidence(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
 
 def support_evidence(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
     """What speaks for each rewrite, a column for each of ``SUPPORT``.
-
-    Args:
-        pairs: originals with their rewrites.
 
     Example:
         >>> support_evidence([("A colour.", "A color."), ("I don't.", "I do not.")]).tolist()

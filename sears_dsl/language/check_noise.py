@@ -34,11 +34,7 @@ def is_unit(rule: Rule) -> bool:
 
 
 def draws(rule: Rule, *, rated: bool = True) -> bool:
-    """Whether what a rule writes, or where, is drawn or looked up in the whole unit.
-
-    Args:
-        rated: whether a rate counts.
-    """
+    """Whether what a rule writes, or where, is drawn or looked up in the whole unit."""
     return (rated and rule.metadata.rate is not None) or any(
         isinstance(piece, Drawn)
         or (isinstance(piece, Reference) and any(isinstance(f, Noise) for f in piece.functions))

@@ -102,7 +102,6 @@ def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
     r"""Members of drawn sets that have no text, of sets among them too.
 
     Args:
-        rule: a rule without errors.
         scope: a whole ruleset.
 
     Example:
@@ -122,11 +121,7 @@ def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
 def textless(
     members: Sequence[Test], reference: SetReference, span: Span | None
 ) -> Iterator[Diagnostic]:
-    """E330, where a set is written of which a member has no text.
-
-    Args:
-        members: of the set, of sets among them too.
-    """
+    """E330, where a set is written of which a member has no text."""
     test = next((each for each in members if not isinstance(each, Literal)), None)
     if test is not None:
         yield Diagnostic(

@@ -132,7 +132,6 @@ class PivotScorer:
     Args:
         pivots: the languages; the pair that packages carry if None.
         translate: how an original is brought into a pivot language.
-        tau: the threshold to ship with it.
 
     Raises:
         UsageError: no pivots.

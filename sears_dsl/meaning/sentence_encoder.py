@@ -126,7 +126,6 @@ class EmbeddingScorer:
 
     Args:
         embedder: what encodes; `MiniLM` if None.
-        tau: the threshold to ship with it.
 
     Raises:
         ModelError: the encoder is wanted and not installed.

@@ -136,7 +136,6 @@ class CachedPredictor:
         """One label for each row.
 
         Args:
-            rows: what to ask about.
             on_progress: called before the first batch and after each one.
         """
         labels = self.predict_in_time(rows, on_progress=on_progress)
@@ -182,7 +181,6 @@ class CachedPredictor:
         """One label for each row, with its confidence where the model gives one.
 
         Args:
-            rows: what to ask about.
             on_progress: called before the first batch and after each one.
 
         Example:

@@ -52,8 +52,6 @@ class ExtractionPredictor:
 
     Args:
         model: an ``AutoModelForQuestionAnswering``, ready to be used.
-        tokenizer: its tokenizer, one of the fast ones.
-        identity: how to know the model again.
     """
 
     def __init__(self, model: Any, tokenizer: Any, *, identity: str) -> None:
@@ -412,7 +410,6 @@ class VisualPredictor:
     Args:
         model: of transformers, ``ViltForQuestionAnswering``.
         processor: makes numbers of pictures and questions.
-        identity: how to know the model again.
     """
 
     def __init__(self, model: Any, processor: Any, *, identity: str) -> None:

@@ -31,7 +31,6 @@ def ask(
     Args:
         model: what to name it in messages.
         call: asks the model.
-        comparison: which kind of answers it gives.
 
     Example:
         >>> ask("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [1, 0])

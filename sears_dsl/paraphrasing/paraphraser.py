@@ -54,7 +54,6 @@ def near_pieces(
     Args:
         readers: decoders over one vocabulary.
         targets: for each sentence its pieces with the end.
-        needed: pieces that must be among them.
     """
     model = readers[0].model
     chosen = {piece for target in targets for piece in target} | set(needed)

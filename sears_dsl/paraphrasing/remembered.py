@@ -192,7 +192,6 @@ def remembered_paraphrases(
 
     Args:
         source: asked for what is not known.
-        journal: where the answers are kept.
         on_portion: told how many distinct sentences are done.
         in_time: asked before each group of sentences; when it says no, those that are left get
             None.
@@ -246,7 +245,6 @@ def remembered_paraphrases_without(
     Args:
         source: asked for what is not known. One that searches without constraints is asked for all
             paraphrases, and those with such a word are left out.
-        journal: where the answers are kept.
         on_portion: told how many distinct sentences are done.
 
     Example:

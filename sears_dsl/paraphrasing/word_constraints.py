@@ -73,8 +73,6 @@ class LexicalGuide:
 
     Args:
         constraints: see `Constraints`.
-        model: whose pieces the outputs are made of.
-        names: the model's vocabulary by id.
     """
 
     def __init__(

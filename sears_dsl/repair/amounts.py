@@ -186,7 +186,6 @@ class RewrittenTable:
         """The table to train on, and how many of its rows are rewritten.
 
         Args:
-            amount: not a vote.
             seed: which texts make up a half.
         """
         table, every = self.table, range(len(self.table))
@@ -219,9 +218,6 @@ def measure_amounts(
     on_training: OnAmount | None = None,
 ) -> Amounts:
     """Train on each amount, and ask about held-out rows before and after the rules.
-
-    Args:
-        journal: remembers answers.
 
     Raises:
         ModelError: a training failed, or a model cannot be asked; answers so far are kept.

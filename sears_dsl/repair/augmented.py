@@ -90,8 +90,6 @@ def augmented(
 
     Args:
         table: the rows.
-        expansion: what rules make of the texts of these rows.
-        amount: how many new rows.
         balanced: whether the rules take turns.
         seed: of the choice.
         rulesets: for each rule what its ruleset is called; adds the columns of `PROVENANCE`.
@@ -184,7 +182,6 @@ def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]
     Args:
         table: the rows that there are.
         column: of their ids.
-        rows: which of them each new row is made of.
     """
     values = table.columns[require_column(tuple(table.columns), column, where=table.path)]
     old = row_ids(Batch(0, len(table), {column: values}), column)

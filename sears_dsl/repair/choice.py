@@ -79,7 +79,6 @@ def choose(
     """Choose rewrites.
 
     Args:
-        rules: for each rewrite the rules that write it.
         limit: how many; None for all.
         balanced: the rules take turns; otherwise every rewrite has the same chance.
 

@@ -129,7 +129,6 @@ def expand(
         known: all labels that there are; without, those of the rows.
         guards: what has to stay in the texts; None for nothing.
         oracle: rejects rewrites, which are left out; None keeps all.
-        column: what the oracle is told that the texts are.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
 
@@ -194,7 +193,6 @@ def expand_table(
 
     Args:
         table: the rows.
-        column: the column that rules rewrite, or several.
         protection: what has to stay in the texts.
         labels: of each row, as `expand` takes them.
         oracle: rejects rewrites.

@@ -166,9 +166,6 @@ def repair(
 ) -> Repair:
     """Train on rows with and without rewrites, and compare.
 
-    Args:
-        journal: remembers answers.
-
     Raises:
         DataError: no rule changes a training row or a held-out row, or the labels differ.
         ModelError: a training failed, or a model cannot be asked; answers so far are kept.

@@ -144,7 +144,6 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> ErrorChange:
     """How the error changed.
 
     Args:
-        before: outcomes of the original models.
         after: of the models trained again, for the same seeds and items.
 
     Example:

@@ -94,7 +94,6 @@ def augmentation_record(
     Args:
         augmentation: the table with its new rows.
         rules: hash of all rules.
-        tagger: name and version.
         data: SHA-256 of the rows before.
         choices: what the person chose.
         left_out: reason → rewrites that are left out for it.

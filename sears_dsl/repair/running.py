@@ -164,7 +164,6 @@ def augment_table(
 
     Args:
         rulesets: the same.
-        choices: what a person chose.
         oracle: rejects rewrites; None keeps all.
         some: whether it is an error that no rule changes a row.
     """

@@ -108,7 +108,6 @@ def answers_of_trained(
 
     Args:
         key: of this training, in the journal and as the name of its folder.
-        seed: of everything random.
         journal: of the run.
         on_training: told before it is trained; None for nobody.
 
@@ -247,7 +246,6 @@ class GivenTrainer:
         label: the column of labels.
         also: further columns that the model reads. Where it reads several the function gets a list
             of dictionaries, column → text, in the place of texts.
-        comparison: which kind of answers it gives.
 
     Raises:
         UsageError: it is neither.
@@ -327,7 +325,6 @@ class CommandTrainer:
             the model belongs) and, where it takes one, ``{seed}``.
         spec: how the model is asked, with ``{model}``: ``sklearn:{model}``, ``hf:{model}``.
         load: makes a model of a specification, as `load_predictor` does.
-        format: of the file of rows.
 
     Raises:
         UsageError: a placeholder that is missing or unknown, or quotes that are not closed.

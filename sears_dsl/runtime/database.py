@@ -137,7 +137,6 @@ def rows_of(
 
     Args:
         query: ends with the condition on the key, ``key IN``.
-        fixed: what the query asks for before the keys.
     """
     for first in range(0, len(keys), _KEYS_A_QUERY):
         some = keys[first : first + _KEYS_A_QUERY]

@@ -394,11 +394,7 @@ def _folder_beside(home: Path) -> Path | None:
 
 
 def _is_private(folder: Path, home: Path) -> bool:
-    """Whether only those can put files into a folder who could change the package as well.
-
-    Args:
-        home: the folder of the package's source.
-    """
+    """Whether only those can put files into a folder who could change the package as well."""
     if os.name == "nt":
         return True
     place = folder.resolve()

@@ -338,12 +338,7 @@ class TagCache(Closing):
 
 
 class CachedTagger:
-    """A tagger that remembers what it tagged; its tokens are those of the tagger itself.
-
-    Args:
-        tagger: tags what is not in the cache.
-        cache: where tagged texts are kept.
-    """
+    """A tagger that remembers what it tagged; its tokens are those of the tagger itself."""
 
     def __init__(self, tagger: Tagger, cache: TagCache) -> None:
         self.tagger = tagger

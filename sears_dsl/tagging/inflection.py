@@ -313,7 +313,6 @@ def inflect_like(word: str, model: str, fine: str) -> Inflection:
     *be* also agrees with a token that is itself a form of *be*.
 
     Args:
-        word: a word of a rule, in its base form.
         model: the text of the token.
         fine: its Penn tag.
 

@@ -78,7 +78,6 @@ def read_originals(
 
     Args:
         model: the decoder.
-        sources: B texts of its source language.
         targets: piece ids of the original of each, ``</s>`` included.
     """
     memory = model.encode(sources)

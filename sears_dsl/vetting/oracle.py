@@ -29,7 +29,6 @@ class JournalOracle:
         differing: pairs (original, rewritten) that were marked as differing.
         rejected: ids of rules that were rejected, or that others were written instead of.
         sentences: (text, label) of sentences of templates that were rejected.
-        templates: ids of templates that were rejected.
 
     Example:
         >>> oracle = JournalOracle("of ana", {("a movie", "a film")}, set())

@@ -252,10 +252,8 @@ def pages_of(
     """The application that serves the sessions at an address.
 
     Args:
-        place: where things are written.
         sessions: reviewer → session.
         tagger: runs the tests of edited and written rules.
-        address: host and port.
     """
 
     def write() -> str:

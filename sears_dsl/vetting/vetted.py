@@ -58,12 +58,7 @@ def vetted_text(
     *,
     tagger: Tagger,
 ) -> str:
-    """The ruleset of what was kept, edited or written.
-
-    Args:
-        ruleset: the rules and templates that were vetted.
-        tagger: runs the tests of edited and written rules.
-    """
+    """The ruleset of what was kept, edited or written."""
     entries: list[Entry] = []
     for entry, outcome in _with_outcomes(ruleset, outcomes):
         if outcome is None or outcome.decided == "kept":

@@ -17,8 +17,14 @@ from click.testing import CliRunner, Result
 import sears_dsl as sears
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.failures.document import ErrorsDocument
-from sears_dsl.auditing.failures.instances import Feature, LearningRows, instances
-from sears_dsl.auditing.failures.prediction import fold_interval, learn, predict_errors
+from sears_dsl.auditing.failures.prediction import (
+    Feature,
+    LearningRows,
+    fold_interval,
+    instances,
+    learn,
+    predict_errors,
+)
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
 from sears_dsl.cli.model.errors import errors_command
 from sears_dsl.errors import DataError, UsageError
@@ -124,7 +130,7 @@ _LEARN = """
 import os
 import numpy as np
 import sklearn.ensemble
-from sears_dsl.auditing.failures.instances import Feature, LearningRows
+from sears_dsl.auditing.failures.prediction import Feature, LearningRows
 from sears_dsl.auditing.failures.prediction import learn
 def threads():
     return len(os.listdir("/proc/self/task"))

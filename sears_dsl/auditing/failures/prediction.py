@@ -3,12 +3,14 @@
 In: audits by name, the rows that were audited or none. Out: `ErrorsDocument`. Always holds: the
 rows are those of the audits, by their hash, before anything is learned; what is computed of texts
 is taken where rows are given, readability where textstat is installed, and what is left out is
-said. The folds are scikit-learn's KFold, shuffled with the seed, over the rows of the data, so that
-the answers to one row are never learned from and judged at once; a feature is worth what micro F1
-loses where its values are shuffled among the judged answers. For two classes of which each answer
-has one, micro F1 is the share of answers told rightly. The same seed gives the same numbers on any
-number of cores, since one thread learns. Costs ten times up to a hundred small trees: some seconds
-for ten thousand answers.
+said. An instance is an answer to an untouched row or to a row after a rule, wrong where the model
+does not do as the rule expects; a feature that says the same of all is left out, and what is not
+known is None, never 0. The folds are scikit-learn's KFold, shuffled with the seed, over the rows of
+the data, so that the answers to one row are never learned from and judged at once; a feature is
+worth what micro F1 loses where its values are shuffled among the judged answers. For two classes of
+which each answer has one, micro F1 is the share of answers told rightly. The same seed gives the
+same numbers on any number of cores, since one thread learns. Costs ten times up to a hundred small
+trees: some seconds for ten thousand answers.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 6, which takes XGBoost; the boosting here is scikit-learn's over histograms.
@@ -22,12 +24,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.auditing.document import AuditDocument
+from sears_dsl.auditing.document import AuditDocument, RuleRecord, per_row_numbers
 from sears_dsl.auditing.failures.document import (
     AuditName,
     ErrorsDocument,
@@ -35,7 +38,6 @@ from sears_dsl.auditing.failures.document import (
     OverFolds,
     PartErrors,
 )
-from sears_dsl.auditing.failures.instances import Feature, LearningRows, instances, same_rows
 from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.slicing.computed import ANSWER, Computed, SliceValue, read_slicings
 from sears_dsl.auditing.slicing.parts import in_order, largest, parts_of
@@ -45,6 +47,143 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.extras import has_textstat, need_learning
 from sears_dsl.statistics import mean_interval
+
+#: The value of the feature ``rule`` for rows as they are.
+UNTOUCHED = "(untouched)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Feature:
+    """Something that is known of each answer.
+
+    Attributes:
+        name: such as ``rule`` or ``words(context)``.
+        kind: whether its values are numbers or names.
+        values: one an instance; None where it is not known.
+    """
+
+    name: str
+    kind: Literal["number", "category"]
+    values: Sequence[SliceValue]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearningRows:
+    """Answers to learn from.
+
+    Attributes:
+        wrong: bool (instances,): whether the model does not do as expected.
+        rows: int64 (instances,): the row of the data, from 0.
+        features: what is known; none of them says the same of all.
+    """
+
+    wrong: NDArray[np.bool_]
+    rows: NDArray[np.int64]
+    features: tuple[Feature, ...]
+
+
+class _AuditAnswers(NamedTuple):
+    """The answers of one audit to its rows as they are, or after one rule."""
+
+    audit: str
+    rule: str
+    ruleset: str
+    rows: list[int]
+    wrong: list[bool]
+    words: Sequence[float | None]
+    confidences: Sequence[float | None]
+
+
+def instances(
+    audits: Mapping[str, AuditDocument], of_rows: Mapping[str, Sequence[SliceValue]] | None = None
+) -> LearningRows:
+    """Lay out the answers of audits with what is known of them.
+
+    Args:
+        audits: by the names that tell them apart.
+        of_rows: further features, a value for each row of the data, such as ``words(context)``.
+    """
+    same_rows(audits)
+    parts = [part for name, audit in audits.items() for part in _audit_answers(name, audit)]
+    rows = np.array([row for part in parts for row in part.rows], np.int64)
+    counts = [len(part.rows) for part in parts]
+    named: list[tuple[str, list[str]]] = [
+        ("audit", [part.audit for part in parts]),
+        ("rule", [part.rule for part in parts]),
+        ("ruleset", [part.ruleset for part in parts]),
+    ]
+    features = [
+        Feature(name, "category", list(chain(*map(repeat, values, counts))))
+        for name, values in named
+    ]
+    features.append(Feature("words(answer)", "number", _joined(part.words for part in parts)))
+    features.append(Feature("confidence", "number", _joined(part.confidences for part in parts)))
+    for name, values in (of_rows or {}).items():
+        if len(values) != (total := next(iter(audits.values())).data.rows):
+            raise UsageError(
+                f"{name} has {len(values):,} values for {total:,} rows",
+                help="name the file that was audited",
+            )
+        kind: Literal["number", "category"] = (
+            "category" if any(isinstance(each, str) for each in values) else "number"
+        )
+        features.append(Feature(name, kind, [values[row] for row in rows.tolist()]))
+    return LearningRows(
+        wrong=np.array([wrong for part in parts for wrong in part.wrong], np.bool_),
+        rows=rows,
+        features=tuple(each for each in features if len(set(each.values)) > 1),
+    )
+
+
+def same_rows(audits: Mapping[str, AuditDocument]) -> None:
+    """Audits can be looked at together only if they are of the same rows."""
+    if not audits:
+        raise UsageError("no audit is named", help="name folders that `sears audit` wrote")
+    (first_name, first), *others = audits.items()
+    for name, other in others:
+        if other.data.sha256 != first.data.sha256:
+            raise UsageError(
+                f"{first_name} and {name} are audits of other rows: {first.data.rows:,} rows "
+                f"{first.data.sha256[:12]}… and {other.data.rows:,} rows "
+                f"{other.data.sha256[:12]}…",
+                help="audit the models on the same file, columns and labels",
+            )
+
+
+def _joined(parts: Iterator[Sequence[float | None]]) -> list[SliceValue]:
+    return list(chain(*parts))
+
+
+def _audit_answers(name: str, audit: AuditDocument) -> Iterator[_AuditAnswers]:
+    """Rows as they are, where labels say which of them are right; then each rule's."""
+    rulesets = list(
+        chain(*(repeat(each.name, each.rules) for each in audit.rulesets)),
+    )
+    if audit.labelled:
+        total = audit.data.rows
+        yield _AuditAnswers(
+            name, UNTOUCHED, UNTOUCHED, list(range(total)),
+            [mark == "0" for mark in audit.right_rows],
+            per_row_numbers(audit.answer_words, total), per_row_numbers(audit.confidences, total),
+        )  # fmt: skip
+    for record, ruleset in zip(audit.rules, rulesets, strict=True):
+        yield _of_rule(name, ruleset, record)
+
+
+def _of_rule(name: str, ruleset: str, record: RuleRecord) -> _AuditAnswers:
+    """A rule that expects ``flip`` is tested only where the row was right before."""
+    flip = record.expect == "flip"
+    counted, failing = ("kf", "k") if flip else ("kfgw", "fw")
+    rows = [int(row) - 1 for row in record.rows.split()]
+    places = [place for place, letter in enumerate(record.outcomes) if letter in counted]
+    words = per_row_numbers(record.answer_words, len(rows))
+    confidences = per_row_numbers(record.confidences, len(rows))
+    return _AuditAnswers(
+        name, record.id, ruleset, [rows[place] for place in places],
+        [record.outcomes[place] in failing for place in places],
+        [words[place] for place in places], [confidences[place] for place in places],
+    )  # fmt: skip
+
 
 FOLDS = 10
 #: With fewer answers, or fewer wrong or right ones, there is nothing to learn.

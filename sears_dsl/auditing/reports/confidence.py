@@ -88,11 +88,7 @@ def _mean(values: Sequence[float]) -> str:
 
 
 def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
-    """Two histograms back to back, the highest tenth on top.
-
-    Args:
-        wrong: counts to the left.
-    """
+    """Two histograms back to back, the highest tenth on top."""
     height = _BAR * len(wrong)
     parts = []
     for counts, kind in ((wrong, "bad"), (right, "good")):

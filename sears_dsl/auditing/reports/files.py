@@ -41,7 +41,6 @@ def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> Gri
 
     Args:
         audits: by the names of the models.
-        folder: where all this goes.
 
     Returns:
         The grid.

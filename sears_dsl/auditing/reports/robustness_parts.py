@@ -42,8 +42,6 @@ def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float, across: str
 
     Args:
         curves: name and steps of each, at most `MOST_LINES`.
-        across: what the horizontal axis is.
-        up: what the vertical axis is.
 
     Example:
         >>> chart = step_curves([("all", [(0.0, 0.5), (0.2, 1.0)])], mark=0.05, across="τ", up="n")
@@ -61,8 +59,6 @@ def point_curves(curves: Sequence[tuple[str, Points]], *, across: str, up: str) 
 
     Args:
         curves: name and points of each, at most `MOST_LINES`.
-        across: what the horizontal axis is.
-        up: what the vertical axis is.
 
     Example:
         >>> "slips: 90% at 5%" in point_curves(

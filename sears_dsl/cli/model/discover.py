@@ -151,7 +151,6 @@ class SearchScreen:
     """What is shown, and asked, while a search is at work.
 
     Args:
-        show: the stages, among which it is shown.
         clock: seconds.
     """
 

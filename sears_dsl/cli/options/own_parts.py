@@ -33,8 +33,6 @@ def scorer_option(
     Args:
         names: the option's, and the parameter's where that is called otherwise.
         default: the scorer that is taken where nobody chooses.
-        none: whether there may be none.
-        text: what is scored, for the help.
     """
     return click.option(
         "--scorer", *names, default=default, show_default=True, help=text,

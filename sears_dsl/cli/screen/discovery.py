@@ -126,7 +126,6 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
 
     Args:
         texts: the rows.
-        looks_english: says of a text whether it is English.
 
     Example:
         >>> notes_on(["Good.", "Good."], looks_english=lambda text: True)
@@ -293,7 +292,6 @@ def estimate(
         settings: of the run.
         most: questions that there may be in all; None for no limit.
         seconds_a_question: what one took.
-        processes: that reword and judge.
         beam: of the search for paraphrases.
         translates: whether these processes reword the rows, or a part of the user's own.
 

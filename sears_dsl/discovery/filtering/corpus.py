@@ -113,7 +113,6 @@ class Corpus:
         """Put texts together.
 
         Args:
-            rows: those of the search.
             text: other texts; of very many some, by lot.
             tagger: tags them.
             without: texts that must not be there, such as held-out rows.

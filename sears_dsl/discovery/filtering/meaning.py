@@ -155,7 +155,6 @@ def judge_rules(
         supported: says of narrowed rules which act in enough rows; all do if None.
         stop: asked before each portion; True leaves what is open undecided.
         portion: pairs that the scorer gets at once.
-        on_progress: told how many rules of how many are decided.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -145,7 +145,6 @@ def narrowed(
 
     Args:
         tokens: the rows, tagged.
-        sites: places where it acts.
         verdicts: int (sites,): `ACCEPTED`, `REFUSED` or `NOT_JUDGED` of each.
         tagger: the one that tagged them; says which words are one token.
         options: those under which the rule is read.

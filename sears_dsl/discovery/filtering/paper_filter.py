@@ -180,7 +180,6 @@ def complete_scores(
     """The full scores of what some rules write, each distinct rewrite scored once.
 
     Args:
-        applications: what the rules make of the rows.
         scorer: S.
         among: bool (rewrites,): only these, such as those that flip; None for all of them.
         scores: what is known already, as this function gives it; it is not changed.

@@ -90,12 +90,10 @@ def decide(
     """Decide about every rule.
 
     Args:
-        applications: what the rules make of the rows.
         question: asked in rounds, about each rewrite once at most.
         delta: the share of its rows that a rule may fail on.
         batch: most rewrites of a round.
         stop: asked before each round; True leaves the rules that are open undecided.
-        progress: called after each round.
     """
     state = _State(applications, delta)
     questions = rounds = 0

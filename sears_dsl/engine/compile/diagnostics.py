@@ -51,7 +51,6 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
 
     Args:
         rule: the rule.
-        scope: where the sets stand that it names.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -48,7 +48,6 @@ class Prefilter:
     """Sorts rows by what they need.
 
     Args:
-        program: the compiled rules.
         consequents_need_tags: bool (rules,): whether rendering a rule asks for tags.
 
     Attributes:

@@ -298,7 +298,6 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
 
     Args:
         trie: the variants of plain patterns come first, each with its pattern's number.
-        plain: how many those are.
     """
     parents, labels, final = trie
     endings = np.bincount(final, minlength=len(parents) + 1)

@@ -43,7 +43,6 @@ class TokenClasses:
     Args:
         predicates: decides the types.
         symbols: int32 (predicates,): the symbol of each predicate, -1 where it has none.
-        rules: what the kernels read.
         most_types: how many types are remembered before all are forgotten.
     """
 
@@ -199,7 +198,6 @@ class HeadsPool:
 
         Args:
             tokens: how many.
-            classes: of their types.
             again: whether to remember which tokens begin nothing.
         """
         count, words = classes.holds.shape

@@ -131,7 +131,6 @@ def bind(
     """How an instance lies on its row.
 
     Args:
-        variant: the variant of the rule that matched.
         start: first token of the replaced span, or where an insertion goes.
         predicates: the table that the variant was made with.
         token_type: gives the type of a token of the row; asked only where an element leaves open

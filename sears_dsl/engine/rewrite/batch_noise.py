@@ -108,7 +108,6 @@ def tried_by_rate(
 
     Args:
         rate: in millionths.
-        able: whether each can be rewritten.
         matches: all of the rule.
         draw: with the seed of the rule.
     """
@@ -219,7 +218,6 @@ def drawn_rewrites(
         tokens: the rows in which the matches were instances.
         matches: as for `noisy_columns`.
         bind: gives the elements of a match, by its number.
-        drawing: what noise is made from.
         unrenderable: here instances are counted in which nothing can change.
     """
     rate, draw = renderer.rule.metadata.rate, renderer.drawing(drawing).draw

@@ -74,7 +74,6 @@ class Rendering:
 
     Args:
         rules: each rule with its scope, in the order in which they were compiled.
-        split: how the tokenizer splits a word of a rule.
 
     Attributes:
         predicates: what the tests of the rules are.
@@ -129,7 +128,6 @@ class Rendering:
             unrenderable: here instances are counted, by rule, whose words have no inflection.
             extent: under which the matches were found. Where an edit would take white space out
                 of a protected span, another instance is looked for; None looks for none.
-            drawing: what noise is made from.
         """
         if not len(matches):
             return RewriteColumns.of([])

@@ -119,7 +119,6 @@ class Renderer:
     Args:
         rule: a rule without errors.
         scope: options and sets of its file.
-        parts: makes the functions of its pieces.
 
     Raises:
         CompileError: a reference to an element that is not there.
@@ -192,7 +191,6 @@ class Renderer:
                 takes no white space twice.
             following: the first token of the instance after this one, which stays untouched.
             protected: spans of characters whose casing stays as it is.
-            drawing: what noise is made from.
         """
         new = self.new_text(text, tokens, binding, drawing)
         return self.render_new(
@@ -415,7 +413,6 @@ def render_untouching(
     """The edits of those instances of a row that touch no protected span.
 
     Args:
-        renderer: of their rule.
         text: the row.
         tokens: its tokens.
         instances: every one of the row, in the order of preference; they may overlap.

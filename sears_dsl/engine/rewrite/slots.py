@@ -190,7 +190,6 @@ def write_formats(
 
     Args:
         keys: the format of each match.
-        matches: of plain rules, where they have one.
     """
     has = formats.has.array
     if not has[keys].any():

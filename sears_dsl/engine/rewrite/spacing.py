@@ -321,7 +321,6 @@ def insertion(
     Args:
         previous: the token before; None at the row's start.
         following: the token after; None at the row's end.
-        glued: attached to the token before.
     """
     new, doubled = _single(
         new,

@@ -231,7 +231,6 @@ class RenderingTemplate:
 
     Args:
         variants: gives the flat variants of the rule.
-        order: which of them this is about.
         form: see below.
 
     Attributes:
@@ -371,11 +370,7 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
             return variants
 
     def windows(self, matches: Matches, row_offsets: Int32Array) -> Windows:
-        """The template and the tokens of each match.
-
-        Args:
-            matches: found by the program.
-        """
+        """The template and the tokens of each match."""
         arrays = self._program.rules
         slots = self._first_slot[matches.rules] + matches.variants
         numbers = self._template_of[slots]

@@ -110,7 +110,6 @@ class UnitRenderer:
             instances: every one, in the order of preference; they may overlap.
             first: whether one is wanted where the rule has no rate, or all that do not overlap.
             protected: spans of characters that stay as they are.
-            drawing: what noise is made from.
         """
         rate = self._renderer.rule.metadata.rate
         if rate is None and not self._shared:

@@ -25,7 +25,6 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
     Args:
         written: such as ``swap(2)``.
         start: where it begins in the line.
-        report: told what is wrong.
         shown: how help writes a call, with ``*`` for the function.
     """
     name, _, amount = written.rstrip(")").partition("(")

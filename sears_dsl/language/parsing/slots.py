@@ -32,7 +32,6 @@ def template_parts(
     Args:
         quoted: the string with its quotation marks, as it was written.
         start: where it begins in the line.
-        report: told what is wrong.
     """
     parts: list[str | Slot | SlotCopy] = []
     text = ""

@@ -417,7 +417,6 @@ def describe(  # noqa: PLR0917
         known: int32 (chunks, 2), written: first entry and number of tokens of each; a number of
             -1 leaves the chunk to `cutting.Cutter`.
         entries: int32 (entries, 2), written: ends of tokens; room for one a character.
-        entry: the first free one.
 
     Returns:
         The next free entry.
@@ -458,7 +457,6 @@ def find_chunks(  # noqa: PLR0917
         chunks: `Table` of the chunks, to which new ones are added.
         starts: int32, written: where each chunk starts.
         numbers: int32, written: its number.
-        count: chunks that were numbered before.
 
     Returns:
         How far it came, which is before the end only when the table is full, and all found so far.

@@ -263,7 +263,6 @@ def neighbour_keys(contexts: Any, classes: Any, start: Any, place: Any, end: Any
     """Write the keys of a token with its neighbours into ``keys``.
 
     Args:
-        start: first token of the row.
         end: one past the last token of the row.
         keys: int64 (NEIGHBOUR_KEYS,), written here.
     """

@@ -50,9 +50,6 @@ class Entries:
     ) -> dict[str, Any]:
         """The content of an entry.
 
-        Args:
-            state: what holds now.
-
         Raises:
             ModelError: the model failed at a rule that is saved or stands for another one.
         """

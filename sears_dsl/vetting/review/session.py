@@ -100,7 +100,6 @@ class Session(Deciding):
     Args:
         bench: rows, model and rules; shared between reviewers.
         most: how many rules may be accepted, the budget B of the paper.
-        choices: sentences with adversaries to pick from.
     """
 
     def __init__(

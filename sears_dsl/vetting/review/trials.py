@@ -47,7 +47,6 @@ class RuleReader:
     """Reads single rules in the context of a ruleset.
 
     Args:
-        ruleset: gives options, sets and imports.
         tagger: says how words are split.
 
     Example:

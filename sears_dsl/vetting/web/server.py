@@ -186,8 +186,6 @@ def application(
     Args:
         sessions: reviewer → session.
         tokens: token → reviewer.
-        hosts: what the Host header may be.
-        write: writes the vetted ruleset.
     """
     quick = ThreadPoolExecutor(1, thread_name_prefix="decisions")
     model = ThreadPoolExecutor(1, thread_name_prefix="model")
