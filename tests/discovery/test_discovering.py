@@ -223,7 +223,7 @@ def test_a_costly_search_is_asked_about_at_a_terminal(place: Path) -> None:
     assert not (place / "found.sear").exists()
     _, seen = at_a_terminal(place, "y\n", *many, "--restart", until="paraphrasing")
     assert seen.index("go on?") < seen.index("paraphrasing")
-    _, seen = at_a_terminal(place, "", *many, "--yes", until="paraphrasing")
+    _, seen = at_a_terminal(place, "", *many, "--restart", "--yes", until="paraphrasing")
     assert "paraphrasing" in seen
     assert "go on?" not in seen
 
