@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import multiprocessing
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
@@ -98,6 +99,8 @@ def run(plan: Sequence[Training], results: Path, *, processes: int) -> None:
     done = known(results)
     missing = [each for each in plan if each not in done]
     results.parent.mkdir(parents=True, exist_ok=True)
+    # What a batch leaves stays with the process, which else asks for the same pages at each step.
+    os.environ.update(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_="10000000000")
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes, torch.set_num_threads, (1,)) as pool:
         for number, found in enumerate(pool.imap_unordered(outcome, missing), start=1):
