@@ -234,7 +234,7 @@ def _nets_table(outcomes: Sequence[Outcome]) -> str:
 
 def _augmented_table(outcomes: Sequence[Outcome]) -> str:
     lines = [
-        "| net, phenomenon | seeds | other templates: plain, augmented | printed "
+        "| net, phenomenon | seeds: plain, augmented | other templates: plain, augmented | printed "
         "| judged: plain, augmented | SST-2 augmented |",
         "|---|---|---|---|---|---|",
     ]
@@ -255,7 +255,7 @@ def _augmented_table(outcomes: Sequence[Outcome]) -> str:
                       for some in (plain, group) if some),
             with_interval([each.accuracy for each in group], len(test_sentences())),
         ]  # fmt: skip
-        lines.append(f"| {_named(kind)} | {len(group)} | " + " | ".join(cells) + " |")
+        lines.append(f"| {_named(kind)} | {len(plain)}, {len(group)} | " + " | ".join(cells) + " |")
     return "\n".join([*lines, ""]) if len(lines) > 2 else ""
 
 
