@@ -102,7 +102,6 @@ def consequent_of(site: ContextChange, tags: Sequence[str | None]) -> tuple[Piec
             has the text.
 
     Example:
-        >>> from sears_dsl.discovery.proposing.alignment import minimal_change
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> rows = PinnedTagger().tokenize(["What is it?", "What's it?"])
         >>> change = minimal_change(rows.row(0), rows.row(1))
