@@ -19,6 +19,7 @@ import argparse
 import json
 import subprocess
 import sys
+import sysconfig
 import venv
 from pathlib import Path
 from typing import NamedTuple
@@ -63,6 +64,7 @@ class Work(NamedTuple):
         before: what it needs of other packages, installed first; it then comes alone, and is built
             where these are. Without, it comes with all that it asks for.
         made: whether sentences are made, rather than changed.
+        beside_ours: it finds torch, transformers and datasets where we have them.
     """
 
     task: str
@@ -71,6 +73,7 @@ class Work(NamedTuple):
     work: str
     before: tuple[str, ...] = ()
     made: bool = False
+    beside_ours: bool = False
 
 
 _CONTRACTIONS, _TEMPLATE, _WORDS = "expand contractions", "fill a template", "change listed words"
@@ -93,6 +96,32 @@ from checklist.{name}"""
 _FOR_CHECKLIST = (
     "pip", "setuptools<81", "wheel", "numpy", "spacy", "munch", "dill", "ipywidgets", "iso-639",
 )  # fmt: skip
+# TextAttack's import wants a tagger of Flair, checkers of grammar, Chinese words and stop words
+# that it downloads; its expansion of contractions uses none of them, so empty ones stand there.
+_TEXTATTACK = """\
+import types
+class Empty(types.ModuleType):
+    __path__ = []
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+for name in (
+    "flair", "flair.data", "flair.models", "flair.nn", "flair.embeddings", "bert_score",
+    "language_tool_python", "OpenHowNet", "jieba", "jieba.posseg", "pycld2", "langdetect",
+):
+    module = sys.modules[name] = Empty(name)
+    if "." in name:
+        setattr(sys.modules[name.partition(".")[0]], name.partition(".")[2], module)
+import nltk.corpus
+nltk.corpus.stopwords = types.SimpleNamespace(words=lambda language: [])
+from textattack.transformations import WordSwapExtend
+from textattack.augmentation import Augmenter
+augmenter = Augmenter(WordSwapExtend(), pct_words_to_swap=1.0, transformations_per_example=1)"""
+_FOR_TEXTATTACK = (
+    "pip", "setuptools<81", "wheel", "nltk", "editdistance", "lru-dict", "word2number", "num2words",
+    "docopt", "more-itertools", "pinyin", "terminaltables", "Levenshtein",
+)  # fmt: skip
 # 20 words in each of three places.
 _FILLERS = {name: [f"{name}{number}" for number in range(20)] for name in ("who", "what", "how")}
 WORKS = (
@@ -106,11 +135,11 @@ WORKS = (
     ),
     Work(
         _CONTRACTIONS,
-        "textattack==0.3.10",
-        "from textattack.transformations import WordSwapExtend\n"
-        "from textattack.augmentation import Augmenter\n"
-        "augmenter = Augmenter(transformation=WordSwapExtend(), transformations_per_example=1)",
+        "textattack==0.3.11",
+        _TEXTATTACK,
         "    return [(augmenter.augment(text) or [text])[0] for text in some]",
+        before=_FOR_TEXTATTACK,
+        beside_ours=True,
     ),
     Work(
         _TEMPLATE,
@@ -181,6 +210,9 @@ def _python(work: Work, limit: int) -> Path | str:
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
+        if work.beside_ours:
+            own = next(folder.glob("lib/python*/site-packages"))
+            (own / "ours.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
     alone = ["--no-build-isolation", "--no-deps"] if work.before else []
     for wanted in filter(None, ([*work.before], [*alone, work.who])):
         try:

@@ -103,9 +103,9 @@ class ApplyPart:
         return {"rules": list(report.rules), "tally": report.tally.to_json()}
 
     def columns(self, names: Sequence[str]) -> Iterable[str]:
-        """Those that are written, or looked at."""
+        """Those that are written, or looked at: all where nobody says which one has the texts."""
         request = self.request
-        if request.mode == "chain" or "all" in request.keep:
+        if request.mode == "chain" or "all" in request.keep or not request.columns:
             return names
         spans = (name for spec in request.spans for name in spec.columns)
         ids = request.id_column or "id"

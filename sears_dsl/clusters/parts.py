@@ -340,7 +340,7 @@ class OnePart:
                 raise DataError(
                     f"{self.source.name_of(part.name)} has another schema than {self.first}: "
                     f"column {column} is {now or 'not there'}, not {was}",
-                    help="give all parts one schema",
+                    help="give all parts one schema, or say which column has the texts",
                 )
         added = [column for column in own if column not in self.schema]
         if added and set(self.work.columns(tuple(own))) & set(added):

@@ -74,6 +74,11 @@ def test_a_part_of_another_schema_is_told_and_the_others_are_done(place: Path) -
     assert told in done.stderr
     assert "1 of 3 parts could not be done" in done.stderr
     assert sorted(os.listdir(place / "out")) == ["_sears", "part-0.parquet", "part-2.parquet"]
+    other = other.drop_columns(["label"]).rename_columns(["id", "body"])
+    pyarrow.parquet.write_table(other, odd)
+    each = call("apply", "r.sear", "in", "-o", "each", folder=place)
+    assert each.returncode == 2
+    assert "part-0.parquet: column text is not there, not string" in each.stderr
     odd.write_bytes(right)
     before = (place / "out" / "part-0.parquet").stat().st_mtime_ns
     again = call(*command, "--resume", "--json", folder=place)
