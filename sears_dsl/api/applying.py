@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sears_dsl.api.arguments import in_python, protection_of, remark, rulesets_of
+from sears_dsl.api.arguments import in_python, names_of, protection_of, remark, rulesets_of
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 
@@ -198,10 +198,10 @@ def apply_folder(
             input=source,
             output=output,
             mode=mode,
-            columns=_named(column),
+            columns=names_of(column),
             protect=tuple(protect),
             spans=tuple(map(SpanColumn.parse, spans)),
-            keep=_named(keep),
+            keep=names_of(keep),
             scope=scope,
             unit=unit,
             id_column=id_column,
@@ -271,11 +271,11 @@ def arrow_rewriter(
     from sears_dsl.data.span_columns import SpanColumn
 
     with in_python(column="column"):
-        names = _named(keep)
+        names = names_of(keep)
         if mode == "chain" and names:
             raise UsageError("mode chain keeps every column", help="leave out keep")
         plan = Plan(
-            columns=_named(column),
+            columns=names_of(column),
             id_column=id_column,
             scope=scope,
             unit=unit,
@@ -319,7 +319,3 @@ def _recipe(ruleset: object, *, tagger: str, seed: int) -> RulesetRecipe:
             help="give its name, or 'module:function' that makes one",
         )
     return recipe_of(rulesets_of(ruleset), tagger=tagger, seed=seed)
-
-
-def _named(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names or ())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -118,6 +118,13 @@ def names_of_columns(**arguments: object) -> None:
                 )
 
 
+def names_of(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Names of columns that may be given as one, as several or not at all."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        return () if names is None else (names,)
+    return tuple(names)
+
+
 def read_once(data: object) -> object:
     """A generator as a list, since rows are read more than once; everything else as it is."""
     return list(data) if isinstance(data, Iterator) else data
@@ -163,7 +170,8 @@ def labelled_rows(
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.labelled import read_labelled
 
-    names_of_columns(text=text, label=label, also=list(also), image=image, choices=choices)
+    also = names_of(also)
+    names_of_columns(text=text, label=label, also=also, image=image, choices=choices)
     rows = read_labelled(
         data,
         column=text,
@@ -193,11 +201,9 @@ def protection_of(protect: Sequence[str], spans: Sequence[str]) -> Protection:
     """
     from sears_dsl.data.protection import Protection
 
-    several = {"protect": protect, "spans": spans}
-    lists = {name: [each] if isinstance(each, str) else list(each)
-             for name, each in several.items()}  # fmt: skip
-    names_of_columns(**lists)
-    return Protection.parse(lists["protect"], lists["spans"])
+    columns, pointing = names_of(protect), names_of(spans)
+    names_of_columns(protect=columns, spans=pointing)
+    return Protection.parse(columns, pointing)
 
 
 def used_label(data: object, label: str | None) -> str | None:

@@ -12,6 +12,7 @@ from sears_dsl.api.arguments import (
     OnProgress,
     in_python,
     labelled_rows,
+    names_of,
     names_of_columns,
     predictor_of,
     read_once,
@@ -406,7 +407,8 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         own = choice.own()
         chosen = tagger_of(tagger, rulesets)
         matcher = compile_and_check(rulesets, demanded, tagger=chosen, seed=seed)
-        names_of_columns(slices=list(slices))
+        slices, also = names_of(slices), names_of(also)
+        names_of_columns(slices=slices, also=also)
         rejecting = None if oracle is None else open_oracle(oracle, rulesets)
         sentences = sentences_of(
             rulesets, rejecting, limit=limit, seed=seed, also=also, note=remark
@@ -442,7 +444,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
             choice, own, folder=None, language=matcher.tagger.language, show=show, note=remark
         ) as measure:
             chosen_so = AuditChoices(
-                label=used_label(data, label), also=tuple(also), comparison=comparison,
+                label=used_label(data, label), also=also, comparison=comparison,
                 scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
                 sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
                 draws=draws, rates=read_rates(rates) if rates else (),

@@ -14,6 +14,7 @@ from sears_dsl.api.arguments import (
     OnProgress,
     in_python,
     labelled_rows,
+    names_of,
     predictor_of,
     read_once,
     remark,
@@ -381,12 +382,11 @@ def discover(
             pivots=tuple(pivots), beam=beam, device=device, jobs=jobs,
             readings=read_readings(readings),
         )  # fmt: skip
-        data = read_once(data)
+        data, also = read_once(data), names_of(also)
         rows = labelled_rows(
             data, text=text, label=label, also=also, protect=protect, spans=spans,
-            comparison=comparison,
-            image=image, choices=choices, limit=limit,
-            sample=sample, seed=seed,
+            comparison=comparison, image=image, choices=choices, limit=limit, sample=sample,
+            seed=seed,
         )  # fmt: skip
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
         with _at_work(

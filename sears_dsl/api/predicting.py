@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.api.arguments import in_python, names_of_columns, read_once
+from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, named_audits
 from sears_dsl.api.results import Result, drawn_name
 from sears_dsl.runtime.extras import need_audit, need_learning, need_plots
@@ -129,7 +129,8 @@ def predict_errors(
     need_learning()
     from sears_dsl.auditing.failures.prediction import predict_errors as predict
 
-    names_of_columns(features=list(features))
+    features = names_of(features)
+    names_of_columns(features=features)
     with in_python():
         return ErrorsResult(
             predict(named_audits(audits), data=read_once(data), features=features, seed=seed)

@@ -13,6 +13,7 @@ from sears_dsl.api.arguments import (
     AnyRules,
     OnProgress,
     in_python,
+    names_of,
     names_of_columns,
     origins_of,
     protection_of,
@@ -412,7 +413,8 @@ def open_experiment(
     from sears_dsl.repair.trainers import ExperimentInputs
     from sears_dsl.vetting.oracle import open_oracle
 
-    names_of_columns(text=text, label=label, also=list(also))
+    also = names_of(also)
+    names_of_columns(text=text, label=label, also=also)
     training, held_out = read_once(training), read_once(held_out)
     named = used_label(training, label)
     if named is None:

@@ -123,7 +123,9 @@ def test_models_and_data_of_no_kind_are_told(
     [
         ({"label": "lable"}, "did you mean 'label'"),
         ({"text": 3}, "text=3 names no column"),
-        ({"label": "label", "also": [0]}, "also=[0] names no column"),
+        ({"label": "label", "also": [0]}, "also=(0,) names no column"),
+        ({"label": "label", "slices": 7}, "slices=(7,) names no column"),
+        ({"label": "label", "also": "absent"}, "no column 'absent'"),
         ({"tagger": 3}, "a int is no tagger"),
         ({"max_flip_rate": "a lot"}, "max_flip_rate='a lot' is no rate"),
         ({"gates": ["tag:absent=1%"]}, "the gate tag:absent has no rule"),

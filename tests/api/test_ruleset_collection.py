@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sears_dsl as sears
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import CompileError, UsageError
 
 
 def test_rules_are_counted_walked_through_and_found(rules: sears.Ruleset) -> None:
@@ -100,6 +100,14 @@ def test_shipped_rulesets_are_loaded_by_their_names() -> None:
     assert sears.load("synonyms/reviews").rules
     with pytest.raises(UsageError, match="is called synonyms/reviewz"):
         sears.load("synonyms/reviewz")
+
+
+def test_rules_without_the_sets_that_they_name_are_told() -> None:
+    whole = sears.parse("set FILM = movie | film\n@FILM -> show\nplay -> show")
+    with pytest.raises(CompileError, match="the set @FILM, which its ruleset does not have"):
+        sears.Ruleset.from_rules(whole.rules).compile()
+    some = whole.filter(lambda rule: rule is whole.rules[0])
+    assert some.compile()("A movie.")[0].text == "A show."
 
 
 def test_a_matcher_is_called_with_a_text(rules: sears.Ruleset) -> None:

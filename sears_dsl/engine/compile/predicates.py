@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.compile.regexes import RegexError, Regexes
+from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
@@ -215,7 +216,13 @@ class Predicates:
             case Wildcard():
                 return self.intern(("any",))
             case SetReference():
-                members = scope.members(test)
+                try:
+                    members = scope.members(test)
+                except KeyError as missing:
+                    raise CompileError(
+                        f"a rule names the set @{test.name}, which its ruleset does not have",
+                        help="take rules of a ruleset with its `filter`: its sets come with them",
+                    ) from missing
                 return self.any_of(self.of_test(member, scope, split) for member in members)
             case Negation():
                 return self.negation(self._of_operand(test.operand, scope, split))
