@@ -6,7 +6,7 @@ stays as it is. It is trained on the sentences alone; on them and their rewrites
 classic repair; and on them, the sentences of negation-taught.sear, what its rules negate of both
 and of other sentences, and two frames of phenomena/negation. Each is asked about held-out
 sentences, the other frames of phenomena/negation, synonyms, and negations by the rules of negation-
-unseen.sear, one of each sentence, of held-out sentences and of those that were rated a little less
+unseen.sear, one of each sentence, of held-out sentences and of those that were rated less
 clearly. `sears.fix` does the same with the rules alone, and measures them on the held-out rows. An
 oracle rejects negations of sentences that say more than one thing.
 """
@@ -40,7 +40,7 @@ SYNONYMS = ["synonyms/reviews", "synonyms/opinions"]
 # Templates of phenomena/negation that are trained on; the others are asked about.
 _TRAINED_ON = ("nothing", "nobody")
 # Ratings go from -4 to 4.
-_CLEAR, _FAIRLY_CLEAR = 2.5, 2.0
+_CLEAR, _FAIRLY_CLEAR, _LESS_CLEAR = 2.5, 2.0, 1.5
 _OPPOSITE = {"positive": "negative", "negative": "positive"}
 _LAYER, _WIDTH, _PASSES = 5, 64, 8
 # Rewrites by synonyms that are trained on, and that are asked about; negations that are trained on.
@@ -225,6 +225,7 @@ def main() -> None:
     texts = [text for text, _ in held_out]
     reader = Reader()
     fairly_clear = between(rated, _FAIRLY_CLEAR, _CLEAR)
+    not_taught = fairly_clear[1::2] + between(rated, _LESS_CLEAR, _FAIRLY_CLEAR)
     plain = training + sentences(TAUGHT) + negatable(fairly_clear[::2])
     negations = new_rows(plain, TAUGHT, amount=_NEGATIONS, oracle=one_judgement)
     taught = [(row["text"], row["label"]) for row in negations]
@@ -233,7 +234,7 @@ def main() -> None:
     unseen = {
         "held out": held_out,
         "templates": sentences("phenomena/negation", of=lambda name: not trained_on(name)),
-        "rules": balanced(negated(held_out + fairly_clear[1::2])),
+        "rules": balanced(negated(held_out + not_taught)),
     }
     matcher = sears.compile_rules([sears.load(name) for name in SYNONYMS])
     synonyms = matcher.apply(texts)[:_SOME]
