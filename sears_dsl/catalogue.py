@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from sears_dsl.errors import UsageError
-from sears_dsl.generating.sentences import Sentences
 from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 from sears_dsl.language.rule import Rule, Template
@@ -90,13 +89,13 @@ def load(name: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
         >>> load("paper/sentiment").rules[0].name is not None
         True
     """
-    files = find_rule_files([str(name)])
-    if len(files) > 1:
+    rulesets = load_rulesets([str(name)], allow_imports_outside=allow_imports_outside)
+    if len(rulesets) != 1:
         raise UsageError(
-            f"{name} stands for {len(files)} files",
-            help=f"load one of them, such as {files[0]}; sears.apply takes them all",
+            f"{name} stands for {len(rulesets)} files, and one is wanted here",
+            help=f"name one of them, such as {rulesets[0].path}" if rulesets else "name a file",
         )
-    return load_file(files[0], allow_imports_outside=allow_imports_outside)
+    return rulesets[0]
 
 
 def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) -> list[Ruleset]:
@@ -153,6 +152,8 @@ def _rule_section(rule_id: str, rule: Rule) -> str:
 
 
 def _template_section(name: str, template: Template, ruleset: Ruleset) -> str:
+    from sears_dsl.generating.sentences import Sentences  # noqa: PLC0415 - loads numpy
+
     sentences = Sentences(template, ruleset)
     lines = [f"## {name}", "", "```sears", f"template {print_template(template)}", "```", ""]
     count = "1 sentence" if len(sentences) == 1 else f"{len(sentences):,} sentences"

@@ -349,16 +349,16 @@ def vet(
 
 def _in_a_file(rules: object) -> tuple[Ruleset, Path]:
     """The one ruleset, as its file has it, and the folder in which what is written goes."""
+    from sears_dsl.catalogue import load
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.vetting.running import load_rules
 
     if isinstance(rules, str | Path):
         # A shipped ruleset lies where nobody writes.
-        ruleset = load_rules(str(rules))
+        ruleset = load(str(rules))
         return ruleset, Path(ruleset.path).parent if Path(rules).exists() else Path()
     saved = getattr(rules, "path", None)
     if isinstance(saved, str | Path) and Path(saved).is_file():
-        return load_rules(str(saved)), Path(saved).parent
+        return load(str(saved)), Path(saved).parent
     if isinstance(rules, Ruleset) or hasattr(rules, "ruleset"):
         raise UsageError(
             "these rules lie in no file, and decisions are kept beside one",

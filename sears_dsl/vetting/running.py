@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.catalogue import load_rulesets
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.tagging.cache import CachedTagger, TagCache
@@ -128,17 +127,6 @@ class Sitting:
             name: Session(bench, journal, most=self.most, choices=choices)
             for name, journal in journals.items()
         }
-
-
-def load_rules(rules: str, *, allow_imports_outside: bool = False) -> Ruleset:
-    """The one ruleset of a name; a journal belongs to one."""
-    rulesets = load_rulesets([rules], allow_imports_outside=allow_imports_outside)
-    if len(rulesets) > 1:
-        raise UsageError(
-            f"{rules} is {len(rulesets)} rulesets, and a journal belongs to one",
-            help=f"name one of {', '.join(each.path for each in rulesets[:3])}, …",
-        )
-    return rulesets[0]
 
 
 def place_of(

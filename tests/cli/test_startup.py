@@ -54,6 +54,40 @@ def test_many_rows_load_the_compiler_and_no_other_tagger(tmp_path: Path) -> None
     assert not loaded.intersection({"pandas", "pyarrow", "pydantic", "spacy", "torch"})
 
 
+_REFUSALS = """
+import sys
+from sears_dsl.cli import main
+for command in sys.argv[1:]:
+    sys.argv = ["sears", *command.split()]
+    try:
+        main()
+    except SystemExit as end:
+        assert end.code == 2, end.code
+print(*sys.modules)
+"""
+
+
+def test_templates_of_too_many_sentences_are_refused_before_anything_is_loaded(
+    tmp_path: Path,
+) -> None:
+    """Arrays, models and pages are for rules that will be used: the refusal takes half a second."""
+    file = tmp_path / "many.sear"
+    digits = " | ".join(map(str, range(10)))
+    file.write_text(f'set D = {digits}\ntemplate "{"{D}" * 7}"\n  label: number\n', "utf-8")
+    options = {
+        "generate": "-o out.csv", "check": "", "test": "", "export": "-o out.pkl", "vet": "",
+        "audit": "--model sklearn:none --scorer none",
+    }  # fmt: skip
+    commands = [f"{name} {file} {more}" for name, more in options.items()]
+    done = subprocess.run(
+        [sys.executable, "-c", _REFUSALS, *commands], capture_output=True, text=True, check=True
+    )
+    *told, loaded = (done.stderr + done.stdout).split("\n")[:-1]
+    refusals = [line for line in told if "a template of 10,000,000 sentences" in line]
+    assert len(refusals) == len(commands)
+    assert not {"numpy", "starlette", "pydantic"}.intersection(loaded.split())
+
+
 def test_help_loads_no_command_and_lists_what_they_say() -> None:
     program = "import sys; from sears_dsl.cli import main; main(); print(*sys.modules)"
     done = subprocess.run(

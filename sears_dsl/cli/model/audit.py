@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """A share between 0 and 1, or in per cent."""
-    from sears_dsl.auditing.gates import read_rate
-
     if value is None:
         return None
+    from sears_dsl.auditing.gates import read_rate
+
     try:
         rate = read_rate(value)
     except ValueError:
@@ -124,6 +124,10 @@ def audit_command(
     several models each has its audit, in a folder of its own, and all of them have a grid.
     """
     need_audit()
+    from sears_dsl.catalogue import load_rulesets
+
+    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
+
     from sears_dsl.auditing.running import (
         audit_rules,
         compile_and_check,
@@ -132,7 +136,6 @@ def audit_command(
         sentences_of,
     )
     from sears_dsl.auditing.slicing.computed import read_slicings
-    from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
@@ -141,7 +144,6 @@ def audit_command(
     models = _models(options)
     if options["scorer"] != "none":
         need_discovery()
-    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
     own_rows = any(ruleset.templates for ruleset in rulesets) and not options["also"]
     if options["data"] is None and not own_rows:

@@ -56,13 +56,15 @@ def export_command(
     functionality test, and so does a template, with a test case for each of its sentences.
     """
     from sears_dsl.catalogue import load_rulesets
+
+    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.interop.checklist import checklist_suite
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
 
     values = dict(map(_label_value, label_values))
-    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
     count = sum(len(ruleset.rules) for ruleset in rulesets)
     if data is None and count:
         raise click.UsageError(

@@ -84,12 +84,16 @@ def vet_command(rules: str, **options: Any) -> None:
     sample of their sentences, need neither --data nor --model.
     """
     need_vetting()
+    from sears_dsl.catalogue import load
+
+    ruleset = load(rules, allow_imports_outside=options["allow_imports_outside"])
+
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals
     from sears_dsl.vetting.web.serving import listen
 
-    place = _place(rules, options)
+    place = _place(rules, ruleset, options)
     of_templates = judges_templates(place.ruleset, options["templates"])
     for name in () if of_templates else ("data", "model"):
         if options[name] is None:
@@ -185,10 +189,9 @@ def _serve(
         click.echo(f"go on: sears {shlex.join(again)}", err=True)
 
 
-def _place(rules: str, options: dict[str, Any]) -> VettingPlace:
-    from sears_dsl.vetting.running import load_rules, place_of
+def _place(rules: str, ruleset: Ruleset, options: dict[str, Any]) -> VettingPlace:
+    from sears_dsl.vetting.running import place_of
 
-    ruleset = load_rules(rules, allow_imports_outside=options["allow_imports_outside"])
     return place_of(
         ruleset,
         # A shipped ruleset lies where nobody writes.

@@ -50,13 +50,13 @@ def vetted_command(
     A rule or template is kept, edited or rejected as --policy says; what is disputed or was judged
     by nobody is left out, and the file of what is left out says why.
     """
+    from sears_dsl.catalogue import load
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
     from sears_dsl.vetting.outputs import write_pairs, write_vetted, written_sentence
-    from sears_dsl.vetting.running import load_rules
     from sears_dsl.vetting.vetted import judged_both_ways, judged_pairs
 
-    ruleset = load_rules(rules, allow_imports_outside=allow_imports_outside)
+    ruleset = load(rules, allow_imports_outside=allow_imports_outside)
     reviews = read_reviews(journals, ruleset)
     outcomes = vetting_outcomes(ruleset, reviews, policy=policy)
     kinds: list[Agreed] = [] if outcomes.rules is None else ["rules", "picks"]

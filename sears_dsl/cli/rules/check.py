@@ -49,7 +49,7 @@ def check_command(
             loaded.append(ruleset)
             count += len(ruleset.rules)
             findings.extend(ruleset.warnings)
-    note = _compile_findings(loaded, findings)
+    note = _compile_findings(loaded, findings) if loaded else ""
     errors = sum(finding.severity == "error" for finding in findings)
     warnings = len(findings) - errors
     if as_json:

@@ -54,11 +54,14 @@ def generate_command(
     Without --limit all of them, in the order of the files. Rules in the files are passed by.
     """
     from sears_dsl.catalogue import load_rulesets
+
+    # Before numpy is loaded: a file of too many sentences is refused in half a second.
+    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+
     from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.generating.table import generated
 
     form = format_of(str(output), output_format, reading=False)
-    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
     keep = None
     if oracle is not None:
         from sears_dsl.effects.oracle import sentence_filter

@@ -39,12 +39,14 @@ def test_command(
     Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text), not
     run (vectors or translation models that the rule needs are not installed).
     """
-    from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.catalogue import load_rulesets
+
+    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+
+    from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.language.printer import template_ids
     from sears_dsl.rule_tests import run_tests
 
-    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
     tagger = tagger_in_language(tagger, rulesets)
     chosen = _tagger_for(tagger, rulesets)
     sources = _sources_for(rulesets)
