@@ -45,7 +45,9 @@ class GenerationResult(Result):
     def summary(self) -> str:
         """How many sentences there are of each label."""
         labels = ", ".join(f"{label} {count:,}" for label, count in self.table.labels.most_common())
-        return f"{len(self):,} sentences of {len(self.templates):,} templates ({labels})"
+        kinds = ((len(self), "sentence"), (len(self.templates), "template"))
+        sentences, templates = (f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in kinds)
+        return f"{sentences} of {templates} ({labels})"
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Which share of the sentences each template has.
@@ -111,7 +113,7 @@ def generate(
         ...                     'template fine: "A {GOOD} film."\n  label: positive')
         >>> sentences = sears.generate(rules)
         >>> sentences
-        <GenerationResult: 2 sentences of 1 templates (positive 2)>
+        <GenerationResult: 2 sentences of 1 template (positive 2)>
         >>> sentences.columns["text"]
         ['A good film.', 'A nice film.']
     """

@@ -8,6 +8,7 @@ batch, and 12 bytes a row where ids are checked.
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import chain
@@ -236,6 +237,7 @@ def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format
 
     Args:
         columns: column → the values of the rows.
+        path: `STANDARD_STREAM` is standard output.
 
     Example:
         >>> import tempfile
@@ -248,7 +250,11 @@ def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format
     content = BytesIO()
     with compressed(content, str(path)) as stream:
         form.assemble([form.encode(columns, "utf-8")], stream, Frame(tuple(columns)))
-    write_atomically(path, content.getvalue())
+    if str(path) == STANDARD_STREAM:
+        sys.stdout.buffer.write(content.getvalue())
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(path, content.getvalue())
 
 
 class IdLedger:

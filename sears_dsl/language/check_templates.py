@@ -7,7 +7,7 @@ sets, and writes at most a million sentences, those of a file at most five milli
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from sears_dsl.errors import Diagnostic
@@ -36,13 +36,11 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
     names = set()
     for part in template.parts:
         if isinstance(part, SlotCopy) and part.name not in names:
-            near = nearest(part.name, known) if known and part.name not in known else ""
             yield Diagnostic(
                 "E209",
                 f"{code(f'{{${part.name}}}')} refers to nothing",
                 part.span,
-                near
-                or f"the slot that it repeats stands before it: {code(f'{{{part.name}:SET}}')}",
+                _named_before(part.name, template, known),
             )
         if not isinstance(part, str):
             yield from _lookups(part)
@@ -61,6 +59,18 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
             scope.members(part.reference)
         except KeyError:
             yield _unknown(part, scope)
+
+
+def _named_before(name: str, template: Template, known: Sequence[str]) -> str:
+    """How to write the slot that a copy repeats."""
+    for slot in template.slots:
+        if name == slot.reference.name and not slot.name:
+            of = print_test(slot.reference).removeprefix("@")
+            first, again = code(f"{{one:{of}}}"), code("{$one}")
+            return f"a slot that is repeated has a name: {first}, and then {again}"
+    if known and name not in known:
+        return nearest(name, known)
+    return f"the slot that it repeats stands before it: {code(f'{{{name}:SET}}')}"
 
 
 def _unknown(slot: Slot, scope: RuleScope) -> Diagnostic:

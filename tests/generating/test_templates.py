@@ -351,3 +351,21 @@ def test_where_rules_run_templates_are_passed_by_and_said_to_be(tmp_path: Path) 
                     folder=tmp_path)  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert told in done.stderr
+
+
+def test_explain_says_which_template_writes_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text(
+        'set A = x | y\ntemplate one: "{A} z"\n  label: good\ntemplate two: "{A} w"\n  label: bad\n'
+    )
+    done = call("explain", "a.sear", "y w", folder=tmp_path)
+    assert done.stderr == "the template two writes it, with the label bad\n"
+    done = call("explain", "a.sear", "w y", folder=tmp_path)
+    assert done.stderr == "none of 2 templates writes it\n"
+
+
+def test_sentences_go_to_standard_output_where_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text('set A = x | y\ntemplate t: "{A} z"\n  label: good\n')
+    done = call("generate", "a.sear", "-o", "-", "--output-format", "csv", folder=tmp_path)
+    assert done.stdout.split() == ["text,label,template,A", "x", "z,good,t,x", "y", "z,good,t,y"]
+    assert "2 rows: good 2" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["a.sear"]

@@ -107,6 +107,7 @@ def _example(ruleset: Ruleset) -> str:
 
 
 def _print_rules(name: str, ruleset: Ruleset) -> None:
+    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
@@ -116,14 +117,17 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
     counts = [counted(len(ruleset.rules), "rule")]
     if ruleset.templates:
         counts.append(counted(len(ruleset.templates), "template"))
-    out.print(f"[bold]{name}[/bold] {ruleset.version}, {', '.join(counts)}")
-    table = Table("id", "rule", box=None, pad_edge=False)
+    version = "" if ruleset.version is None else f" {ruleset.version}"
+    out.print(f"[bold]{escape(name)}[/bold]{version}, {', '.join(counts)}", highlight=False)
+    what = "rule" if ruleset.rules else "template"
+    table = Table("id", what, box=None, pad_edge=False)
     for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
         lines = [print_rule(rule), *(f"  {line}" for line in effect_lines(rule.metadata))]
         table.add_row(Text(rule_id), Text("\n".join(lines)))
     names = template_ids(ruleset.templates)
     for template_id, template in zip(names, ruleset.templates, strict=True):
-        table.add_row(Text(template_id), Text(print_template(template)))
+        lines = [print_template(template), f"  label: {template.metadata.label}"]
+        table.add_row(Text(template_id), Text("\n".join(lines)))
     out.print(table)
     out.print()
 

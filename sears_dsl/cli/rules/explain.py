@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from sears_dsl.cli.options.shared import json_option, tagger_option
-from sears_dsl.cli.options.tagger import tell_of_templates
-from sears_dsl.cli.screen.console import echo_json, imports_option
+from sears_dsl.cli.screen.console import counted, echo_json, imports_option
 from sears_dsl.cli.screen.explanation import explained_in, print_explained
 from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
 
 
 @click.command("explain", epilog="Example: sears explain rules.sear 'What color is the tray?'")
@@ -25,7 +30,7 @@ def explain_command(
     as_json: bool,
     allow_imports_outside: bool,
 ) -> None:
-    """Why a rule fires in a sentence, or which token stops it.
+    """Why a rule fires in a sentence, or which token stops it; which templates write it.
 
     The sentence may pin its tags: "What/PRON/WP color/NOUN/NN ?". A rule that is in no file is
     tried with `sears try`.
@@ -38,7 +43,7 @@ def explain_command(
     if not names:
         raise click.UsageError("name the rules and then a sentence: sears explain RULES '…'")
     rulesets = load_rulesets(names, allow_imports_outside=allow_imports_outside)
-    tell_of_templates(rulesets, quiet=False)
+    _tell_of_templates(sentence, rulesets)
     chosen = load_tagger(tagger_in_language(tagger, rulesets))
     explained = explained_in(sentence, rulesets, chosen, rule_ids)
     if rule_ids and not explained.explanations:
@@ -49,3 +54,23 @@ def explain_command(
         echo_json(explained.as_json_object())
     else:
         print_explained(explained)
+
+
+def _tell_of_templates(sentence: str, rulesets: Sequence[Ruleset]) -> None:
+    """Which templates write the sentence, on standard error, where there are any."""
+    from sears_dsl.generating.sentences import Sentences
+    from sears_dsl.language.printer import template_ids
+
+    templates = [
+        (name, template, ruleset)
+        for ruleset in rulesets
+        for name, template in zip(template_ids(ruleset.templates), ruleset.templates, strict=True)
+    ]
+    writing = [
+        f"the template {name} writes it, with the label {template.metadata.label}"
+        for name, template, ruleset in templates
+        if sentence in Sentences(template, ruleset)
+    ]
+    if templates:
+        none = f"none of {counted(len(templates), 'template')} writes it"
+        click.echo("\n".join(writing or [none]), err=True)

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     epilog="Example: sears generate phenomena.sear -o negation.csv --limit 500",
 )
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=FilePath(), help="The file to write.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=FilePath(),
+    help="The file to write; - for standard output.",
+)
 @click.option("--output-format", help="Format of the output, where its name does not tell.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
               help="At most so many sentences; fewer are the first of more.")  # fmt: skip
@@ -86,6 +92,8 @@ def _print_counts(table: Generated, output: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from sears_dsl.data.streams import STANDARD_STREAM
+
     out = console(stderr=True)
     grid = Table("template", "label", "sentences", "written", box=None, pad_edge=False)
     for column in grid.columns[2:]:
@@ -113,4 +121,5 @@ def _print_counts(table: Generated, output: Path) -> None:
     out.print(
         Text(f"a model that always gives one label has {most / max(1, len(table)):.1%} of them")
     )
-    out.print(Text(f"written: {output}"))
+    if str(output) != STANDARD_STREAM:
+        out.print(Text(f"written: {output}"))

@@ -92,7 +92,10 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         return tuple(str(leaf) for leaf in values)
     if key == "label":
         if len(values) == 1:
-            return plain_string(first, report) if first.type == "QUOTED" else str(first)
+            name = plain_string(first, report) if first.type == "QUOTED" else str(first)
+            if name is not None and not name.strip():
+                report("E213", "an empty label", start, end, "name it: `label: positive`")
+            return name
         text = " ".join(map(str, values))
         report(
             "E213",

@@ -91,13 +91,11 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
     word = first[0] if first else ""
     rule_like = _ARROW.search(bare) is not None
     if word == "template" and not rule_like:
-        return Finding(
-            "E122",
-            "a template is quoted text",
-            0,
-            8,
-            'write `template fine: "This movie is fun."`, with nothing behind the text',
-        )
+        mended = re.sub(r"^template\s+(\S+)\s+:\s*", r"template \1: ", line.rstrip())
+        mended = re.sub(r"'(.*)'$", r'"\1"', mended)
+        example = 'write `template fine: "This movie is fun."`, with nothing behind the text'
+        advice = example if mended == line else _typed(mended, reads, example)
+        return Finding("E122", "a template is quoted text", 0, 8, advice)
     if word == "label" and not rule_like:
         return Finding(
             "E322",
