@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,13 +19,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes over the wire; a document that is no text is written as JSON."""
+    """What goes over the wire; a document that is no text is written as JSON.
+
+    It comes after ``seconds``, and where it ``drips``, with so many between any two bytes.
+    """
 
     document: Any
     status: int = 200
     kind: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    drips: float = 0.0
     hangs_up: bool = False
 
 
@@ -68,7 +72,11 @@ class ChatEndpoint:
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(sent)
+                size = 1 if reply.drips else max(1, len(sent))
+                with suppress(OSError):  # who asked has gone
+                    for start in range(0, len(sent), size):
+                        self.wfile.write(sent[start : start + size])
+                        time.sleep(reply.drips)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 """Nothing on the terminal."""

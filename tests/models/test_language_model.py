@@ -110,7 +110,7 @@ FAULTS = {
     "nonsense": (Reply("<html>Sign in</html>", kind="text/html"), "something that is no JSON"),
     "nothing": (Reply(""), "something that is no JSON: ''"),
     "broken JSON": (Reply('{"choices": [{"mess'), "something that is no JSON"),
-    "an error within": (Reply({"error": {"message": "quota"}}), "without a text at .*quota"),
+    "an error within": (Reply({"error": {"message": "quota"}}), "answered that it failed: .*quota"),
     "no choice": (Reply(completion("x", choices=[])), "without a text at"),
     "no text": (Reply(completion(None)), "without a text at"),
     "a list": (Reply([1, 2]), "without a text at"),
@@ -123,6 +123,16 @@ FAULTS = {
         "will not answer",
     ),
     "unauthorized": (Reply({"error": "key top-secret-key?"}, status=401), "answered 401 .*key …"),
+    "the key": (Reply(completion("I know top-secret-key.")), "answered 'I know ….'"),
+    "the key in escapes": (
+        Reply('{"error": {"message": "\\u0074op-secret-key is not known"}}'),
+        "failed: .*… is not",
+    ),
+    "too much": (Reply(" " * (17 << 20)), "answered with more than 16 MiB"),
+    "another address": (
+        Reply("", status=302, headers={"Location": "http://127.0.0.1:1/"}),
+        "answered 302",
+    ),
     "unknown model": (Reply({"error": "no model"}, status=400), "answered 400 .*no model"),
 }
 
@@ -148,23 +158,30 @@ def test_what_may_pass_is_asked_again(endpoint: ChatEndpoint) -> None:
         2: Reply("later", status=503),
         3: Reply("", hangs_up=True),
         4: Reply(completion("positive"), seconds=0.6),
+        5: Reply(completion("positive"), drips=0.02),
     }
     endpoint.answer = lambda number, _: faults.get(number, "positive")
     pauses: list[float] = []
     settings = PromptSettings.read(endpoint.settings())
-    model = LanguageModel(settings, timeout=0.3, retries=4, pause=pauses.append)
+    model = LanguageModel(settings, timeout=0.3, retries=5, pause=pauses.append)
     assert model.predict(ROWS[:1]) == ["positive"]
-    assert len(pauses) == 4
+    assert len(pauses) == 5
     assert pauses[0] == 7.0
-    assert "requests made again: 4" in model.remarks[-1]
+    assert "requests made again: 5" in model.remarks[-1]
     endpoint.answer = lambda *_: faults[1]
-    with pytest.raises(ModelError, match=r"answered 429 .*slow down.*\(asked 5 times\)") as caught:
+    with pytest.raises(ModelError, match=r"answered 429 .*slow down.*\(asked 6 times\)") as caught:
         model.predict(ROWS[:1])
     assert "it wants fewer questions" in caught.value.render()
 
 
-def test_a_liar_is_believed_in_nothing_that_can_be_seen(endpoint: ChatEndpoint) -> None:
-    usage = {"prompt_tokens": -5, "completion_tokens": "many"}
+@pytest.mark.parametrize(
+    "usage",
+    [{"prompt_tokens": -5, "completion_tokens": "many"},
+     {"prompt_tokens": 1, "completion_tokens": 10**400}],
+)  # fmt: skip
+def test_a_liar_is_believed_in_nothing_that_can_be_seen(
+    endpoint: ChatEndpoint, usage: dict[str, object]
+) -> None:
     endpoint.answer = lambda *_: Reply(
         completion("positive", model="another", usage=usage), kind="image/png"
     )
@@ -172,10 +189,24 @@ def test_a_liar_is_believed_in_nothing_that_can_be_seen(endpoint: ChatEndpoint) 
     assert model.predict(ROWS[:1]) == ["positive"]
     place = f"small at {endpoint.address}/chat/completions"
     assert model.remarks == [
-        f"{place} was asked 1 question: 0 tokens there and 0 back; of 1 the endpoint did not say "
-        "how many tokens they took",
+        f"{place} was asked 1 question; of 1 the endpoint did not say how many tokens they took",
         f"{place}: the endpoint says that another answered",
     ]
+
+
+def test_neither_keys_nor_halves_of_characters_are_given_on(
+    endpoint: ChatEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without labels an answer is kept and shown as it is."""
+    monkeypatch.setenv("SMALL_KEY", "top-secret-key")
+    endpoint.answer = lambda *_: Reply(
+        completion("a \ud800 top-secret-key", model="small top-secret-key")
+    )
+    file = endpoint.file(tmp_path, labels=None, key="$env.SMALL_KEY", cache="kept.db")
+    model = load_predictor(f"llm:{file}")
+    assert model.predict(ROWS[:1]) == ["a ? …"]
+    assert b"top-secret" not in b"".join(each.read_bytes() for each in tmp_path.iterdir())
+    assert "top-secret" not in "".join(model.remarks)
 
 
 def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path) -> None:
@@ -304,7 +335,7 @@ def test_what_a_second_opinion_costs_is_told_before_and_after(endpoint: ChatEndp
     ("reply", "told"),
     [(Reply("<html>Sign in</html>", kind="text/html"), "something that is no JSON"),
      (Reply("slow down", status=429, headers={"Retry-After": "0"}), "answered 429 .*asked 2 times"),
-     (Reply(completion("yes"), seconds=0.5), "no answer within 0.2 seconds .asked 2 times")],
+     (Reply(completion("yes"), seconds=0.5), "no whole answer within 0.2 seconds .asked 2 times")],
     ids=["nonsense", "429", "silence"],
 )  # fmt: skip
 def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(

@@ -204,7 +204,7 @@ def test_a_slow_endpoint_is_given_up(endpoint: Endpoint, pauses: list[float]) ->
 
     endpoint.answer = answer
     model = HttpPredictor(endpoint.url, timeout=0.05, retries=1, pause=pauses.append)
-    with pytest.raises(ModelError, match=r"no answer within 0\.05 seconds \(asked 2 times\)"):
+    with pytest.raises(ModelError, match=r"no whole answer within 0\.05 seconds \(asked 2 times\)"):
         model.predict(ROWS)
     assert len(pauses) == 1
     assert HttpPredictor(endpoint.url, timeout=5.0).predict(ROWS) == ["good.", "bad."]

@@ -30,7 +30,7 @@ class HttpPredictor:
     Args:
         request: how rows become JSON; None posts ``{"inputs": [text, …]}``.
         response: where the labels are; None takes them from ``{"predictions": [label, …]}``.
-        timeout: seconds to wait for a connection, and for each part of an answer.
+        timeout: seconds to wait for a connection, and for a whole answer.
         retries: how often to try again.
         connections: threads that may ask at the same time.
         pause: waits so many seconds.

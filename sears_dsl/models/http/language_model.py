@@ -28,6 +28,8 @@ from sears_dsl.models.store import PredictionStore
 _CHARACTERS_A_TOKEN = 4
 # What a message brings beside its text.
 _TOKENS_A_MESSAGE = 4
+# A question that took more tokens than this is not counted, but a lie.
+_MOST_COUNTED = 10**8
 _SHOWN = 200
 
 
@@ -35,7 +37,7 @@ class LanguageModel:
     """A language model as a predictor; close it, or let it go.
 
     Args:
-        timeout: seconds to wait for a connection, and for each part of an answer.
+        timeout: seconds to wait for a connection, and for a whole answer.
         retries: how often to try again.
         connections: threads that may ask at the same time.
         pause: waits so many seconds.
@@ -161,6 +163,12 @@ class LanguageModel:
             key=row_key(row),
             takes="does the endpoint have this model, and take these parameters?",
         )
+        if isinstance(document, dict) and document.get("error"):
+            raise ModelError(
+                f"{self._name} answered that it failed: {_short(_as_json(document['error']))}",
+                help="that is its own word: what it names has to be mended there, or in the "
+                "settings",
+            )
         self._count(document)
         choice = _at(document, "choices", 0)
         answer = _at(choice, "message", "content")
@@ -179,7 +187,7 @@ class LanguageModel:
         if not isinstance(answer, str):
             raise ModelError(
                 f"{self._name} answered without a text at /choices/0/message/content: "
-                f"{_short(json.dumps(document, ensure_ascii=False))}",
+                f"{_short(_as_json(document))}",
                 help="does the address speak the protocol of chat completions?",
             )
         return answer
@@ -203,7 +211,7 @@ class LanguageModel:
         sentence = f"{self._name} was asked {_questions(self._question_count)}"
         if self._remembered:
             sentence += f" ({self._remembered:,} more were in {self._settings.cache})"
-        if self._question_count:
+        if self._question_count > self._uncounted:
             sentence += f": {self._sent:,} tokens there and {self._received:,} back"
             sentence += f", {price.describe_cost(self._sent, self._received)}" if price else ""
         if self._uncounted:
@@ -229,7 +237,11 @@ def _at(document: Any, *way: str | int) -> Any:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNTED
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _short(text: str) -> str:

@@ -3,12 +3,14 @@
 In: a JSON value. Out: the JSON value that came back. Always holds: only the named address is asked;
 what may pass (no connection, a time-out, 408, 429, 5xx) is tried again after a pause that doubles
 and whose length is the same in every run; 400, 413 and 422 refuse what was asked; any other answer
-is an error with the beginning of what came, in which no header that was sent is repeated. Costs the
-endpoint's time; any number of threads may ask, over connections that are kept.
+is an error with the beginning of what came. An answer has a size and a time in which all of it has
+to be there; nothing that comes back repeats a header that was sent, also not what is given on.
+Costs the endpoint's time; any number of threads may ask, over connections that are kept.
 """
 
 from __future__ import annotations
 
+import json
 import time
 import weakref
 from collections import Counter
@@ -31,9 +33,14 @@ _UNREACHED = (
 _SLOWER = (
     "it wants fewer questions: ask one at a time (--connections 1) and try more often (retries)"
 )
+_ANOTHER_PLACE = "nothing is sent to where it points: write the address that the model has now"
+_KEY = "is the key right, and may it ask for this model?"
+_NOT_ALLOWED = frozenset({401, 403})
 _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 30.0
 _SHOWN = 200
+# Labels and scores of any batch have room in it; what has not is no answer.
+_MOST_BYTES = 16 * 2**20
 # A shorter word of a header is no secret: "Bearer", "true".
 _SHORTEST_SECRET = 8
 
@@ -62,7 +69,7 @@ class Posting:
     Args:
         url: the address.
         headers: of each request; nothing of what stands in them is shown.
-        timeout: seconds to wait for a connection, and for each part of an answer.
+        timeout: seconds to wait for a connection, and for a whole answer.
         retries: how often to try again.
         connections: threads that may ask at the same time.
         pause: waits so many seconds.
@@ -159,37 +166,70 @@ class Posting:
 
     def _post(self, body: Any, *, about: str, takes: str) -> Any:
         try:
-            answer = self._client.post(self.url, json=body)
+            answer, text = self._answer(body)
         except httpx.TimeoutException as error:
-            raise _MayPassError(f"gave no answer within {self._timeout:g} seconds") from error
+            raise _MayPassError(f"gave no whole answer within {self._timeout:g} seconds") from error
         except httpx.HTTPError as error:
             raise _MayPassError("could not be asked", f": {error}") from error
+        start = repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
         status = f"answered {answer.status_code} {answer.reason_phrase}"
         if answer.status_code in _TRY_AGAIN:
             pause = _seconds(answer.headers.get("Retry-After", ""))
             advice = _SLOWER if answer.status_code == _TOO_MANY else _UNREACHED
-            raise _MayPassError(status, f": {self._start(answer)}", pause, advice)
+            raise _MayPassError(status, f": {start}", pause, advice)
         if answer.status_code in _REFUSALS:
             raise RowsRefused(
-                f"{self.place} {status}: {self._start(answer)}\n  asked about {about}",
+                f"{self.place} {status}: {start}\n  asked about {about}",
                 help=f"{takes} Where it refuses some texts only, --on-error skip leaves them out",
             )
         if not answer.is_success:
-            raise ModelError(f"{self.place} {status}: {self._start(answer)}", help=takes)
+            advice = _KEY if answer.status_code in _NOT_ALLOWED else takes
+            raise ModelError(
+                f"{self.place} {status}: {start}",
+                help=_ANOTHER_PLACE if answer.is_redirect else advice,
+            )
         try:
-            return answer.json()
+            return self._clean(json.loads(text))
         except (ValueError, RecursionError) as error:
             raise ModelError(
-                f"{self.place} answered with something that is no JSON: {self._start(answer)}",
+                f"{self.place} answered with something that is no JSON: {start}",
                 help="is this the address of the model, not of a web page?",
             ) from error
 
-    def _start(self, answer: httpx.Response) -> str:
-        """The beginning of an answer, without secrets that it may repeat."""
-        text = answer.text
+    def _answer(self, body: Any) -> tuple[httpx.Response, str]:
+        """The head of an answer and its text, without secrets that it repeats."""
+        began = time.monotonic()
+        content = bytearray()
+        with self._client.stream("POST", self.url, json=body) as answer:
+            for part in answer.iter_bytes():
+                content += part
+                if len(content) > _MOST_BYTES:
+                    raise ModelError(
+                        f"{self.place} answered with more than {_MOST_BYTES // 2**20} MiB",
+                        help="is this the address of the model? an endpoint for many rows can be "
+                        "sent fewer at once: --batch-size",
+                    )
+                if time.monotonic() - began > self._timeout:
+                    raise httpx.ReadTimeout("the answer goes on", request=answer.request)
+        return answer, self._hidden(content.decode(answer.encoding or "utf-8", "replace"))
+
+    def _clean(self, value: Any) -> Any:
+        """A value of JSON without secrets, and without halves of characters.
+
+        Secrets are looked for again, since they may have stood there in escapes.
+        """
+        if isinstance(value, dict):
+            return {self._clean(name): self._clean(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._clean(each) for each in value]
+        if isinstance(value, str):
+            return self._hidden(value.encode(errors="replace").decode())
+        return value
+
+    def _hidden(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, "…")
-        return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+        return text
 
 
 def _delay(key: str, attempt: int) -> float:

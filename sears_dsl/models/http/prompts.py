@@ -77,7 +77,7 @@ class PromptSettings:
         price: of a million tokens; None where nobody said.
         cache: a file that keeps answers from run to run; empty for none.
         room: tokens that an answer may have where the parameters do not say.
-        timeout: seconds to wait for a connection, and for each part of an answer.
+        timeout: seconds to wait for a connection, and for a whole answer.
         retries: how often to try again.
 
     Raises:
