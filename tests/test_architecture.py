@@ -50,7 +50,7 @@ ONLY_IN = {
     "ahocorasick_rs": {"engine/compile/prefilter.py"},
     "click": {"cli"},
     "torch": {"translation", "meaning", "paraphrasing", "judge", "models"},
-    "transformers": {"translation", "meaning", "judge", "models"},
+    "transformers": {"translation/marian.py", "models/huggingface.py"},
     "sentencepiece": {"translation"},
     "pydantic": {
         "discovery/result/manifest.py",

@@ -9,7 +9,8 @@ stay read, the last ``_MOST_WINDOWS`` of them, at some 200 KiB each.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0): 6 layers of width 384, lower case. The vector
 of some words is the mean of their pieces' vectors. Words that are put in or left out are judged
-with their neighbours.
+with their neighbours. The steps of its layers are taken here (`Bert`): ``transformers`` would read
+the same weights, and import for three seconds before.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,12 +26,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor
 from torch.nn import functional
-from transformers import AutoModel, AutoTokenizer
-from transformers.utils import logging
 
+from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change
 from sears_dsl.runtime.array_types import Float32Array
+from sears_dsl.runtime.documents import parse_json, read_document
 
 _LAYERS = 7
 _WIDTH = 384
@@ -72,8 +75,8 @@ _CHARACTERS = 8 * _WHOLE
 # Pieces that are read at once, and the least for which products are computed in one way.
 _PIECES_AT_ONCE = 1024
 _LEAST_ROWS = 16
-_HEADS = 12
 _PIECES = 128
+_UNKNOWN = 100
 _MOST_WINDOWS = 1024
 _EXCHANGES = 1 << 16
 # The logarithm of how often the most frequent piece is.
@@ -189,24 +192,80 @@ def _moved(place: int, changes: Sequence[Change]) -> int:
     return place + moved
 
 
-@contextmanager
-def without_progress_bar() -> Iterator[None]:
-    """Loading shows no bar: a command prints what it was asked for and nothing else."""
-    bars: Any = logging
-    shown = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            bars.enable_progress_bar()
+class Bert:
+    """A network of BERT's kind: pieces of texts, and the steps of its layers.
+
+    What always holds: nothing of the folder is run; a step is that of ``BertModel``, bit for bit.
+
+    Args:
+        folder: as ``save_pretrained`` writes it, with weights in safetensors.
+        longest: most pieces of a text that are read, with the two that stand around it.
+        device: where to compute; the CPU if None.
+
+    Attributes:
+        tokenizer: what cuts texts into pieces.
+        words, places, kind: embeddings of pieces (V, W), of places (P, W), and of texts that stand
+            alone (W,).
+        heads: in how many parts pieces look at each other.
+        layers: how many there are.
+
+    Raises:
+        ModelError: a file is missing, or is no part of such a network.
+    """
+
+    def __init__(
+        self, folder: Path, *, longest: int, device: str | torch.device | None = None
+    ) -> None:
+        self.device = torch.device(device or "cpu")
+        try:
+            config = parse_json(read_document(folder / "config.json"))
+            weights = load_file(folder / "model.safetensors", device=str(self.device))
+            self.tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self.heads, self.layers = config["num_attention_heads"], config["num_hidden_layers"]
+            self._least: float = config["layer_norm_eps"]
+            names = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+            self.words, self.places, kinds = (
+                weights[f"embeddings.{each}.weight"] for each in names
+            )
+        # What is no tokenizer is an `Exception` of its library, and nothing narrower.
+        except Exception as error:
+            raise ModelError(
+                f"{folder} cannot be loaded as a sentence encoder: {error}",
+                help="it is a folder of transformers, with weights in safetensors",
+            ) from error
+        self.kind: Tensor = kinds[0]
+        self._weights = weights
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(longest)
+
+    def first(self, embedded: Tensor) -> Tensor:
+        """The state before the first layer, from the sum of the three embeddings (…, W)."""
+        return self._normal(embedded, "embeddings.LayerNorm")
+
+    def next(self, layer: int, state: Tensor, mix: Callable[[Tensor], Tensor]) -> Tensor:
+        """The state after a layer; ``mix`` makes (…, W) of queries, keys and values (3, …, W)."""
+        name = f"encoder.layer.{layer}"
+        parts = (f"{name}.attention.self.{part}" for part in ("query", "key", "value"))
+        mixed = mix(torch.stack([self._linear(state, part) for part in parts]))
+        mixed = self._linear(mixed, f"{name}.attention.output.dense")
+        state = self._normal(mixed + state, f"{name}.attention.output.LayerNorm")
+        wide = functional.gelu(self._linear(state, f"{name}.intermediate.dense"))
+        narrow = self._linear(wide, f"{name}.output.dense")
+        return self._normal(narrow + state, f"{name}.output.LayerNorm")
+
+    def _linear(self, x: Tensor, name: str) -> Tensor:
+        return functional.linear(x, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
+
+    def _normal(self, x: Tensor, name: str) -> Tensor:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        return functional.layer_norm(x, weight.shape, weight, bias, self._least)
 
 
 class Encoder:
     """A sentence encoder that gives the vectors of words in their context.
 
     Args:
-        folder: of `transformers`, with weights in safetensors.
+        folder: of the network.
         frequencies: float32 (pieces,): the logarithm of how often each piece is in English text.
         device: where to compute; the CPU if None.
     """
@@ -214,13 +273,8 @@ class Encoder:
     def __init__(
         self, folder: Path, frequencies: Float32Array, *, device: str | torch.device | None = None
     ) -> None:
-        only_data: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        self._device = torch.device(device or "cpu")
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), **only_data)
-        with without_progress_bar():
-            model: Any = AutoModel.from_pretrained(str(folder), use_safetensors=True, **only_data)
-        self._model = model.eval().to(self._device)
-        self._static: Float32Array = model.embeddings.word_embeddings.weight.detach().cpu().numpy()
+        self._network = Bert(folder, longest=_PIECES, device=device)
+        self._static: Float32Array = self._network.words.cpu().numpy()
         self._frequencies = frequencies
         self._memory: OrderedDict[str, _EncodedWindow] = OrderedDict()
         self._exchanges: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[float, ...]] = {}
@@ -263,10 +317,8 @@ class Encoder:
         return known
 
     def _pieces_of(self, words: str) -> list[int]:
-        pieces: list[int] = self._tokenizer(
-            words, add_special_tokens=False, truncation=True, max_length=_PIECES
-        )["input_ids"]
-        return pieces or [self._tokenizer.unk_token_id]
+        pieces: list[int] = self._network.tokenizer.encode(words, add_special_tokens=False).ids
+        return pieces or [_UNKNOWN]
 
     def _windows(self, places: Sequence[Place]) -> dict[str, _EncodedWindow]:
         """Every window of the places, those of originals from memory where they are."""
@@ -288,11 +340,9 @@ class Encoder:
         """All layers of texts, those of like length together."""
         if not texts:
             return []
-        encoded = self._tokenizer(
-            list(texts), truncation=True, max_length=_PIECES, return_offsets_mapping=True
-        )
-        pieces = [np.array(each) for each in encoded["input_ids"]]
-        offsets = [np.array(each) for each in encoded["offset_mapping"]]
+        encoded = self._network.tokenizer.encode_batch(list(texts))
+        pieces = [np.array(each.ids) for each in encoded]
+        offsets = [np.array(each.offsets) for each in encoded]
         windows: list[_EncodedWindow | None] = [None] * len(texts)
         for batch in _batches([len(each) for each in pieces]):
             states = self._layers_of([pieces[at] for at in batch])
@@ -309,20 +359,15 @@ class Encoder:
         """
         lengths = [len(row) for row in rows]
         sizes = [(size, len(list(some))) for size, some in groupby(lengths)]
-        numbers = torch.from_numpy(np.concatenate(rows)).to(self._device)
-        places = torch.cat([torch.arange(size) for size in lengths]).to(self._device)
-        embedded = self._model.embeddings
-        state = embedded.LayerNorm(
-            embedded.word_embeddings(numbers)
-            + embedded.position_embeddings(places)
-            + embedded.token_type_embeddings.weight[0]
-        )
+        network = self._network
+        numbers = torch.from_numpy(np.concatenate(rows)).to(network.device)
+        places = torch.cat([torch.arange(size) for size in lengths]).to(network.device)
+        state = network.first(network.words[numbers] + network.places[places] + network.kind)
         # Of fewer rows a product is computed otherwise, with other last bits.
         state = functional.pad(state, (0, 0, 0, max(0, _LEAST_ROWS - len(state))))
         layers = [state]
-        for layer in self._model.encoder.layer:
-            state = layer.attention.output(self._mixed(layer.attention.self, state, sizes), state)
-            state = layer.output(layer.intermediate(state), state)
+        for layer in range(network.layers):
+            state = network.next(layer, state, lambda three: self._mixed(three, sizes))
             layers.append(state)
         states = torch.stack(layers).float().cpu().numpy()
         ends = np.cumsum(lengths)
@@ -332,15 +377,14 @@ class Encoder:
             for end, size in zip(ends.tolist(), lengths, strict=True)
         ]
 
-    def _mixed(self, heads: Any, state: torch.Tensor, sizes: Sequence[tuple[int, int]]) -> Any:
+    def _mixed(self, three: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
         """Each piece looks at all of its row; sizes are lengths of rows, each with how many."""
-        three = torch.stack([heads.query(state), heads.key(state), heads.value(state)])
-        mixed = torch.zeros_like(state)
+        mixed = torch.zeros_like(three[0])
         begin = 0
         for size, count in sizes:
             end = begin + size * count
             query, key, value = (
-                three[:, begin:end].reshape(3, count, size, _HEADS, -1).transpose(2, 3)
+                three[:, begin:end].reshape(3, count, size, self._network.heads, -1).transpose(2, 3)
             )
             attended = functional.scaled_dot_product_attention(query, key, value)
             mixed[begin:end] = attended.transpose(1, 2).reshape(end - begin, -1)

@@ -14,17 +14,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
+from torch import Tensor
 from torch.nn import functional
-from transformers import AutoModel, AutoTokenizer
 
 from sears_dsl.errors import ModelError
-from sears_dsl.judge.encoder import without_progress_bar
+from sears_dsl.judge.encoder import Bert
 from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.model_files import known
 from sears_dsl.translation.weight_file import file_hash
@@ -74,20 +73,8 @@ class MiniLM:
             raise ModelError(
                 f"{place} holds no sentence encoder", help="it needs a model.safetensors file"
             )
-        self.device = torch.device(device or "cpu")
-        only_data: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(str(place), **only_data)
-            with without_progress_bar():
-                model: Any = AutoModel.from_pretrained(
-                    str(place), use_safetensors=True, **only_data
-                )
-        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-            raise ModelError(
-                f"{place} cannot be loaded as a sentence encoder: {error}",
-                help="it is a folder of transformers, with weights in safetensors",
-            ) from error
-        self._model = model.eval().to(self.device)
+        self._network = Bert(place, longest=_LONGEST, device=device)
+        self._network.tokenizer.enable_padding()
 
     @cached_property
     def identity(self) -> str:
@@ -103,18 +90,30 @@ class MiniLM:
             for begin in range(0, len(distinct), _BATCH)
         ]
         if not batches:
-            return np.zeros((0, self._model.config.hidden_size), np.float32)
+            return np.zeros((0, len(self._network.kind)), np.float32)
         vectors: Vectors = np.concatenate(batches)
         return vectors[[place[text] for text in texts]]
 
     @torch.no_grad()
     def _encode(self, texts: list[str]) -> Vectors:
-        inputs = self._tokenizer(
-            texts, padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
-        ).to(self.device)
-        pieces = self._model(**inputs).last_hidden_state
+        network = self._network
+        encoded = network.tokenizer.encode_batch(texts)
+        numbers = torch.tensor([each.ids for each in encoded], device=network.device)
+        real = torch.tensor([each.attention_mask for each in encoded], device=network.device)
+        mask = None if bool(real.all()) else real.bool()[:, None, None]
+
+        def mixed(three: Tensor) -> Tensor:
+            """Each piece looks at all of its text, (3, B, L, W) → (B, L, W)."""
+            query, key, value = three.view(*three.shape[:3], network.heads, -1).transpose(2, 3)
+            context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+            return context.transpose(1, 2).flatten(2)
+
+        places = network.places[: numbers.shape[1]]
+        state = network.first(network.words[numbers] + network.kind + places)
+        for layer in range(network.layers):
+            state = network.next(layer, state, mixed)
         # The mean of the pieces has the direction of their sum.
-        total = (pieces * inputs["attention_mask"][..., None]).sum(1)
+        total = (state * real[..., None]).sum(1)
         vectors: Vectors = functional.normalize(total, dim=-1).cpu().numpy()
         return vectors
 

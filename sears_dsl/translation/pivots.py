@@ -19,7 +19,6 @@ import torch
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.translation.bergamot import Bergamot
-from sears_dsl.translation.marian import MarianModel, weights_file
 from sears_dsl.translation.model_files import check_model, known, languages_of, pair_names
 from sears_dsl.translation.network import TranslationModel
 
@@ -107,6 +106,10 @@ def _load_model(
                 target=target,
                 device=device,
             )
+    # Importing `transformers`' models takes three seconds.
+    from sears_dsl.translation.marian import MarianModel, weights_file  # noqa: PLC0415
+
+    if files is not None:
         if files.origin == "hub" and weights_file(files.installed()).name not in files.hashes:
             raise ModelError(
                 f"the record of {name} has no hash of its weights",

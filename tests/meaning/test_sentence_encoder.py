@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.meaning.scorers import load_scorer, shipped
-from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
+from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM, carried_encoder
 
 
 def test_cosines_under_zero_count_as_zero() -> None:
@@ -56,6 +57,28 @@ def test_the_encoder_gives_unit_vectors_in_any_company(texts: list[str]) -> None
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
     for text, vector in zip(texts, vectors, strict=True):
         assert encoder().encode([text])[0] == pytest.approx(vector, abs=1e-5)
+
+
+def test_vectors_are_those_of_transformers() -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    texts = ["A fun movie.", "", "DON'T, na\u00efve 你好 \U0001f600!", "It was the best. " * 90]
+    folder = carried_encoder()
+    inputs = AutoTokenizer.from_pretrained(folder)(
+        texts, padding=True, truncation=True, max_length=256, return_tensors="pt"
+    )
+    with torch.no_grad():
+        states = AutoModel.from_pretrained(folder)(**inputs).last_hidden_state
+    sums = (states * inputs["attention_mask"][..., None]).sum(1)
+    expected = torch.nn.functional.normalize(sums, dim=-1).numpy()
+    assert encoder().encode(texts) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_folder_that_is_no_such_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"no weights")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelError, match="cannot be loaded as a sentence encoder"):
+        MiniLM(tmp_path)
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
