@@ -229,7 +229,7 @@ def repair(
         rewritten_rows=expansion.rows,
         rewrites=len(expansion),
         shared=sum(text in training_texts for text in held_out.texts),
-        left_out=added.left_out,
+        left_out=dict(added.left_out),  # `asdict` makes no sense of a Counter
     )  # fmt: skip
 
 
