@@ -299,7 +299,7 @@ def discover(
         delta: share of a rule's rows that may fall below τ.
         tau: S from which on texts count as equivalent; None for the scorer's own.
         minimum_flips: rules that flip fewer rows are left; None is 3, 2 of fewer than 200 rows
-            that are searched, and 2 for known rules.
+            that are searched; of known rules 2, or 1 where fewer than ``rules`` flip enough.
         minimum_frequency: share of rows that a rule's left side must be in.
         propose_from: in the paper's order what rules generalize.
         across: of several models rules that make ``any`` fail, that they share (``shared``), or

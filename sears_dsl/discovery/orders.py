@@ -240,8 +240,8 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
         search, right, tokens, judgements.passed.joined_to(_known_rules(search)),
         held_out=held_out, base_rate=base_rate,
     )  # fmt: skip
-    least, often_enough = _thresholds(search, tried, searched=len(right), base_rate=base_rate)
-    enough = tried.flips >= least
+    _, often_enough = _thresholds(search, tried, searched=len(right), base_rate=base_rate)
+    enough = _flip_enough(search.settings, tried, searched=len(right))
     often = wilson_interval(tried.flips, tried.counted.changed)[1] >= often_enough
     tried = replace(tried, passed=np.flatnonzero(enough & often))
     return SearchOutcome(
@@ -407,14 +407,24 @@ def _ask_about_rules(
 def _thresholds(
     search: Search, candidates: Candidates, *, searched: int, base_rate: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """How many rows each rule has to flip, and which share of its rows.
+    """How many rows each rule has to flip at least, and which share of its rows.
 
     What flips more rarely than any paraphrase is no new rule, however many rows it flips: as likely
     the paraphrases among its rewrites flip as the rule. A known rule's rewrites people accepted.
     """
     known, settings = candidates.known, search.settings
-    least = np.where(known, settings.known_flips(searched), settings.flips(searched))
+    least = np.where(known, settings.fewest_known_flips, settings.flips(searched))
     return least, np.where(known, 0.0, base_rate)
+
+
+def _flip_enough(settings: Settings, candidates: Candidates, *, searched: int) -> NDArray[np.bool_]:
+    """Which rules flip enough rows; known ones that flip fewer are for places that are left."""
+    known, flips = candidates.known, candidates.flips
+    least = np.where(known, settings.known_flips(searched), settings.flips(searched))
+    enough: NDArray[np.bool_] = flips >= least
+    if enough.sum() < settings.rules:
+        enough |= known & (flips >= settings.fewest_known_flips)
+    return enough
 
 
 def _applied(

@@ -20,9 +20,10 @@ HOLDOUT, HOLDOUT_FROM = 0.3, 100
 FEW_ROWS = 200
 """Searched rows of fewer than which a rule has to flip one row less."""
 
-KNOWN_FLIPS = 2
-"""How many rows a known rule has to flip where nobody says: people have accepted its rewrites, so
-that each of these flips is a mistake of the model, however rare."""
+KNOWN_FLIPS, FEWEST_KNOWN_FLIPS = 2, 1
+"""How many rows a known rule has to flip where nobody says, and how many where fewer rules than are
+wanted flip enough: people have accepted its rewrites, so that each of these flips is a mistake of
+the model, however rare."""
 
 QUESTIONS_A_ROW = 20
 """Most questions to the model for each right row, all of them counted, where nobody says."""
@@ -48,7 +49,8 @@ class Settings:
         tau: S from which on two texts count as equivalent; None for the scorer's own.
         delta: the share of a rule's rows that may fall below τ.
         minimum_flips: rules that flip fewer rows are not looked at; None is 3, and where meaning
-            comes first 2 of fewer than 200 rows that are searched, and 2 for known rules.
+            comes first 2 of fewer than 200 rows that are searched; of known rules 2, or 1 where
+            fewer than ``rules`` of all flip enough.
         minimum_frequency: the share of right rows that an antecedent has to be in.
         propose_from: in the paper's order what rules generalize. A change that flips no row where
             the search proposed it may flip others, so ``paraphrases`` finds more, for more
@@ -174,6 +176,16 @@ class Settings:
             (2, 6)
         """
         return self.flips(searched) if self.minimum_flips is not None else KNOWN_FLIPS
+
+    @property
+    def fewest_known_flips(self) -> int:
+        """How many rows a known rule has to flip where fewer rules than are wanted flip enough.
+
+        Example:
+            >>> Settings().fewest_known_flips, Settings(minimum_flips=6).fewest_known_flips
+            (1, 6)
+        """
+        return FEWEST_KNOWN_FLIPS if self.minimum_flips is None else self.minimum_flips
 
     def questions(self, right: int) -> int | None:
         """How many questions the model may be asked where it has so many rows right.

@@ -104,6 +104,20 @@ def test_known_flips_stand_above_the_search_and_in_the_file(place: Path) -> None
         assert done.exit_code == 0, done.output
 
 
+def test_known_rules_that_flip_a_single_row_take_the_places_that_are_left(place: Path) -> None:
+    rules = "rule often: movie -> film\nrule once: Such a book -> Such a film book\n"
+    (place / "mine.sear").write_text(rules, "utf-8")
+
+    def found(*more: str) -> set[str]:
+        done = call(*more, known=["--no-known", "--known", "mine.sear"])
+        assert done.exit_code == 0, done.output
+        return {"often", "once"} & set(load(place / "found.sear").rule_ids)
+
+    assert found() == {"often", "once"}
+    assert found("--rules", "2") == {"often"}
+    assert found("--minimum-flips", "2") == {"often"}
+
+
 def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
     done = call(known=["--no-known"])
     assert done.exit_code == 0, done.output

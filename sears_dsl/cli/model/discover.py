@@ -49,7 +49,8 @@ _SOON = 5.0
               help="Share of a rule's rows that may fall below tau.")  # fmt: skip
 @click.option("--minimum-flips", type=click.IntRange(min=1),
               help="Leave rules that flip fewer rows. By default 3, 2 of fewer than 200 rows "
-              "that are searched, and 2 for known rules.")  # fmt: skip
+              "that are searched; of known rules 2, or 1 where fewer than --rules flip "
+              "enough.")  # fmt: skip
 @click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005, show_default=True,
               help="Share of rows that a rule's left side must be in.")  # fmt: skip
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
