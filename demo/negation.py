@@ -17,20 +17,18 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from rich.table import Table
 from torch import nn
 from torch.nn import functional
-from transformers import AutoModel, AutoTokenizer
 
 import sears_dsl as sears
 from demo.discovery import HELD_OUT
 from demo.reviews import fetch, read_rated
 from sears_dsl.cli.screen.console import console
-from sears_dsl.judge.encoder import without_progress_bar
+from sears_dsl.judge.encoder import Bert
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.translation.model_files import known
 
@@ -96,11 +94,7 @@ class Reader:
         files = known("minilm")
         if files is None:
             raise SystemExit("the sentence encoder is not installed: make demo brings it")
-        folder = str(files.installed())
-        self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        with without_progress_bar():
-            self._encoder: Any = AutoModel.from_pretrained(folder, local_files_only=True)
-        self._encoder.encoder.layer = self._encoder.encoder.layer[:_LAYER]
+        self._encoder = Bert(files.installed(), longest=64)
         self._read: dict[str, torch.Tensor] = {}
 
     @torch.inference_mode()
@@ -109,11 +103,10 @@ class Reader:
         new = sorted({text for text in texts if text not in self._read}, key=len)
         for first in range(0, len(new), 64):
             some = new[first : first + 64]
-            inputs = self._tokenizer(some, padding=True, truncation=True, max_length=64,
-                                     return_tensors="pt")  # fmt: skip
-            vectors = self._encoder(**inputs).last_hidden_state
-            for text, vector, shown in zip(some, vectors, inputs["attention_mask"], strict=True):
-                self._read[text] = vector[: int(shown.sum())].clone()
+            for text, vectors, real in zip(
+                some, *self._encoder.states(some, layers=_LAYER), strict=True
+            ):
+                self._read[text] = vectors[: int(real.sum())].clone()
         return [self._read[text] for text in texts]
 
 

@@ -238,6 +238,35 @@ class Bert:
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(longest)
 
+    def states(self, texts: Sequence[str], *, layers: int | None = None) -> tuple[Tensor, Tensor]:
+        """What the last of some layers gives of texts that are read beside each other.
+
+        Args:
+            texts: B of them.
+            layers: how many; None for all.
+
+        Returns:
+            (B, pieces, W), and int64 (B, pieces): 1 where a text has a piece.
+        """
+        encoded = self.tokenizer.encode_batch(list(texts))
+        length = max(map(len, encoded))
+        for each in encoded:
+            each.pad(length)
+        numbers = torch.tensor([each.ids for each in encoded], device=self.device)
+        real = torch.tensor([each.attention_mask for each in encoded], device=self.device)
+        mask = None if bool(real.all()) else real.bool()[:, None, None]
+
+        def mixed(three: Tensor) -> Tensor:
+            """Each piece looks at all of its text, (3, B, L, W) → (B, L, W)."""
+            query, key, value = three.view(*three.shape[:3], self.heads, -1).transpose(2, 3)
+            context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+            return context.transpose(1, 2).flatten(2)
+
+        state = self.first(self.words[numbers] + self.kind + self.places[:length])
+        for layer in range(self.layers if layers is None else layers):
+            state = self.next(layer, state, mixed)
+        return state, real
+
     def first(self, embedded: Tensor) -> Tensor:
         """The state before the first layer, from the sum of the three embeddings (…, W)."""
         return self._normal(embedded, "embeddings.LayerNorm")

@@ -19,7 +19,6 @@ from typing import Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from torch.nn import functional
 
 from sears_dsl.errors import ModelError
@@ -74,7 +73,6 @@ class MiniLM:
                 f"{place} holds no sentence encoder", help="it needs a model.safetensors file"
             )
         self._network = Bert(place, longest=_LONGEST, device=device)
-        self._network.tokenizer.enable_padding()
 
     @cached_property
     def identity(self) -> str:
@@ -96,22 +94,7 @@ class MiniLM:
 
     @torch.no_grad()
     def _encode(self, texts: list[str]) -> Vectors:
-        network = self._network
-        encoded = network.tokenizer.encode_batch(texts)
-        numbers = torch.tensor([each.ids for each in encoded], device=network.device)
-        real = torch.tensor([each.attention_mask for each in encoded], device=network.device)
-        mask = None if bool(real.all()) else real.bool()[:, None, None]
-
-        def mixed(three: Tensor) -> Tensor:
-            """Each piece looks at all of its text, (3, B, L, W) → (B, L, W)."""
-            query, key, value = three.view(*three.shape[:3], network.heads, -1).transpose(2, 3)
-            context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-            return context.transpose(1, 2).flatten(2)
-
-        places = network.places[: numbers.shape[1]]
-        state = network.first(network.words[numbers] + network.kind + places)
-        for layer in range(network.layers):
-            state = network.next(layer, state, mixed)
+        state, real = self._network.states(texts)
         # The mean of the pieces has the direction of their sum.
         total = (state * real[..., None]).sum(1)
         vectors: Vectors = functional.normalize(total, dim=-1).cpu().numpy()

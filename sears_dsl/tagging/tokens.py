@@ -278,7 +278,11 @@ class Tokens:
 
     def row(self, index: int) -> list[Token]:
         """The tokens of one row as objects."""
-        return list(self._tokens(index))
+        row = self.listed(index)
+        return [
+            Token(*kind, start, end)
+            for kind, start, end in zip(row.types, row.starts, row.ends, strict=True)
+        ]
 
     def view(self, index: int) -> Sequence[Token]:
         """The tokens of one row, each made an object when it is asked for.
@@ -303,13 +307,6 @@ class Tokens:
         columns = (self.type_ids[here], self.starts[here], self.ends[here])
         ids, starts, ends = (column.tolist() for column in columns)
         return ListedTokens(list(map(self.types.members().__getitem__, ids)), starts, ends)
-
-    def _tokens(self, index: int) -> Iterator[Token]:
-        here = slice(self.row_offsets[index], self.row_offsets[index + 1])
-        columns = (self.type_ids[here], self.starts[here], self.ends[here])
-        for kind, start, end in zip(*(column.tolist() for column in columns), strict=True):
-            text, coarse, fine = self.types[kind]
-            yield Token(text, coarse, fine, start, end)
 
     @classmethod
     def from_rows(

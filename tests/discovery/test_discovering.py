@@ -158,7 +158,7 @@ def test_known_rules_need_no_network(place: Path) -> None:
         "finally: print('torch' in sys.modules)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, *ARGUMENTS],
+        [sys.executable, "-c", program, *ARGUMENTS, *FEW],
         capture_output=True, text=True, cwd=place, timeout=1200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -186,7 +186,7 @@ def test_text_is_read_in_any_format_and_names_its_column(place: Path) -> None:
     [
         (["A great movie."] * 20, "all rows say the same"),
         (["Great!", "Fine.", "Movie."], "3 of 3 rows have one word"),
-        ([" ".join(["It was a great movie."] * 200), *ROWS], "1 of 31 rows have more than 400"),
+        ([" ".join(["It was a great movie."] * 90), *ROWS], "1 of 31 rows have more than 400"),
         (
             [f"O filme era muito bom e a casa {place} também." for place in range(5)] + ROWS,
             "5 of 35 rows do not look like English",

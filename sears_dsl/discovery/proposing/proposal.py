@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -134,6 +135,7 @@ def _sites(
 ) -> Iterator[_Site]:
     """Where each adversary differs from its row; nothing for one that differs by spaces alone."""
     paraphrases = separated(tagger.tokenize([each.text for each in adversaries]))
+    tokens_of = cache(corpus.row)
     for number, adversary in enumerate(adversaries):
         row = rows.get(adversary.original)
         if row is None:
@@ -141,7 +143,7 @@ def _sites(
                 f"the row of an adversary is not among the rows: {adversary.original!r}",
                 help="give the tagged rows that the adversaries were found on",
             )
-        tokens = corpus.row(row)
+        tokens = tokens_of(row)
         change = minimal_change(tokens, paraphrases.row(number))
         if change is not None:
             yield _Site(number, row, tokens, change)
