@@ -116,6 +116,7 @@ _SIZES = ("places changed", "words changed", "share of words changed")
 _END_MARKS = frozenset((".", "!", "?"))
 _ENDING = _END_MARKS | {"…"}
 _ABBREVIATED = frozenset(("mr", "mrs", "ms", "dr", "st", "vs", "etc", "no", "prof", "jr"))
+_CARELESS_CASING = frozenset((("i", "I"), ("ok", "OK"), ("OK", "ok")))
 _LIKE_MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "–": "-", "—": "-", "…": "."})
 
 
@@ -291,7 +292,11 @@ class _Comparison:
         shared = Counter(ours) & Counter(theirs)
         for at, word in enumerate(was.words):
             place = places.get(word.lower(), 0)
-            if word.lower() in shared and now.words[place] != word:
+            if word.lower() not in shared or now.words[place] == word:
+                continue
+            if (word, now.words[place]) in _CARELESS_CASING:
+                self.agree("spelling")
+            else:
                 self.add("casing", _casing(was, at, now, place))
         return _without(ours, dict(shared)), _without(theirs, dict(shared))
 
@@ -441,9 +446,7 @@ def _casing(was: _Window, at: int, now: _Window, place: int) -> float:
     old, new = was.words[at], now.words[place]
     if old[1:] == new[1:] and (was.initial(at) or now.initial(place)):
         return 0.0
-    if old == "i" or (
-        old.islower() and new.istitle() and not (tags_of(old) or english().classes(old))
-    ):
+    if old.islower() and new.istitle() and not (tags_of(old) or english().classes(old)):
         return 0.0  # a name that was not written as one
     return 1.0
 

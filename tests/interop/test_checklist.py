@@ -175,7 +175,10 @@ def test_the_command_writes_a_suite(packages_from: Callable[[str], None], tmp_pa
 
 
 def test_a_label_value_without_a_value_is_refused(tmp_path: Path) -> None:
-    done = _exported("x.sear", "--data", "x", "-o", "y", "--label-value", "negative")
+    (tmp_path / "x.sear").write_text("a -> b\n")
+    done = _exported(
+        str(tmp_path / "x.sear"), "--data", "x", "-o", "y", "--label-value", "negative"
+    )
     assert isinstance(done.exception, UsageError)
     assert "negative=0" in done.exception.help
 

@@ -135,7 +135,7 @@ def test_a_folder_of_rulesets_is_not_one(folder: Path) -> None:
         .exception
     )
     assert isinstance(error, SearsError)
-    assert "is 2 rulesets" in error.message
+    assert error.message == ". stands for 2 files, and one is wanted here"
 
 
 def test_journals_are_brought_together(folder: Path) -> None:

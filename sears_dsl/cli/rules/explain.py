@@ -30,7 +30,9 @@ def explain_command(
     as_json: bool,
     allow_imports_outside: bool,
 ) -> None:
-    """Why a rule fires in a sentence, or which token stops it; which templates write it.
+    """Why a rule fires in a sentence, or which token stops it.
+
+    Of templates: which of them write the sentence.
 
     The sentence may pin its tags: "What/PRON/WP color/NOUN/NN ?". A rule that is in no file is
     tried with `sears try`.
