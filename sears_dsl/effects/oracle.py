@@ -116,6 +116,33 @@ class FunctionOracle:
         return [bool(each) for each in answers]
 
 
+class CountedOracle:
+    """An oracle that knows how much it rejected.
+
+    Attributes:
+        rejected: id of a rule or template → rewrites or sentences of it that are not kept.
+
+    Example:
+        >>> oracle = CountedOracle(FunctionOracle(lambda rows: [False for _ in rows]))
+        >>> _ = oracle.keeps([Candidate({"text": "A film."}, "A movie.", "A film.", "film")])
+        >>> oracle.rejected
+        Counter({'film': 1})
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self._oracle = oracle
+        self.identity = oracle.identity
+        self.rejected: Counter[str] = Counter()
+
+    def keeps(self, candidates: Sequence[Candidate]) -> Sequence[bool]:
+        """For each rewrite or sentence whether it is kept."""
+        answers = self._oracle.keeps(candidates)
+        self.rejected.update(
+            each.rule for each, keep in zip(candidates, answers, strict=True) if not keep
+        )
+        return answers
+
+
 def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
     """An oracle as what `sears_dsl.generating.table.generated` asks about sentences."""
 

@@ -174,6 +174,22 @@ def test_the_command_writes_a_suite(packages_from: Callable[[str], None], tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.txt", "rules.sear", "suite"]
 
 
+def test_the_command_counts_what_the_oracle_rejects(
+    packages_from: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages_from("fakes")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    Path("t.sear").write_text(
+        'set A = x | y\ntemplate one: "{A} z"\n  label: good\ntemplate two: "{A}"\n  label: bad\n'
+    )
+    Path("no_y.py").write_text('def keep(rows):\n    return ["y" not in r["text"] for r in rows]\n')
+    done = _exported("t.sear", "-o", "suite", "--oracle", "no_y:keep")
+    assert done.exit_code == 0, done.output
+    assert "2 tests with 2 cases in suite; the oracle no_y:keep" in done.output
+    assert done.output.endswith("rejected 2: one 1, two 1\n")
+
+
 def test_a_label_value_without_a_value_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.sear").write_text("a -> b\n")
     done = _exported(

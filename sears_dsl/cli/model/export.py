@@ -60,6 +60,7 @@ def export_command(
     rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
 
     from sears_dsl.data.labelled import read_labelled
+    from sears_dsl.effects.oracle import CountedOracle
     from sears_dsl.interop.checklist import checklist_suite
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
@@ -71,13 +72,14 @@ def export_command(
             "Missing option '--data': name the rows; only templates bring their own"
         )
     chosen = load_tagger(chosen_tagger(rulesets, tagger, quiet=False))
+    counted_oracle = None if oracle is None else CountedOracle(open_oracle(oracle, rulesets))
     suite = checklist_suite(
         rulesets,
         () if data is None else read_labelled(data, column=column).texts,
         tagger=chosen,
         scope=scope,
         limit=limit,
-        oracle=None if oracle is None else open_oracle(oracle, rulesets),
+        oracle=counted_oracle,
         label_values=values or None,
         threshold=threshold,
     )
@@ -86,6 +88,12 @@ def export_command(
     sentence = f"{counted(len(suite.tests), 'test')} with {counted(cases, 'case')} in {output}"
     if silent := count - sum("rule" in test.meta[0] for test in suite.tests.values()):
         sentence += f"; {counted(silent, 'rule')} changed no row"
+    if counted_oracle is not None:
+        listed = ", ".join(f"{rule} {number:,}" for rule, number in counted_oracle.rejected.items())
+        rejected = (
+            f"the oracle {counted_oracle.identity} rejected {counted_oracle.rejected.total():,}"
+        )
+        sentence += f"; {rejected}: {listed}" if listed else f"; {rejected}"
     click.echo(sentence)
 
 
