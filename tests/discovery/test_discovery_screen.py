@@ -188,6 +188,15 @@ def test_known_flips_stand_on_the_screen_first(name: str, words: tuple[str], tex
     compared(name, printed(out))
 
 
+def test_what_was_not_judged_to_the_end_is_not_said_to_want_another_delta() -> None:
+    cut = close("problems -> issues", "meaning", 9, 0, verdict(3, 3, 0.94))
+    out = screen()
+    print_discovery(out, discovery(funnel=NOTHING, closest=(cut,)), Path("found.sear"))
+    told = printed(out)
+    assert "at least 94% that readers accept; it was not judged to the end" in told
+    assert "--delta" not in told
+
+
 def test_known_rules_that_nobody_asked_about_are_not_called_harmless() -> None:
     out = screen()
     print_known(out, replace(known(text=KNOWN), not_asked=2))

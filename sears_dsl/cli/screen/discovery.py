@@ -505,10 +505,15 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
     low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
     clause = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
     needed = rounded(1 - discovery.settings.delta)
-    return (
-        f"{rule}: {clause}{proof}, which stands for at least {low} that readers accept; {needed} "
-        "are wanted"
+    wanted = (
+        "it was not judged to the end" if _is_cut_short(each, discovery) else f"{needed} are wanted"
     )
+    return f"{rule}: {clause}{proof}, which stands for at least {low} that readers accept; {wanted}"
+
+
+def _is_cut_short(each: Closest, discovery: Discovery) -> bool:
+    """Whether what was judged of a rule is good enough, and only the rest is missing."""
+    return each.judged is not None and each.judged.low >= 1 - discovery.settings.delta
 
 
 def _what_helps(discovery: Discovery) -> Iterator[str]:
@@ -553,7 +558,7 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
         delta = ceil(100 * (1 - each.judged.low)) / 100
         share = each.judged.accepted / max(1, each.judged.sampled)
         # Beyond that most readers would turn the rule down.
-        if 2 * share > 1 and delta < 1:
+        if 2 * share > 1 and delta < 1 and not _is_cut_short(each, discovery):
             yield (
                 f"--delta {delta:g} would let {rule} pass, of whose rewrites readers may refuse "
                 f"{rounded(delta)}"
