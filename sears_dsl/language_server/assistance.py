@@ -18,12 +18,16 @@ from sears_dsl.errors import RuleSyntaxError, SearsError
 from sears_dsl.generating.members import set_texts
 from sears_dsl.generating.sentences import Sentences
 from sears_dsl.glossary import TAG_MEANINGS
-from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.rule import FUNCTIONS, SetDefinition, SetReference, Template
 from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.language_server import meanings
-from sears_dsl.language_server.sample import SampleEffect, effect, without_statement
+from sears_dsl.language_server.sample import (
+    SampleEffect,
+    effect,
+    read_in_part,
+    without_statement,
+)
 from sears_dsl.tagging.tagger import Tagger
 
 Kind: TypeAlias = Literal["function", "set", "key", "tag"]
@@ -293,8 +297,8 @@ def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
 
 
 def _ruleset(text: str, path: str) -> Ruleset | None:
-    """The file, where it has no errors."""
+    """The file without the statements that have errors; None where that cannot be read either."""
     try:
-        return parse(text, path=path)
+        return read_in_part(text, path)
     except SearsError:
         return None

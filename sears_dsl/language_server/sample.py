@@ -28,8 +28,12 @@ _MOST_BYTES = 1 << 20
 _MOST_SHOWN = 3
 
 
-def _parsed(text: str, path: str) -> Ruleset:
-    """The file without the statements that have errors, which keep nothing else from being read."""
+def read_in_part(text: str, path: str) -> Ruleset:
+    """The file without the statements that have errors, which keep nothing else from being read.
+
+    Raises:
+        SearsError: what is left cannot be read either.
+    """
     try:
         return parse(text, path=path)
     except RuleSyntaxError as error:
@@ -80,7 +84,7 @@ def effect(text: str, path: str, line: int, *, tagger: Tagger | None = None) -> 
     if not path.endswith(".sear") or not file.is_file():
         return None
     try:
-        ruleset = _parsed(text, path)
+        ruleset = read_in_part(text, path)
         chosen = [each for each in ruleset.rules if each.span and each.span.line == line + 1]
         if not chosen:
             return None

@@ -99,6 +99,7 @@ def test_a_rule_shows_what_it_does_to_the_sample(editor: Editor, uri: str) -> No
     assert told.startswith('changes 2 of 3 rows of `a.sample.txt`\n\n- A "fun" movie.\n- → A')
     editor.open("set MOVIE = movie | book\n@MOVIE -> film\nfilm -> NUON\n  tags: a\n[tag=")
     assert "changes 2 of 3 rows" in editor.answer("hover", 1, 10)["contents"]["value"]
+    assert editor.answer("hover", 1, 2)["contents"]["value"] == "`MOVIE` = movie | book"
     assert editor.answer("hover", 2, 1) is None
     editor.uri = uri.replace("a.sear", "b.sear")
     editor.open("movie -> film\n")
