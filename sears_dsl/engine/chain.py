@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias, overload
 
@@ -25,7 +25,9 @@ from sears_dsl.engine.match.search import Protected, search
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import Tokens
 
 Prepare: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Tokens]]]
@@ -59,20 +61,30 @@ class ChainedRow:
 
 
 class ChainedRows(Sequence[ChainedRow]):
-    """The rows of a batch after all rules.
+    """The rows of a batch after all rules; they are made when one of them is first looked at.
 
     Attributes:
+        texts: each row after its last step, for which no row is made.
         unrenderable: position of a rule → instances that it matched and could not rewrite.
     """
 
     def __init__(
-        self, rows: Sequence[ChainedRow], *, unrenderable: Mapping[int, int] | None = None
+        self,
+        texts: Sequence[str],
+        make_rows: Callable[[], Sequence[ChainedRow]],
+        *,
+        unrenderable: Mapping[int, int] | None = None,
     ) -> None:
-        self._rows = rows
+        self.texts = texts
+        self._make_rows = make_rows
         self.unrenderable: Counter[int] = Counter(unrenderable or {})
 
+    @cached_property
+    def _rows(self) -> Sequence[ChainedRow]:
+        return self._make_rows()
+
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.texts)
 
     @overload
     def __getitem__(self, index: int) -> ChainedRow: ...
@@ -87,51 +99,84 @@ class ChainedRows(Sequence[ChainedRow]):
         return iter(self._rows)
 
     def __repr__(self) -> str:
-        changed = sum(bool(row.steps) for row in self._rows)
+        changed = sum(bool(row.steps) for row in self)
         return f"<{len(self)} chained rows, {changed} changed>"
 
 
-class _Going:
-    """A row on its way through the rules."""
+class _Underway:
+    """Rows on their way through the rules.
+
+    Attributes:
+        texts: each as the last rule left it.
+        next_rules: int32 (rows,): the rule that each is to be asked next.
+        protected: for each row the spans that stay as they are, in its text as it is now.
+    """
 
     def __init__(
         self,
-        text: str,
-        protected: Sequence[tuple[int, int]],
-        intact: Sequence[tuple[int, int]],
-        without: Collection[int],
+        texts: Sequence[str],
+        protected: Protected | None,
+        intact: Protected | None,
+        without: Sequence[Collection[int]] | None,
     ) -> None:
-        self.original = text
-        self.text = text
-        self.protected = protected
-        self.intact = intact
-        self.without = without
-        self.next_rule = 0
-        self.steps: list[Step] = []
-        self.left_out: list[tuple[int, int]] = []
+        self.texts = list(texts)
+        self.next_rules = np.zeros(len(texts), np.int32)
+        self.protected = list(protected) if protected is not None and any(protected) else None
+        self._originals = texts
+        self._intact = list(intact) if intact is not None and any(intact) else None
+        self._without = without if without is not None and any(without) else None
+        self._is_bound = any((self.protected, self._intact, self._without))
+        self._taken: list[RewriteColumns] = []
+        self._left_out: dict[int, list[tuple[int, int]]] = {}
 
-    def take(self, rewrite: Rewrite) -> bool:
-        """Go on with the text that a rule left; False if the rule is left out of this row."""
-        if rewrite.rule in self.without:
+    def take(self, rewrites: RewriteColumns) -> Int32Array:
+        """Go on with what rules made of rows, one rule of each; the rows that took it."""
+        if self._is_bound:
+            passed = map(self._passes, rewrites.rewrites(0, len(rewrites)))
+            rewrites = rewrites.select(np.flatnonzero(list(passed)).astype(np.int32))
+        texts = self.texts
+        for row, text in zip(rewrites.rows.tolist(), rewrites.each_text(), strict=True):
+            texts[row] = text
+        self.next_rules[rewrites.rows] = rewrites.rules + 1
+        self._taken.append(rewrites)
+        return rewrites.rows
+
+    def _passes(self, rewrite: Rewrite) -> bool:
+        """Move the spans of a row along; False if the rule is left out of it."""
+        row = rewrite.row
+        if self._without is not None and rewrite.rule in self._without[row]:
             return False
-        if self.intact or self.protected:
-            step = SpanMap(rewrite.edits)
+        step = SpanMap(rewrite.edits)
+        if self._intact is not None:
             places: list[tuple[int, int]] = []
-            for number, span in enumerate(self.intact):
+            for number, span in enumerate(self._intact[row]):
                 place = step.map(*span)
                 if place is None:
-                    self.left_out.append((rewrite.rule, number))
+                    self._left_out.setdefault(row, []).append((rewrite.rule, number))
                     return False
                 places.append(place)
-            self.intact = places
-            moved = (step.map(start, end) for start, end in self.protected)
-            self.protected = [span for span in moved if span is not None]
-        if not self.steps:
-            self.original = rewrite.original
-        self.text = rewrite.text
-        self.next_rule = rewrite.rule + 1
-        self.steps.append((rewrite.rule, rewrite.edits))
+            self._intact[row] = places
+        if self.protected is not None:
+            moved = (step.map(start, end) for start, end in self.protected[row])
+            self.protected[row] = [span for span in moved if span is not None]
         return True
+
+    def rows(self) -> list[ChainedRow]:
+        """The rows with what was done to them."""
+        originals = list(self._originals)
+        steps: list[list[Step]] = [[] for _ in originals]
+        for part in self._taken:
+            columns = (part.rows.tolist(), part.rules.tolist(), part.originals, part.edits())
+            for row, rule, original, edits in zip(*columns, strict=True):
+                if not steps[row]:
+                    originals[row] = original
+                steps[row].append((rule, edits))
+        return [
+            ChainedRow(original, text, tuple(of_row), tuple(self._left_out.get(row, ())))
+            for row, (original, text, of_row) in enumerate(
+                zip(originals, self.texts, steps, strict=True)
+            )
+        ]
 
 
 def chain_rows(
@@ -163,62 +208,61 @@ def chain_rows(
         without: for each row the positions of rules to leave out of it.
         jobs: threads for matching.
     """
-    nothing: Sequence[tuple[()]] = [()] * len(texts)
-    columns = (texts, protected or nothing, intact or nothing, without or nothing)
-    rows = list(map(_Going, *columns))
+    underway = _Underway(texts, protected, intact, without)
     unrenderable: Counter[int] = Counter()
-    going = rows
-    while going:
+    going = np.arange(len(texts), dtype=np.int32)
+    while len(going):
         going = _round(
+            underway,
             going,
             prepare=prepare,
             program=program,
             rendering=rendering,
             few_matches=few_matches,
-            rules=rules,
             scope=scope,
             jobs=jobs,
             unrenderable=unrenderable,
             drawing=drawing,
         )
-    chained_rows = [
-        ChainedRow(row.original, row.text, tuple(row.steps), tuple(row.left_out)) for row in rows
-    ]
-    return ChainedRows(chained_rows, unrenderable=unrenderable)
+        going = going[underway.next_rules[going] < rules]
+    return ChainedRows(underway.texts, underway.rows, unrenderable=unrenderable)
 
 
 def _round(
-    going: Sequence[_Going],
+    underway: _Underway,
+    going: Int32Array,
     *,
     prepare: Prepare,
     program: Program,
     rendering: Rendering,
     few_matches: FewMatches,
-    rules: int,
     scope: Scope,
     jobs: int,
     unrenderable: Counter[int],
     drawing: Drawing,
-) -> list[_Going]:
-    """Each row takes its next rule that fires; those that took one go on."""
-    changed_rows: list[_Going] = []
-    for places, tokens in prepare([row.text for row in going]):
-        rows = [going[place] for place in places]
-        spans = [row.protected for row in rows]
-        protected = spans if any(spans) else None
+) -> Int32Array:
+    """Each of some rows takes its next rule that fires; those that took one."""
+    changed_rows = [np.zeros(0, np.int32)]
+    for places, tokens in prepare(list(map(underway.texts.__getitem__, going.tolist()))):
+        rows = going[places]
+        protected: list[Sequence[tuple[int, int]]] | None = None
+        if underway.protected is not None:
+            protected = list(map(underway.protected.__getitem__, rows.tolist()))
+            protected = protected if any(protected) else None
         matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs, again=True)
-        next_rules = np.fromiter((row.next_rule for row in rows), np.int32, len(rows))
-        left = matches.select(matches.rules >= next_rules[matches.rows])
+        left = matches.select(matches.rules >= underway.next_rules[rows][matches.rows])
         while len(left):
             # The next rule of each row that has not changed yet.
             heads = np.concatenate([[True], left.rows[1:] != left.rows[:-1]])
             is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
             firsts = left.select(is_first)
-            rewrites = None
+            few = None
             if protected is None:
-                rewrites = few_matches.rewrites(tokens, firsts, unrenderable)
-            if rewrites is None:
-                columns = rendering.rewrites(
+                few = few_matches.rewrites(tokens, firsts, unrenderable)
+            if few is not None:
+                rewrites = RewriteColumns.of(few)
+            else:
+                rewrites = rendering.rewrites(
                     tokens,
                     firsts,
                     protected=protected,
@@ -226,10 +270,8 @@ def _round(
                     extent=scope,
                     drawing=drawing,
                 )
-                rewrites = columns.rewrites(0, len(columns))
-            changed = [rewrite.row for rewrite in rewrites if rows[rewrite.row].take(rewrite)]
-            changed_rows += [rows[row] for row in changed]
-            stays = np.ones(len(rows), np.bool_)
-            stays[changed] = False
-            left = left.select(~is_first & stays[left.rows])
-    return [row for row in changed_rows if row.next_rule < rules]
+            changed = underway.take(replace(rewrites, rows=rows[rewrites.rows]))
+            changed_rows.append(changed)
+            left = left.select(~is_first)
+            left = left.select(~np.isin(rows[left.rows], changed))
+    return np.sort(np.concatenate(changed_rows))

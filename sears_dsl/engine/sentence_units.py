@@ -99,7 +99,8 @@ class SentenceUnits:
                 text = apply_edits(text, edits)
             left_out = [pair for part in parts for pair in chained[part].left_out]
             rows.append(ChainedRow(original, text, steps, tuple(dict.fromkeys(left_out))))
-        return ChainedRows(rows, unrenderable=chained.unrenderable)
+        texts = [row.text for row in rows]
+        return ChainedRows(texts, lambda: rows, unrenderable=chained.unrenderable)
 
 
 def inside(

@@ -76,7 +76,7 @@ class RowRewriter:
             )
         if self._matcher is None:
             self._matcher = compile_rules(self._rulesets)
-        rewritten = [row.text for row in self._matcher.chain(list(texts), seed=self._seed)]
+        rewritten = list(self._matcher.chain(list(texts), seed=self._seed).texts)
         changed = [new != old for new, old in zip(rewritten, texts, strict=True)]
         return {self._column: rewritten, CHANGED: changed}
 

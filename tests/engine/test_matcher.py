@@ -107,6 +107,7 @@ def test_a_chain_applies_rules_in_their_order() -> None:
     assert rows[0].original == "A movie is a movie"
     assert rows[1].text is text
     assert rows[1].steps == ()
+    assert rows.texts == [row.text for row in rows]
 
 
 REVIEWS = (

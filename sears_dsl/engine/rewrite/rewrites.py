@@ -142,6 +142,10 @@ class RewriteColumns:
         spliced = self._spliced(examples)
         return [spliced[number] for number in ids.tolist()]
 
+    def each_text(self) -> list[str]:
+        """The rewritten text of each, for rewrites of which hardly two are alike."""
+        return self._spliced(np.arange(len(self), dtype=np.int32))
+
     def distinct(self) -> DistinctRewrites:
         """Each row and text once; see `DistinctRewrites`."""
         ids, examples = self._alike()
@@ -198,22 +202,23 @@ class RewriteColumns:
 
     def rewrites(self, low: int, high: int) -> list[Rewrite]:
         """Rewrites low up to, not including, high as objects."""
-        bounds = self.edit_offsets[low : high + 1].tolist()
-        edits = slice(bounds[0], bounds[-1])
-        originals = self.originals[low:high]
+        chosen = self.select(np.arange(low, high, dtype=np.int32))
+        rules, rows = chosen.rules.tolist(), chosen.rows.tolist()
+        return list(map(Rewrite, rules, rows, chosen.originals, chosen.each_text(), chosen.edits()))
+
+    def edits(self) -> list[tuple[Edit, ...]]:
+        """The edits of each."""
+        bounds = self.edit_offsets.tolist()
         sources = [
             original
-            for original, (first, last) in zip(originals, pairwise(bounds), strict=True)
+            for original, (first, last) in zip(self.originals, pairwise(bounds), strict=True)
             for _ in range(first, last)
         ]
-        starts, ends = self.edit_starts[edits].tolist(), self.edit_ends[edits].tolist()
-        news = map(self.new_texts.__getitem__, self.new_ids[edits].tolist())
+        starts, ends = self.edit_starts.tolist(), self.edit_ends.tolist()
+        news = map(self.new_texts.__getitem__, self.new_ids.tolist())
         olds = [text[start:end] for text, start, end in zip(sources, starts, ends, strict=True)]
-        all_edits = list(map(Edit, starts, ends, olds, news))
-        of_each = [tuple(all_edits[a - bounds[0] : b - bounds[0]]) for a, b in pairwise(bounds)]
-        texts = self._spliced(np.arange(low, high, dtype=np.int32))
-        rules, rows = self.rules[low:high].tolist(), self.rows[low:high].tolist()
-        return list(map(Rewrite, rules, rows, originals, texts, of_each))
+        edits = list(map(Edit, starts, ends, olds, news))
+        return [tuple(edits[low:high]) for low, high in pairwise(bounds)]
 
 
 def merged(
