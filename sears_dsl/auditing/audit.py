@@ -476,6 +476,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
         rules = "1 rule changes" if len(silent) == 1 else f"{len(silent):,} rules change"
         where = " that the model answers" if effects.refused else " of this data"
+        if any(effect.rejected for effect in effects.rules if not len(effect)):
+            where += " in a way that the oracle keeps"
         notes.append(f"{rules} no row{where}: {shown}.")
     unrenderable = sum(effect.unrenderable for effect in effects.rules)
     if unrenderable:

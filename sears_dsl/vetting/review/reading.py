@@ -48,9 +48,11 @@ class TemplateSession(Deciding):
     def progress(self) -> str:
         """How far the reviewer is, in a few words."""
         verdicts = [self._verdict(name) for name in self._sentences]
+        templates, sentences = verdicts.count("accept"), len(self.state.rejected)
         return (
-            f"{verdicts.count('accept')} templates accepted, {verdicts.count('reject')} rejected, "
-            f"{self.left} left, {len(self.state.rejected)} sentences rejected"
+            f"{templates} template{'s' * (templates != 1)} accepted, "
+            f"{verdicts.count('reject')} rejected, {self.left} left, "
+            f"{sentences} sentence{'s' * (sentences != 1)} rejected"
         )
 
     def overview(self) -> View:
