@@ -70,7 +70,6 @@ def decide(
     """The decision, with its reasons: what failed first, then what could not be judged.
 
     Args:
-        gates: what is demanded.
         robustness: what came of the gates that ask about it; None where none does.
     """
     counts: Counter[JudgementOutcome] = Counter(each.outcome for each in judgements)

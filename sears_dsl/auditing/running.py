@@ -126,7 +126,6 @@ def as_found(
 
     Args:
         choice: what a person chose; a τ counts.
-        note: told what a person should know.
 
     Returns:
         The choice, with scorer and τ of the manifests; and what these say, None where they do not
@@ -180,7 +179,6 @@ def scorer_of_audit(
     Args:
         own: the user's parts.
         folder: where scores are kept; None keeps them in memory.
-        note: told what a person should know.
     """
     from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for
     from sears_dsl.paraphrasing.remembered import RememberedScorer  # noqa: PLC0415 - likewise
@@ -209,10 +207,8 @@ def audit_rules(
     """Measure what rules do to a model, and judge it.
 
     Args:
-        matcher: the same, compiled.
         scorer: S; None leaves meaning out.
         oracle: rejects rewrites before the model is asked; None keeps all.
-        choices: everything else.
         columns: what to slice by, as `read_slicings` gives it.
         sentences: of templates, which the model is asked about too; None for none. They may be the
             rows themselves.
@@ -351,9 +347,7 @@ def sentences_of(
     Args:
         oracle: rejects sentences; None keeps all.
         limit: most sentences; None for all.
-        seed: of what a limit draws.
         also: further columns that the model reads, which no template fills.
-        note: told what a person should know.
     """
     templates = sum(len(ruleset.templates) for ruleset in rulesets)
     if templates and also:

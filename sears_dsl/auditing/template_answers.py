@@ -221,8 +221,6 @@ def with_templates(
 
     Args:
         robustness: of the rules; None where nobody wants to know.
-        answers: what the model says of the sentences.
-        effects: what the rules do.
         gates: what is demanded; a gate that means rules and templates holds where both do.
     """
     if robustness is None:

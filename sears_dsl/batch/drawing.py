@@ -26,7 +26,6 @@ def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
     """Each row so many times, once for each draw.
 
     Args:
-        batch: the rows.
         draws: how many draws; one leaves the batch as it is.
         numbered: whether a column ``draw`` tells the copies apart.
 

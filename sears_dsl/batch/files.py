@@ -93,9 +93,6 @@ def apply_file(
 ) -> ApplyReport:
     r"""Apply rules to a file.
 
-    Args:
-        progress: called after every batch.
-
     Raises:
         UsageError: options that do not go together; a resumed run that differs.
         CompileError, TaggerError: the rules cannot be compiled or run.

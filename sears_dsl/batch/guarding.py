@@ -40,8 +40,6 @@ def require_intact(
     Args:
         rewritten: the text after.
         places: where its characters went.
-        protected: places in the original.
-        rule: what changed it, for the message.
 
     Example:
         >>> from sears_dsl.engine.matches import Edit
@@ -63,12 +61,7 @@ def require_intact(
 def require_all_intact(
     rewrites: Iterable[Rewrite], protected: Sequence[Spans], rule_ids: Sequence[str]
 ) -> None:
-    """Refuse rewrites of which one changed what was protected.
-
-    Args:
-        rewrites: of texts.
-        rule_ids: for the message.
-    """
+    """Refuse rewrites of which one changed what was protected."""
     for rewrite in rewrites:
         spans = protected[rewrite.row]
         if spans:
@@ -138,7 +131,6 @@ def chained(
     A rule that would touch a span is left out of that text.
 
     Args:
-        texts: the texts.
         guards: what must stay in them; None for nothing.
         scope: rewrite the first instance of a rule in a unit, or all.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.

@@ -54,7 +54,6 @@ def apply_to(
         dataset: list of texts or of dictionaries, pandas DataFrame or Series, datasets.Dataset,
             pyarrow Table or RecordBatch, any other table that Arrow can read, or the path of a
             file. Files, arrays and generators are read as lists.
-        matcher: compiled rules.
         column: the text column or columns; None for the one that can be meant.
         mode: ``each`` gives a record (id, rule, column where there are several, original,
             rewritten, edits) for every row and rule that changed it; ``chain`` gives the dataset
@@ -71,7 +70,6 @@ def apply_to(
             rules leave them, with `ADDED` to their ids.
         draws: each row comes so many times, with other draws of what rules draw, and with a column
             ``draw`` that numbers them from 0; a list of texts gives dictionaries then.
-        tally: is added the counts of what was done.
 
     Returns:
         A dataset of the kind given (a list for a path; records of a Series are a DataFrame).

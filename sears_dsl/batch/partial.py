@@ -191,7 +191,6 @@ class PartialOutput:
 
         Args:
             number: its position among the parts, from 0.
-            counts: what the report needs of it, JSON-able.
         """
         with self._writing():
             head = {"bytes": len(part), "crc32": zlib.crc32(part), "counts": counts}

@@ -219,7 +219,6 @@ def tagger_findings(rulesets: Sequence[Ruleset], tagger: Callable[[], Tagger]) -
     """Warnings about rulesets that were validated with other taggers than this one.
 
     Args:
-        rulesets: what is about to be applied.
         tagger: gives the tagger; called only where a ruleset reads tags and its taggers are known.
 
     Returns:

@@ -211,7 +211,6 @@ class Crew(Closing):
     """This process and others, which work on batches.
 
     Args:
-        task: what to do.
         jobs: how many processes work, this one included; None: one for as long as another one takes
             to be ready, then as many as cores.
     """
@@ -233,9 +232,6 @@ class Crew(Closing):
 
         This process reads, and works on a batch itself whenever the others have enough to do, as
         they have not while they start.
-
-        Args:
-            batches: taken one by one, as there is room.
 
         Raises:
             SearsError: a worker process died; or whatever reading or the task raised, for the

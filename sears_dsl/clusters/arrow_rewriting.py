@@ -30,7 +30,6 @@ class ArrowRewriter:
     """Rules as a function of Arrow batches; can be pickled.
 
     Args:
-        recipe: makes the compiled rules.
         mode: ``each``: a record for every row and rule that changed it; ``chain``: every row once,
             all rules applied to it in order.
         plan: which columns, and how; ``id_column`` is needed in mode each, since a batch does not

@@ -113,7 +113,6 @@ def apply_to_parts(
 
     Args:
         output: the new folder, of the same names; with another suffix, where the format is another.
-        workers: who does it.
         format_name: the format of the parts, where their names do not tell.
         output_format: of the new ones; None for the same.
         resume: leave out parts that have a record.

@@ -76,8 +76,6 @@ class RemoteMatcher(Matcher):
 
     Args:
         matcher: the rules, compiled here: what they are is asked here.
-        recipe: makes the same matcher elsewhere.
-        workers: who applies them.
 
     Example:
         >>> from sears_dsl.batch.recipes import RulesetRecipe

@@ -232,7 +232,6 @@ def read_labelled(
         protection: what has to stay in the texts that rules rewrite. A row of a SQuAD file is a
             question with its own copy of the context: its own answers have to stay there, as
             ``sears apply`` has it.
-        comparison: which kind of answers the labels are.
         image: a column of paths of pictures, from the folder of the file, which the model reads. A
             row whose picture cannot be read is left out, and `LabelledRows.notes` says so.
         choices: a column of what the answer is chosen from: a list, or text with ``|`` between;
@@ -460,7 +459,6 @@ def label_alternatives(
 
     Args:
         value: as a file has it.
-        where: its place, for the message.
 
     Example:
         >>> label_alternatives(1, "row 1"), label_alternatives([{"text": "red"}], "row 2")

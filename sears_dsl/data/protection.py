@@ -131,12 +131,6 @@ class Protection:
     ) -> None:
         """Whether all columns are there and mean something.
 
-        Args:
-            names: the columns that there are.
-            column: the column that rules rewrite.
-            also: further columns that a model reads.
-            where: the dataset, for messages.
-
         Raises:
             DataError: a column is missing.
         """
@@ -270,10 +264,7 @@ class Guards:
         """Of all rows of a table.
 
         Args:
-            texts: those that are rewritten.
             columns: columns of the same rows, those among them that are `Protection.needed`.
-            protection: which columns say what stays.
-            where: the table, for messages.
         """
         guards: list[Guard] = []
         cells: list[Mapping[str, Any]] = []

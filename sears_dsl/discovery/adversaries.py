@@ -87,7 +87,6 @@ def find_adversaries(
 
     Args:
         right: the rows that the model has right.
-        paraphrases: for each of them its paraphrases.
         scorer: S; asked for paraphrases that flip, and for a few of each row besides.
         tau: the score from which on a paraphrase counts as equivalent.
         ask: what the model says of right rows with other texts, None where there was no time to
@@ -222,12 +221,7 @@ def best_of_each_row(adversaries: Sequence[Adversary], most: int) -> list[Advers
 def adversary_columns(
     adversaries: Sequence[Adversary], data: LabelledRows, right: RightRows
 ) -> dict[str, list[Any]]:
-    """Adversaries as a table: row (from 1), original, adversary, score, label, prediction.
-
-    Args:
-        adversaries: a row each.
-        data: the rows that they are of.
-    """
+    """Adversaries as a table: row (from 1), original, adversary, score, label, prediction."""
     return {
         "row": [data.number(right.positions[each.row]) for each in adversaries],
         "original": [each.original for each in adversaries],

@@ -43,7 +43,6 @@ class Budget:
         clock: seconds.
         order: of the search, which says what stages there are.
         began: when the run began, by the clock; None for now.
-        last: the stage with which it ends.
 
     Attributes:
         reached: the stages that were cut short, in their order.

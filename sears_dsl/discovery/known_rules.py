@@ -83,7 +83,6 @@ class KnownRules:
         """What the rules make of rows; those that are about sentences see each by itself.
 
         Args:
-            tokens: the rows, tagged if the rules need tags.
             guards: what has to stay in them; None for nothing.
         """
         if any(each.options.unit == "sentence" for each in self.scopes):

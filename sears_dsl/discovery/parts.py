@@ -84,12 +84,7 @@ class PartsChoice:
     readings: tuple[Reading, ...] = ()
 
     def in_language(self, language: str, note: Callable[[str], None]) -> PartsChoice:
-        """The choice for texts of a language: what knows English alone gives way elsewhere.
-
-        Args:
-            language: of the texts, as their tagger says it.
-            note: told what a person should know.
-        """
+        """The choice for texts of a language: what knows English alone gives way elsewhere."""
         scorer, pivots = in_language(self.scorer, self.pivots, language, note=note)
         if scorer != self.scorer and self.readings:
             raise UsageError(
@@ -145,7 +140,6 @@ def in_language(
     Args:
         scorer: as it was chosen.
         pivots: as they were chosen; none for the usual ones.
-        note: told what a person should know.
 
     Example:
         >>> in_language("judge", (), "en"), in_language("judge", (), "pt")
@@ -221,10 +215,7 @@ def check_rows(
     """Say what cannot work before an hour of work: halves of characters, strange models.
 
     Args:
-        data: the rows.
         predictor: the model, which is asked about a few of them.
-        comparison: how an answer is compared with a label.
-        note: told what a person should know.
     """
     data.require_characters()
     missing = own.check_rows(data.texts)
@@ -268,11 +259,9 @@ def open_parts(
     """What rewords sentences, if that is wanted, and scores pairs.
 
     Args:
-        choice: what a person chose.
         own: the user's parts, as `PartsChoice.own` gives them.
         folder: where the journal lies; None keeps it in memory.
         language: of the texts, see `in_language`; None: that of the pivots.
-        note: told what a person should know.
     """
     from sears_dsl.paraphrasing.team import Recipe, load_team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
@@ -339,12 +328,7 @@ def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
 def participants_of(
     predictor: Predictor, parts: Parts, *, label: str | None, also: Sequence[str] = ()
 ) -> Participants:
-    """Who took part: the model, and the parts that reworded and scored, which are loaded by now.
-
-    Args:
-        label: the column of labels.
-        also: further columns that the model reads.
-    """
+    """Who took part: the model, and the parts that reworded and scored, which are loaded by now."""
     from sears_dsl.discovery.result.manifest import SearchRecord  # noqa: PLC0415 - brings pydantic
     from sears_dsl.discovery.result.report import Participants  # noqa: PLC0415 - likewise
 
@@ -410,7 +394,6 @@ def _own_scorer(
     """The scorer that is no shipped one by name.
 
     Args:
-        pivots: languages to translate through.
         searched: whether paraphrases are searched by translation, which pivots are for as well.
     """
     if scorer == NO_SCORER:

@@ -76,8 +76,6 @@ def emit(
     then new rules have their words in quotes.
 
     Args:
-        rules: in the order of selection.
-        version: of the ruleset.
         comment: lines that stand before everything, without their ``#``.
 
     Example:
@@ -171,7 +169,6 @@ class _Sets:
 
         Args:
             rule: as it was written.
-            scope: the file that it was written in.
             to_smart: whether words are written so that they are read under ``case = smart`` as
                 they are there.
         """

@@ -65,7 +65,6 @@ class Twins:
         """Compare rules by what they make of rows, and by their words.
 
         Args:
-            rules: the rules.
             applications: what these rules, and no others, make of the rows.
         """
         twins_by_rule: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
@@ -89,10 +88,7 @@ def collapse(
     it.
 
     Args:
-        sizes: how many rows each covers.
         weight: the sum of their scores; of as many rows the higher one comes first.
-        ranks: the place of each by simplicity.
-        start: rules that stay.
         excluded: rules that are out; they stand for nothing.
     """
     stays = set(start)
@@ -270,11 +266,9 @@ def coverage_of(
 
     Args:
         rules: the rules.
-        texts: their canonical texts.
         applications: what these rules, and no others, make of the rows.
         flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
         scores: float64 (rewrites,): S of those that flip; others are not read.
-        tau: flips with a lower score do not count.
     """
     if not len(rules) == len(texts) == applications.rule_count:
         raise UsageError(

@@ -138,7 +138,6 @@ def reword(
         predictor: the model; it has to say how sure it is where words are to be avoided.
         paraphraser: rewords sentences; one that takes no constraints is asked as ever, and of its
             paraphrases those without forbidden words are taken.
-        note: told what a person should know.
 
     Returns:
         In the order of the rows; those of which nothing could be reworded are absent, and where
@@ -250,9 +249,6 @@ def important_words(
     as negative; the weight of a word is what is lost with it. Of a word that stands several times
     the weightiest place counts. What has to stay is not left out; where the model does not say how
     sure it is, with the word or without it, the word has no weight.
-
-    Args:
-        most: words of a row at most.
     """
     words_by_row: list[tuple[ImportantWord, ...]] = []
     data = judged.data

@@ -156,13 +156,11 @@ def apply_candidates(
 
     Args:
         rules: mined rules; those that share an antecedent are matched once.
-        tokens: the rows, tagged.
         tagger: the one that tagged them.
         scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
             known rule; None for a mined one. All are mined where none are given.
         guards: what has to stay in the rows; None for nothing.
         keep: gives the rewrites that count; None for all.
-        jobs: threads for matching.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -213,11 +211,8 @@ def applications_of(
     r"""Apply each compiled rule by itself to each row, at its first instance in each unit.
 
     Args:
-        matcher: the rules, under their own options and sets.
-        tokens: the rows, tagged if the rules need tags.
         guards: what has to stay in the rows; None for nothing.
         keep: gives the rewrites that count; None for all.
-        jobs: threads for matching.
 
     Example:
         >>> from sears_dsl.language.loader import parse

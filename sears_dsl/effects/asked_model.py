@@ -116,7 +116,6 @@ class AskedModel:
         """What the model says of rows, None where there was no time or no question left.
 
         Args:
-            rows: what to ask about.
             in_time: asked before each batch of questions; when it says no, the rest is left.
             on_progress: told how many distinct rows are answered.
         """

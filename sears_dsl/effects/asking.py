@@ -74,7 +74,6 @@ def ask_in_rounds(
         minimum_flips: how many rows a rule has to flip; one number, or one a rule.
         base_rate: how often a paraphrase that keeps the meaning flips its row, which a rule has to
             reach; one number, or one a rule.
-        seed: of the order of the rows.
 
     Example:
         >>> from sears_dsl.effects.applications import apply_candidates

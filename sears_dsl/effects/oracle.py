@@ -163,7 +163,6 @@ def accepted(
     """The rewrites that an oracle keeps.
 
     Args:
-        oracle: says what is kept.
         needed: whether it is an error that it keeps none.
 
     Returns:

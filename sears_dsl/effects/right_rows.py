@@ -38,9 +38,7 @@ def try_model(
     """Ask a model about a few rows, so that what cannot work fails at once.
 
     Args:
-        data: the labelled rows.
         predictor: the model; one that wants all rows at once is asked about all.
-        comparison: how an answer is compared with a label.
 
     Returns:
         What is strange about the model, in a sentence; empty where nothing is.
@@ -135,7 +133,6 @@ class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 
     Args:
-        comparison: how an answer is compared with a label.
         in_time: asked before each batch of questions; when it says no, the rest is left.
         on_progress: told how many distinct rows are answered.
         questions: counts what is asked, and limits it; of the rows the first ones are asked about.
@@ -253,8 +250,6 @@ class RightRows:
         There was no time for it, or no question left.
 
         Args:
-            numbers: which right rows.
-            texts: the text that each has instead.
             in_time: asked before each batch of questions; when it says no, the rest is left.
             on_progress: told how many of the distinct questions are answered.
         """
@@ -269,7 +264,6 @@ class RightRows:
         """Which answers to rewritten right rows are not right any more; not those that lack.
 
         Args:
-            numbers: which right rows.
             answers: to each as it was rewritten; None where it was not asked.
         """
         pairs = zip(numbers, answers, strict=True)

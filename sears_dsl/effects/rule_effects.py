@@ -200,12 +200,10 @@ def rule_effects(
     r"""Apply each rule by itself to each row and ask the model about what comes out.
 
     Args:
-        data: the rows.
         predictor: the model; a `CachedPredictor` keeps what it said when it fails half way.
         scorer: S, which says whether a rewrite keeps the meaning; None leaves that out.
         score_at_most: rewrites of a rule that are scored, drawn at random; None for all.
         oracle: rejects rewrites before the model is asked about anything; None keeps all.
-        comparison: how an answer is compared with a label.
         scope: rewrite the ``first`` instance in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         draw: which of several draws of the rules' noise, from 0.

@@ -197,16 +197,12 @@ def chain_rows(
     """Apply all rules to each text, one after another; see `Matcher.chain`.
 
     Args:
-        texts: the rows.
         prepare: tokenizes the texts that a rule may match.
-        program: the rules, for the search.
         rendering: the rules, for what their matches become.
-        few_matches: the same, for few matches.
         scope: rewrite the first instance of a rule in a text, or all.
         protected: for each row spans of characters that stay as they are.
         intact: for each row spans that no edit may touch.
         without: for each row the positions of rules to leave out of it.
-        jobs: threads for matching.
     """
     underway = _Underway(texts, protected, intact, without)
     unrenderable: Counter[int] = Counter()

@@ -86,7 +86,6 @@ def explain(
     """How far a rule got on one row, under scope ``first`` and seed 0.
 
     Args:
-        rule: the rule.
         protected: character spans in which the rule must not fire.
         sources: where words and texts are looked up.
 

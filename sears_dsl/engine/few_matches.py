@@ -67,11 +67,7 @@ class _Row(NamedTuple):
 
 
 class FewMatches:
-    """Renders few matches.
-
-    Args:
-        rendering: of the same rules.
-    """
+    """Renders few matches."""
 
     def __init__(self, rendering: Rendering) -> None:
         self._rendering = rendering
@@ -84,7 +80,6 @@ class FewMatches:
         """What `Rendering.rewrites` gives where nothing is protected.
 
         Args:
-            tokens: the rows in which the matches were found.
             matches: sorted by row, rule and start; those of a rule in a row do not overlap.
             unrenderable: see there.
 
@@ -114,7 +109,6 @@ class FewMatches:
 
         Args:
             text: the row.
-            tokens: its tokens.
             instances: by rule and then by start, of rules that do not draw.
             unrenderable: see above.
         """
@@ -139,7 +133,6 @@ class FewMatches:
 
         Args:
             row: where.
-            rule: its position.
             instances: start, end and variant of each.
             unrenderable: as above.
         """
@@ -259,7 +252,6 @@ class WordRules:
 
     Args:
         program: each variant asks for one of some words; there are no more than `MOST_VARIANTS`.
-        prefilter: of the program.
         few_matches: renders its rules, none of which draws.
         tagger: lists the tokens of a text; it is asked by any thread.
     """
@@ -313,7 +305,6 @@ class WordRules:
         """The instances in a row, sorted by rule and start.
 
         Args:
-            tokens: of the row.
             every: all of a rule that do not overlap, or the first one.
 
         Returns:

@@ -58,7 +58,6 @@ class DeepNetwork:
     """The network of a file, over an encoder.
 
     Args:
-        file: the weights that were trained.
         folder: of the encoder; that of the package if None.
 
     Raises:

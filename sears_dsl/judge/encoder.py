@@ -294,7 +294,6 @@ class Encoder:
     """A sentence encoder that gives the vectors of words in their context.
 
     Args:
-        folder: of the network.
         frequencies: float32 (pieces,): the logarithm of how often each piece is in English text.
         device: where to compute; the CPU if None.
     """

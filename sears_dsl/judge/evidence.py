@@ -170,12 +170,7 @@ class Curves:
 
 
 class Evidence:
-    """Columns of evidence about rewrites, by name, each (N,).
-
-    Args:
-        encoder: gives the vectors of changed words.
-        content: makes log-odds of these.
-    """
+    """Columns of evidence about rewrites, by name, each (N,)."""
 
     def __init__(self, encoder: Encoder, content: Content) -> None:
         self._encoder = encoder
@@ -270,15 +265,7 @@ class Numbers:
 def read_numbers(
     file: Path, *, version: int, curves: Sequence[str], evidence: Collection[str], advice: str
 ) -> Numbers:
-    """The curves of a file of numbers.
-
-    Args:
-        file: JSON.
-        version: the one that is read here.
-        curves: names of entries that hold curves.
-        evidence: names of the columns that there are.
-        advice: what to do about a file that cannot be used.
-    """
+    """The curves of a file of numbers."""
     try:
         content = file.read_bytes()
         entry = parse_json(content.decode("utf-8"))

@@ -138,7 +138,6 @@ def function_evidence(
     """What differs between two function words of a class.
 
     Args:
-        new: the rewrite's.
         column: that of the exchange, as `counterpart` says.
 
     Example:

@@ -103,7 +103,6 @@ class _Passage:
     """Some words in a row, with what stands beside each.
 
     Args:
-        words: in their casing.
         begins: whether the text begins with them.
         ends: whether it ends with them.
     """

@@ -73,10 +73,7 @@ class Judge:
 
     Args:
         cheap: the curves of what is known without the encoder.
-        evidence: what is known about rewrites.
-        grammar: knows what English looks like.
         readings: what readers said of the same changes elsewhere.
-        identity: of all models and numbers.
         tau: the least S that counts as accepted: from .5 on most readers would accept a rewrite.
 
     Example:

@@ -109,7 +109,6 @@ class Readings:
         several changes were made say nothing about any of them, and are left out.
 
         Args:
-            readings: of rewrites.
             evident: (N,) the chances of these by the evidence about their places.
 
         Example:

@@ -101,9 +101,6 @@ def used_sets(rules: Sequence[Rule], sets: Sequence[SetDefinition]) -> set[SetRe
 def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
     r"""Members of drawn sets that have no text, of sets among them too.
 
-    Args:
-        scope: a whole ruleset.
-
     Example:
         >>> from sears_dsl.language.rule import Element, SetDefinition, Tag
         >>> from sears_dsl.language.ruleset import Ruleset

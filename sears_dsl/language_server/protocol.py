@@ -118,9 +118,7 @@ class Conversation(LanguageServer):
         """Have a function answer a method, or take news.
 
         Args:
-            method: its name in the protocol.
             handler: is given the parameters; a `UsageError` is the asker's mistake.
-            options: what editors are told about it.
         """
         is_request = types.METHOD_TO_TYPES[method][1] is not None
 

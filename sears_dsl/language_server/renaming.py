@@ -71,7 +71,6 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
         path: where it is saved.
         line: from 0.
         column: from 0, in characters.
-        new: the name.
 
     Raises:
         UsageError: no set of this file stands there, or the name is none, or is taken.

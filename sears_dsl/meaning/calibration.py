@@ -137,8 +137,6 @@ def area_interval(
     that it never leaves [0, 1] and has a width even where the area is 1.
 
     Args:
-        equivalent: how many pairs were judged equivalent.
-        different: how many were judged different.
         confidence: between 0 and 1.
 
     Example:

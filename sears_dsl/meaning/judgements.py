@@ -151,7 +151,6 @@ def read_judgements(
     r"""Read pairs with what people judged of them.
 
     Args:
-        path: the file.
         original: the column of originals; None for the one that can be meant.
         rewrite: the column of rewrites; likewise.
         label: the column of judgements; None for the one that can be meant.

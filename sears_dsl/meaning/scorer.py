@@ -49,7 +49,6 @@ def scores_from(
 
     Args:
         scorer: S.
-        pairs: originals and their rewrites.
         least: above 0.
 
     Example:

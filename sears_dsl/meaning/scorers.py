@@ -178,7 +178,6 @@ def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> s
     """A sentence for those who score through other models than the shipped numbers were fitted on.
 
     Args:
-        pivots: identities of the translation models.
         tau: the threshold that was given; None for the shipped one.
 
     Returns:

@@ -65,7 +65,6 @@ def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:
 
     Args:
         few: curves of pairs that differ in few words.
-        many: those of others.
         columns: evidence by name, each (N,), with those of `SURFACE`.
     """
     in_few = columns["words changed"] <= FEW
@@ -77,9 +76,6 @@ class SentenceMeaning:
 
     Args:
         few: the curves of pairs that differ in at most `FEW` words.
-        evidence: what is known about pairs.
-        identity: of all models and numbers.
-        tau: the least S that counts as the same meaning.
 
     Example:
         >>> from sears_dsl.meaning.scorers import load_scorer

@@ -48,7 +48,6 @@ class CachedPredictor:
     """A model that remembers what it said.
 
     Args:
-        predictor: the model.
         store: keeps predictions on disk; without, they are remembered as long as this object.
         batch_size: rows that the model gets in a call; None leaves it to the model, 64 for one
             that does not say.
@@ -151,7 +150,6 @@ class CachedPredictor:
         """One label for each row, None where there was no time to ask.
 
         Args:
-            rows: what to ask about.
             in_time: asked before each batch; when it says no, the rest is left. Batches are small
                 at first then, so that a slow model does not go far beyond the time.
             on_progress: called before the first batch and after each one.

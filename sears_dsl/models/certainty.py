@@ -57,11 +57,6 @@ def from_top(start: float, end: float, words: int) -> float:
 
     What is left of each is spread evenly over the other words, as the paper does for BERT.
 
-    Args:
-        start: probability of the answer's first word.
-        end: probability of its last word.
-        words: how many words the context has.
-
     Raises:
         ModelError: no probability, or a context without words.
 

@@ -288,9 +288,7 @@ def load_pipeline(
 
     Args:
         name: a folder, or a name such as ``distilbert-base-uncased-finetuned-sst-2-english``.
-        download: fetch a named model that is not here.
         device: of torch; None takes a GPU where there is one.
-        comparison: which kind of answers is wanted.
     """
     with _without_progress_bars():
         return _loaded(name, download, device, comparison)
@@ -409,7 +407,6 @@ class VisualPredictor:
 
     Args:
         model: of transformers, ``ViltForQuestionAnswering``.
-        processor: makes numbers of pictures and questions.
     """
 
     def __init__(self, model: Any, processor: Any, *, identity: str) -> None:

@@ -28,10 +28,6 @@ def ask(
 ) -> list[str]:
     """Call a model about some rows and check what it gives.
 
-    Args:
-        model: what to name it in messages.
-        call: asks the model.
-
     Example:
         >>> ask("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [1, 0])
         ['1', '0']

@@ -39,7 +39,6 @@ class Surface:
 
     Args:
         original: the sentence as it stands in the data.
-        plain: its natural form as the model normalizes it.
 
     Example:
         >>> surface = Surface("it 's a  good movie .", "it's a good movie.")

@@ -65,7 +65,6 @@ class WordDistance:
         """The fewest changes so far, whatever is still to come; over the maximum: too many.
 
         Args:
-            state: after the words that are over.
             beginning: the letters of the word that is being written, if one is.
         """
         key = state, beginning
@@ -122,9 +121,7 @@ class ParaphraseGuide:
     """Admits what stays within the edit distance, the casing and the constraints.
 
     Args:
-        plain: the sentence's natural form.
         model: whose pieces the paraphrases are written with.
-        names: the model's vocabulary by id.
         maximum: most words put in, left out or replaced.
         constraints: words that must or must not be there.
     """

@@ -53,7 +53,6 @@ def near_pieces(
 
     Args:
         readers: decoders over one vocabulary.
-        targets: for each sentence its pieces with the end.
     """
     model = readers[0].model
     chosen = {piece for target in targets for piece in target} | set(needed)
@@ -117,7 +116,6 @@ class Paraphraser:
 
     Args:
         pivots: models into each pivot language and back.
-        beam: prefixes kept at each step.
         tau: smallest S of a paraphrase; 0 for no bound.
         maximum_edit_distance: most words put in, left out or replaced.
         limit: most paraphrases of a sentence.
@@ -126,7 +124,6 @@ class Paraphraser:
         scorer: what scores through the same pivots, so that translations are shared with it.
         maximum_pieces: texts of more pieces are reworded sentence by sentence, and sentences of
             more pieces are left as they are; see `searchable` and `too_long`.
-        batch: sentences searched together.
 
     Raises:
         UsageError: no pivot, or a number out of its range.

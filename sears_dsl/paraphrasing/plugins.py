@@ -185,7 +185,6 @@ class OwnParaphraser:
 
     Args:
         function: of a list of sentences; gives for each its paraphrases, best first.
-        name: for messages.
         identity: how to know it again; None for the name.
 
     Raises:

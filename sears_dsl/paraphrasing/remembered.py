@@ -191,7 +191,6 @@ def remembered_paraphrases(
     """The paraphrases of each sentence, best first.
 
     Args:
-        source: asked for what is not known.
         on_portion: told how many distinct sentences are done.
         in_time: asked before each group of sentences; when it says no, those that are left get
             None.

@@ -73,7 +73,6 @@ def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> S
     """Where a run with these rulesets looks words and texts up; no model is loaded before that.
 
     Args:
-        rulesets: of the run.
         vectors: that the run names; None: those that the rules name.
 
     Example:

@@ -228,7 +228,6 @@ class Team:
     It starts them, and they load their models, when it is first asked for something.
 
     Args:
-        recipe: what each process loads.
         jobs: how many processes; 1 does everything in this one, by one thread.
         on_loading: called before the first of them loads anything.
     """
@@ -396,9 +395,7 @@ def load_team(
     """A team, here or in several processes; a model that is missing is an error when it is asked.
 
     Args:
-        recipe: what to load.
         jobs: how many processes; 1 does everything in this one.
-        on_loading: called before anything is loaded.
 
     Example:
         >>> team = load_team(Recipe(scorer="pivot", beam=4))

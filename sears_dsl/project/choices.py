@@ -57,7 +57,6 @@ def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Cho
     """What a command takes from the project.
 
     Args:
-        command: the name of the command.
         arguments: what the user gave: options such as ``--data``, and ``rules``. A name that the
             project file defines stands for what it defines, so ``--data test`` brings the file and
             the columns of ``[datasets.test]``.

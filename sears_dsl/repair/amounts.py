@@ -183,11 +183,7 @@ class RewrittenTable:
         return [one != other for one, other in zip(before, after, strict=True)]
 
     def amount(self, amount: NoiseAmount, *, seed: int) -> tuple[Table, int]:
-        """The table to train on, and how many of its rows are rewritten.
-
-        Args:
-            seed: which texts make up a half.
-        """
+        """The table to train on, and how many of its rows are rewritten."""
         table, every = self.table, range(len(self.table))
         if amount == "none":
             return table, 0

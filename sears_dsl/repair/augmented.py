@@ -89,7 +89,6 @@ def augmented(
     r"""Add rewrites of a table's rows to it.
 
     Args:
-        table: the rows.
         balanced: whether the rules take turns.
         seed: of the choice.
         rulesets: for each rule what its ruleset is called; adds the columns of `PROVENANCE`.
@@ -177,12 +176,7 @@ def named_rules(rulesets: Sequence[Ruleset]) -> list[str]:
 
 
 def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]) -> list[Any]:
-    """Ids of new rows: numbers go on after the largest; names get the rule, and a count.
-
-    Args:
-        table: the rows that there are.
-        column: of their ids.
-    """
+    """Ids of new rows: numbers go on after the largest; names get the rule, and a count."""
     values = table.columns[require_column(tuple(table.columns), column, where=table.path)]
     old = row_ids(Batch(0, len(table), {column: values}), column)
     IdLedger(table.path).add(old, first=0)

@@ -126,7 +126,6 @@ def conclusion(repair: Repair, *, margin: float = MARGIN) -> str:
     """What to think of it, in one sentence.
 
     Args:
-        repair: what was measured.
         margin: a growth of the validation error that is none to speak of.
     """
     measured = repair.sensitivity

@@ -124,7 +124,6 @@ def expand(
     r"""Apply each rule by itself to each text.
 
     Args:
-        texts: the rows.
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
         guards: what has to stay in the texts; None for nothing.
@@ -192,10 +191,7 @@ def expand_table(
     Of several, a new row says in ``moved`` what its column became.
 
     Args:
-        table: the rows.
-        protection: what has to stay in the texts.
         labels: of each row, as `expand` takes them.
-        oracle: rejects rewrites.
         scope: as `expand` takes it.
         unit: likewise.
 

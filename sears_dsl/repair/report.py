@@ -92,10 +92,8 @@ def augmentation_record(
     """An augmentation as values that JSON knows.
 
     Args:
-        augmentation: the table with its new rows.
         rules: hash of all rules.
         data: SHA-256 of the rows before.
-        choices: what the person chose.
         left_out: reason → rewrites that are left out for it.
     """
     return {

@@ -57,7 +57,6 @@ def check_origin(
 
     Args:
         files: rule files; those without a manifest beside them say nothing about their origin.
-        held_out: the rows of the report.
         digests: name of further rules → SHA-256 of the rows that they were found on.
         allowed: do it nevertheless; the report then says so.
 
@@ -132,7 +131,6 @@ def columns_of(
     """Which columns hold text, label and id.
 
     Args:
-        table: the rows.
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None for none.
         id_column: the column of ids; None for ``id`` where there is one.
@@ -163,7 +161,6 @@ def augment_table(
     """A table with rewrites of its own rows, and a record of how it was made.
 
     Args:
-        rulesets: the same.
         oracle: rejects rewrites; None keeps all.
         some: whether it is an error that no rule changes a row.
     """
@@ -229,11 +226,7 @@ def repair_model(
     notes: Sequence[str] = (),
     on_training: OnTraining | None = None,
 ) -> tuple[Repair, RepairParticipants]:
-    """Train on rows with and without rewrites, and compare.
-
-    Args:
-        notes: what a reader has to know beforehand.
-    """
+    """Train on rows with and without rewrites, and compare."""
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
     task = _task(participants, settings, drawing=any(map(draws, inputs.matcher.rules)))
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:

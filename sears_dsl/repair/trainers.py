@@ -108,7 +108,6 @@ def answers_of_trained(
 
     Args:
         key: of this training, in the journal and as the name of its folder.
-        journal: of the run.
         on_training: told before it is trained; None for nobody.
 
     Returns:
@@ -243,7 +242,6 @@ class GivenTrainer:
             it; or an estimator of scikit-learn that is fitted anew each time, with every
             ``random_state`` in it set to the seed.
         text: the column of texts; ``a,b`` of either of two that rules rewrite.
-        label: the column of labels.
         also: further columns that the model reads. Where it reads several the function gets a list
             of dictionaries, column → text, in the place of texts.
 

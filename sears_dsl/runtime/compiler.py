@@ -39,9 +39,6 @@ class Compiler:
     def is_done(self, *, wait: bool) -> bool:
         """Whether everything is compiled; the process has ended then.
 
-        Args:
-            wait: do not come back before.
-
         It is done, too, where it could not compile or died: whoever tries it then learns why.
         """
         try:

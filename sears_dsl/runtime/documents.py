@@ -29,7 +29,6 @@ def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
     r"""The content of a file.
 
     Args:
-        path: the file.
         most: how many bytes it may have.
 
     Raises:

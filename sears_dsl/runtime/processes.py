@@ -154,7 +154,6 @@ class Process(Generic[Question, Answer]):
         ready: makes what answers; it is called there, so what it is made of must be picklable
             and come from modules other than the main one.
         error: raised where it dies, or where what it raised cannot be brought here.
-        name: what the messages call it.
 
     Raises:
         SearsError: it cannot be sent to a process.
@@ -270,7 +269,6 @@ class Children:
     Args:
         ready: ``package.module:function``, called once in each child with the arguments; what it
             gives back answers the questions.
-        arguments: values that can be pickled.
         error: raised where a child fails or dies.
         doing: what the children do, for its message: "tags".
 

@@ -43,7 +43,6 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
 
     Args:
         path: where; of a symbolic link, its target.
-        content: what.
         replacing: what has to stand there before, if that matters.
     """
     temporary = None

@@ -456,11 +456,7 @@ def _sentences(columns: TokenColumns) -> list[tuple[int, int]]:
 
 
 class TaggingProcesses:
-    """Processes that tag with one spaCy model; they end with this object or this process.
-
-    Args:
-        model: an installed package or a folder.
-    """
+    """Processes that tag with one spaCy model; they end with this object or this process."""
 
     def __init__(self, model: str, *, jobs: int) -> None:
         ready = f"{__name__}:{tagging.__name__}"

@@ -124,7 +124,6 @@ def beam_search(
     """The likeliest outputs of each sentence.
 
     Args:
-        beam: prefixes kept for a sentence at a step.
         floors: log-probability under which nothing of a sentence is wanted; -inf for no floor.
         lengths: most pieces of an output.
         limit: outputs wanted of a sentence; the search ends when no prefix can come among them.

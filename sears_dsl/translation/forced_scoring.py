@@ -77,7 +77,6 @@ def read_originals(
     """Encode the sources and follow their originals.
 
     Args:
-        model: the decoder.
         targets: piece ids of the original of each, ``</s>`` included.
     """
     memory = model.encode(sources)
@@ -176,7 +175,6 @@ def total_log_probabilities(
     """Log P(rewrite | source) of C rewrites.
 
     Args:
-        model: the decoder that read the originals.
         originals: what `read_originals` gave.
         rewrites: piece ids, ``</s>`` included.
         floors: (C,), log-probabilities under which a rewrite's number is not wanted.

@@ -91,7 +91,6 @@ class MarianModel(TranslationNetwork):
     """A Marian model of ``transformers`` behind `TranslationModel`.
 
     Args:
-        folder: the model's folder.
         source, target: the languages.
         device: where to compute; the CPU if None.
 

@@ -286,7 +286,6 @@ def outcomes(
     """What became of each rule, or of each template, in the order of the ruleset.
 
     Args:
-        reviews: of each reviewer.
         policy: a rule is kept if ``majority`` (more than half), ``all`` or ``any`` of those who
             judged it accept it, as it is or edited. Skipping is not judging.
     """
@@ -341,7 +340,6 @@ def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
     """How far reviewers agree.
 
     Args:
-        reviews: of each reviewer.
         on: ``rules`` or ``templates``, kept (as they are or edited) or rejected; or ``picks``,
             which adversary of a sentence is closest, or none.
     """

@@ -25,7 +25,6 @@ class JournalOracle:
     """Rejects what a reviewer rejected: pairs, rules, sentences, templates.
 
     Args:
-        identity: which journal it is.
         differing: pairs (original, rewritten) that were marked as differing.
         rejected: ids of rules that were rejected, or that others were written instead of.
         sentences: (text, label) of sentences of templates that were rejected.

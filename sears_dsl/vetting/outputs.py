@@ -95,10 +95,6 @@ def write_vetted(
 ) -> WrittenFiles:
     """Write the vetted ruleset, and beside it the rules that were left out and its origin.
 
-    Args:
-        tagger: runs the tests of edited and written rules.
-        policy: how many reviewers have to accept a rule.
-
     Raises:
         DataError: a file cannot be written.
     """

@@ -177,7 +177,6 @@ def judges_templates(ruleset: Ruleset, chosen: bool) -> bool:
     """Whether templates are judged, and not rules.
 
     Args:
-        ruleset: what is to be judged.
         chosen: whether a person asked for templates; those of a file without rules are meant.
     """
     if chosen and not ruleset.templates:
@@ -194,9 +193,6 @@ def open_journals(
     """The journals, ours until the end; one that cannot be used is said at once.
 
     A new one goes again when nothing was decided: it would tie the rules to their present version.
-
-    Args:
-        note: told what a person should know.
     """
     with ExitStack() as opened:
         journals = {
@@ -241,7 +237,6 @@ def pages_of(
 
     Args:
         sessions: reviewer → session.
-        tagger: runs the tests of edited and written rules.
     """
 
     def write() -> str:

@@ -100,7 +100,6 @@ def instances(
     """Lay out the answers of audits with what is known of them.
 
     Args:
-        audits: by the names that tell them apart.
         of_rows: further features, a value for each row of the data, such as ``words(context)``.
     """
     same_rows(audits)

@@ -85,7 +85,6 @@ def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind
 
     Args:
         share: what is shown; of nothing there is only the base line.
-        scale: of the column.
         limit: what it may be.
     """
     middle = _HEIGHT / 2
@@ -179,7 +178,6 @@ def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: 
 
     Args:
         value: it, and the low and the high end of its interval; None where it is not known.
-        reach: how far the axis goes on both sides.
     """
     middle = _HEIGHT / 2
     half = (WIDTH - 2 * _PAD) / 2

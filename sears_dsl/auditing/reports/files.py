@@ -39,9 +39,6 @@ def write_audit_files(document: AuditDocument, folder: Path) -> None:
 def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> GridDocument:
     """Write a folder for the audit of each model, and the grid of them beside these.
 
-    Args:
-        audits: by the names of the models.
-
     Returns:
         The grid.
     """

@@ -76,7 +76,6 @@ def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple
     """The numbers of each part, slicing by slicing, the largest part first.
 
     Args:
-        effects: what the rules do.
         parts: slicing → the part of each row, as `slicings` gives them.
     """
     rules = keeping(effects)
@@ -125,7 +124,6 @@ def slicings(
         data: the rows. Only where most of them are questions is there a type of question; only
             where they have labels, and not as many as rows, are there parts by label.
         columns: further columns, a value for each row, and what is computed.
-        answers: what the model says of each untouched row.
 
     Raises:
         DataError: a column holds something that nothing can be computed of.

@@ -243,7 +243,6 @@ def asking(
     Answers lie in a folder beside the output, as `unfinished_run` says.
 
     Args:
-        show: told what is done.
         goes_on: whether a second start goes on without being asked to. Where predictions are made
             elsewhere it always does: each round is a start.
         models: all that will be loaded, where the options name the first of several.

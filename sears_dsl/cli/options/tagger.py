@@ -24,7 +24,6 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
     What is named ``fast`` is the fast tagger of the rules' language.
 
     Args:
-        rulesets: what the command is about.
         named: what ``--tagger`` says, None where it was not given.
         quiet: print no warning.
     """

@@ -52,8 +52,6 @@ def table_lines(
     Args:
         heads: of the columns, without that of the examples.
         rows: cells; those that lack at the end are empty.
-        width: of the screen.
-        right: columns that end below each other.
 
     Example:
         >>> rows, examples = [["film -> movie", "9"]], [("A film.", "A movie.", "  + → -")]
@@ -124,9 +122,6 @@ _FOREIGN = 0.1
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     """What is strange about rows, a sentence each.
 
-    Args:
-        texts: the rows.
-
     Example:
         >>> notes_on(["Good.", "Good."], looks_english=lambda text: True)
         ['all rows say the same: what flips one flips all, and no rate means anything', \
@@ -161,7 +156,6 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
 
     Args:
         out: where to.
-        known_flips: what they do.
         so_far: whether the model is asked about more of them yet.
     """
     best = known_flips.best()
@@ -289,10 +283,7 @@ def estimate(
     """What the search will take from here on.
 
     Args:
-        settings: of the run.
         most: questions that there may be in all; None for no limit.
-        seconds_a_question: what one took.
-        beam: of the search for paraphrases.
         translates: whether these processes reword the rows, or a part of the user's own.
 
     Example:

@@ -114,7 +114,6 @@ class Corpus:
 
         Args:
             text: other texts; of very many some, by lot.
-            tagger: tags them.
             without: texts that must not be there, such as held-out rows.
             sample: a sample of the language; None for the shipped one, which is of English: with
                 a tagger of another language there is none.
@@ -153,8 +152,6 @@ class Corpus:
         """What rules write, at their first instance in a text: of each so many rewrites at most.
 
         Args:
-            rules: mined rules.
-            most: rewrites of a rule that are wanted.
             half: only texts of this half; None for all.
         """
         if not rules:

@@ -147,7 +147,6 @@ def judge_rules(
     r"""Judge rules on a corpus, and narrow those that fail in some places only.
 
     Args:
-        candidates: mined rules that replace words.
         scorer: S, asked only whether a pair reaches τ.
         tau: the score from which on a rewrite counts as equivalent.
         delta: the share of a rule's rewrites that may lose the meaning.

@@ -112,7 +112,6 @@ def sites_of(matcher: Matcher, tokens: Tokens, rule: int = 0) -> Sites:
     Args:
         matcher: the rule, compiled; others may be beside it.
         tokens: the rows, tagged.
-        rule: its position in the matcher.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -144,10 +143,8 @@ def narrowed(
     """The rule under the shortest conditions that keep what was accepted and leave what was not.
 
     Args:
-        tokens: the rows, tagged.
         verdicts: int (sites,): `ACCEPTED`, `REFUSED` or `NOT_JUDGED` of each.
         tagger: the one that tagged them; says which words are one token.
-        options: those under which the rule is read.
         delta: the share of the judged places at which a narrowed rule acts that may be refused.
         least: judged places from which on a tag or word counts by itself; places that nobody
             judged are kept by what is known of others.

@@ -101,7 +101,6 @@ def filter_candidates(
         in_waves: whether the rules that flip most are decided before others are asked about, for
             some more questions: where time may end before the last rule is decided.
         stop: asked between batches; True leaves the rest undecided.
-        progress: called after each batch.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -42,7 +42,6 @@ class Antecedents:
     """The tests that tokens of a corpus pass, and which sequences of them are frequent there.
 
     Args:
-        corpus: tagged rows.
         tagger: the one that tagged them; it tells which words it would split.
         minimum_rows: fewer rows than this do not count as frequent.
 

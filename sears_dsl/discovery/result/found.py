@@ -345,12 +345,8 @@ def found_rules(
     """The selected rules with their numbers, and how many held-out rows they flip together.
 
     Args:
-        right: the rows that the rules were found on.
-        candidates: the rules that the model was asked about.
-        selection: which of those that passed were selected.
         scores: float64 (rewrites,): S of all that selected rules write.
         tau: the threshold.
-        q_values: of each rule that was tried.
         held_out: right rows that took no part; None for none.
     """
     chosen = candidates.passed[list(selection.rules)]

@@ -51,7 +51,6 @@ class DataIdentity(_ManifestPart):
 
         Args:
             label: the column of labels; None for none.
-            also: further columns that the model reads.
         """
         protection = Protection() if data.guards is None else data.guards.protection
         return cls(

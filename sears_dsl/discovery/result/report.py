@@ -79,7 +79,6 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
     """The text of the ruleset file.
 
     Args:
-        discovery: what was found.
         name: of the file, without its folder and ending.
         tagger: the one that found the rules; it runs their tests.
     """

@@ -49,9 +49,6 @@ _MOST_TOLD = 5
 def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
     r"""The functions of a rule that can never change anything, or not in some of its words.
 
-    Args:
-        rule: the rule.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse("trunk -> $1.homoglyph\n(trunk|film) -> $1.homoglyph")

@@ -88,7 +88,6 @@ class Prefilter:
         `TOKENS` only by rules that read no tags.
 
         Args:
-            texts: the rows.
             finder: tells rows by their tokens, so that raw text need not be searched; the same one
                 in each call.
         """

@@ -41,7 +41,6 @@ class TokenClasses:
     """The classes of token types under some rules.
 
     Args:
-        predicates: decides the types.
         symbols: int32 (predicates,): the symbol of each predicate, -1 where it has none.
         most_types: how many types are remembered before all are forgotten.
     """
@@ -197,7 +196,6 @@ class HeadsPool:
         """Heads for a scan of so many tokens; to be given back.
 
         Args:
-            tokens: how many.
             again: whether to remember which tokens begin nothing.
         """
         count, words = classes.holds.shape

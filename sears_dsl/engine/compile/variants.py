@@ -132,7 +132,6 @@ def bind(
 
     Args:
         start: first token of the replaced span, or where an insertion goes.
-        predicates: the table that the variant was made with.
         token_type: gives the type of a token of the row; asked only where an element leaves open
             which of its alternatives matched.
     """

@@ -112,11 +112,9 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
 
     Args:
         slot: where to keep it; what was there is forgotten.
-        kind: class of the first token.
         following: class of the second one, -1 where the row ends.
         classes: see `Classes`.
         rules: see `Rules`.
-        heads: written to.
     """
     arena = heads.arena
     one = np.uint64(1)
@@ -275,7 +273,6 @@ def collect(  # noqa: PLR0915, PLR0917
         extent: `EXTENT_FIRST`, `EXTENT_ALL` or `EXTENT_EVERY` (overlapping ones too).
         row_offsets: int32 (rows + 1,): tokens of each row of the batch.
         type_ids: int32 (tokens,): type of each token.
-        rules: what to look for.
         heads: what this thread remembers; it may be fresh.
 
     Returns:

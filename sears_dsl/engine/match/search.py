@@ -43,7 +43,6 @@ def mark_protected(
     Args:
         starts: first character of each token.
         ends: one past its last character.
-        span_offsets: protected spans of each row, in any order.
         spans: (spans, 2) characters start and end.
     """
     rows, tokens = len(row_offsets) - 1, len(starts)
@@ -225,7 +224,6 @@ def search(
     Args:
         extent: which instances of a rule in a row; of rules with a rate ``first`` means all.
         protected: for each row spans of characters in which no instance may be.
-        jobs: threads.
         again: most of the rows was searched just before, or will be soon: it is remembered which
             tokens begin nothing.
     """

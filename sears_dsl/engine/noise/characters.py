@@ -71,7 +71,6 @@ def shared(
 
     Args:
         share: in millionths.
-        instances: at different places.
 
     Returns:
         The new text of the instance at each place.

@@ -64,8 +64,6 @@ def number(draw: Draw, name: str, unit: str, place: int = 0, count: int = 0) -> 
     """The 64 bits of one decision.
 
     Args:
-        unit: the text of the unit.
-        place: the first character of the instance in it.
         count: which of several decisions of this name there.
 
     Example:
@@ -134,7 +132,6 @@ def how_many(share: int, things: int, bits: int) -> int:
 
     Args:
         share: in millionths.
-        bits: decide about the rest.
 
     Example:
         >>> how_many(250_000, 8, 0), how_many(250_000, 7, 0), how_many(250_000, 7, 2**64 - 1)

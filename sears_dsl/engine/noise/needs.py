@@ -72,7 +72,6 @@ def noise_identity(
     """What decides the noise of rules, for manifests; nothing where they write none.
 
     Args:
-        rules: each rule with its ruleset.
         sources: of the run, as `sources_for` gives them.
 
     Example:
@@ -153,7 +152,6 @@ def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
     A ruleset that asks for none was written for whole texts.
 
     Args:
-        rulesets: of the run.
         chosen: what it says; None for nothing.
     """
     if chosen:

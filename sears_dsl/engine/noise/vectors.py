@@ -103,7 +103,6 @@ class WordVectors:
     """Words with their vectors; it is an `engine.noise.sources.Vectors`.
 
     Args:
-        words: all different.
         table: float32 (words, dimensions).
         identity: what tells it from other tables, in one line.
         neighbours: for the first words the numbers of their nearest words, -1 for none, where that

@@ -59,7 +59,6 @@ def agreed(text: str, edit: Edit, *, limit: int) -> Edit:
     """An edit whose articles agree with what they stand before.
 
     Args:
-        text: the row.
         edit: an edit of it.
         limit: where the edit before this one ends; an article left of it stays.
 

@@ -108,8 +108,6 @@ def tried_by_rate(
 
     Args:
         rate: in millionths.
-        matches: all of the rule.
-        draw: with the seed of the rule.
     """
     offsets = unit_offsets(matches.rows)
     keys = _unit_keys(tokens.texts, matches.rows[offsets[:-1]])
@@ -132,12 +130,8 @@ def noisy_columns(
     """The rewrites of one rule.
 
     Args:
-        rule: its position.
-        noise: what it does to its span.
         rate: of its instances, in millionths; None: of all of them.
-        tokens: the rows in which the matches were found.
         matches: of this rule alone, those that are to be rewritten if there is no rate.
-        draw: with the seed of the rule.
         unrenderable: here instances are counted in which nothing can change.
     """
     points, text_offsets = characters_of(tokens.texts)
@@ -161,12 +155,7 @@ def noisy_columns(
 def look_up_together(
     rules: Sequence[tuple[Rule, RuleScope]], tokens: Tokens, matches: Matches, sources: Sources
 ) -> None:
-    """Look up together what functions of rules will ask for one by one.
-
-    Args:
-        rules: all of a program.
-        sources: asked, and remember what was found.
-    """
+    """Look up together what functions of rules will ask for one by one."""
     for rule in np.unique(matches.rules).tolist():
         tree, _ = rules[rule]
         # Under a rate most of the texts would be looked up for nothing, and each takes long.
@@ -296,7 +285,6 @@ def _new_texts(
         renderer: of their rule.
         calls: its functions of characters.
         instances: by their numbers, those of a row together and in order.
-        drawing: what noise is made from.
         whole: whether of a share all that can change does.
     """
     written: dict[int, dict[tuple[int, int], dict[int, str]]] = {

@@ -122,7 +122,6 @@ class Rendering:
         """One rewrite for each row and rule that changes it, in the order of the matches.
 
         Args:
-            tokens: the rows in which the matches were found.
             matches: sorted by row, rule and start; those of a rule in a row do not overlap.
             protected: for each row the spans that no edit may touch.
             unrenderable: here instances are counted, by rule, whose words have no inflection.

@@ -60,7 +60,6 @@ def shape_of(old: str, *, opens: bool) -> int:
     """The casing of a replaced span.
 
     Args:
-        old: the span.
         opens: whether it stands at the start of a sentence, where the capital of ``I`` says
             something; elsewhere the pronoun is a word without a capital.
 
@@ -139,7 +138,6 @@ def uncapitalized(text: str, *, no_name: bool) -> str:
     """A text whose first word loses its capital if it is no name.
 
     Args:
-        text: begins with the word.
         no_name: whether a tag says so; else function words alone lose it.
 
     Example:

@@ -118,7 +118,6 @@ class Renderer:
 
     Args:
         rule: a rule without errors.
-        scope: options and sets of its file.
 
     Raises:
         CompileError: a reference to an element that is not there.
@@ -186,7 +185,6 @@ class Renderer:
         """The edit that one instance makes.
 
         Args:
-            binding: the instance.
             before: the edits of the same row so far, in order; a deletion beside one of them
                 takes no white space twice.
             following: the first token of the instance after this one, which stays untouched.
@@ -414,11 +412,9 @@ def render_untouching(
 
     Args:
         text: the row.
-        tokens: its tokens.
         instances: every one of the row, in the order of preference; they may overlap.
         first: whether one is wanted, or all that do not overlap.
         protected: spans of characters that stay as they are.
-        drawing: what noise is made from.
         new_text: gives the new text of an instance; None: the renderer writes it.
     """
     if new_text is None:

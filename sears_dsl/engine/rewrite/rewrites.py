@@ -252,7 +252,6 @@ class Rewrites(Sequence[Rewrite]):
     makes none.
 
     Args:
-        rewrites: objects, or columns.
         rule_ids: the ids of the rules that were applied, or what gives them: ids of mined rules
             have to be printed first, and few callers want them.
         unrenderable: see below.

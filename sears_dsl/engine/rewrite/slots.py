@@ -186,11 +186,7 @@ def write_formats(
     tokens: Tokens,
     characters: Characters,
 ) -> FormattedTexts:
-    """The new texts of matches that have a format.
-
-    Args:
-        keys: the format of each match.
-    """
+    """The new texts of matches that have a format."""
     has = formats.has.array
     if not has[keys].any():
         nothing = np.zeros(len(keys), np.bool_)

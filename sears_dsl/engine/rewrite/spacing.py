@@ -92,8 +92,6 @@ def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
     """The end of what stands before a place after some edits: its white space and the last word.
 
     Args:
-        text: the original row.
-        place: a character of it.
         before: edits that end there or earlier, in order.
     """
     if not before:
@@ -206,7 +204,6 @@ def replacement(
     Args:
         start: first character of the span.
         end: one past its last.
-        new: what takes its place.
         glued: whether it is attached to the token before, as ``~`` says.
         before: as for `deletion`.
         limit: where the edit before this one, and the token before, end.

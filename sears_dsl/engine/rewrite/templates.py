@@ -398,9 +398,6 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         """What matches become that look alike, worked out once for all batches.
 
         Args:
-            tokens: the rows.
-            matches: found in them.
-            look: which of them.
             drawing: what neighbours are looked up in, for rules that write them: these are not
                 remembered, since the next run may look them up elsewhere.
         """

@@ -106,7 +106,6 @@ class UnitRenderer:
 
         Args:
             text: the unit.
-            tokens: its tokens.
             instances: every one, in the order of preference; they may overlap.
             first: whether one is wanted where the rule has no rate, or all that do not overlap.
             protected: spans of characters that stay as they are.

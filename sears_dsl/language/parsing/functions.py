@@ -47,11 +47,7 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
 
 
 def unreadable_amount(line: str, position: int) -> Finding | None:
-    """What is wrong where the grammar stops at the parenthesis behind a function, as in ``(25 %)``.
-
-    Args:
-        line: all of it.
-    """
+    """What is wrong where the grammar stops at the parenthesis behind a function, as in ``(25 %)``."""
     function = _NOISE_BEFORE.search(line[:position])
     amount = _PARENTHESIS.match(line, position)
     if function is None or amount is None:
@@ -72,7 +68,6 @@ def no_amount(what: str, name: str, start: int, end: int, report: Report, *, sho
     """Report what stands for an amount and is none.
 
     Args:
-        what: stands there.
         name: the function before it.
         start: where it begins in the line.
         end: one past its end.

@@ -284,12 +284,7 @@ def _is_file(source: str) -> bool:
 
 
 def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
-    """A table from the name of a .toml or .json file, or JSON.
-
-    Args:
-        source: which.
-        what: it is, for messages.
-    """
+    """A table from the name of a .toml or .json file, or JSON."""
     where = f"the {what} {source}" if _is_file(source) else f"the {what}"
     try:
         text = read_document(Path(source)).decode() if _is_file(source) else source

@@ -67,7 +67,6 @@ class Posting:
     """An address to post to; close it, or let it go.
 
     Args:
-        url: the address.
         headers: of each request; nothing of what stands in them is shown.
         timeout: seconds to wait for a connection, and for a whole answer.
         retries: how often to try again.
@@ -140,8 +139,6 @@ class Posting:
         """The document that comes back, after some tries.
 
         Args:
-            body: what is sent.
-            about: what it asks about, for messages.
             key: names what it asks about, so that each question has pauses of its own.
             takes: asks a person whether the address takes what is sent.
 

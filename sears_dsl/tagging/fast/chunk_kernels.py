@@ -412,7 +412,6 @@ def describe(  # noqa: PLR0917
     Args:
         chunks: `Table` of the chunks.
         first: the first one to cut; those after it follow.
-        marks: the tokenizer's tables.
         stack: int32: room for as many numbers as the longest of them has characters.
         known: int32 (chunks, 2), written: first entry and number of tokens of each; a number of
             -1 leaves the chunk to `cutting.Cutter`.

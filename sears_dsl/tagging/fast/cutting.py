@@ -202,7 +202,6 @@ def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, obje
 
     Args:
         chunk: characters without white space.
-        tables: the affixes.
         specials: the special cases to heed, some or none of those in the tables.
     """
     patterns = tables.patterns_for(chunk)

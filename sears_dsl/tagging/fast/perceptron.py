@@ -117,7 +117,6 @@ def add_entries(keys: Any, weights: TaggerTables, held: Any, scores: Any) -> Non
     Args:
         keys: int64: the features.
         held: int64, as long as keys: room for what the slots hold.
-        scores: by tag, added to here.
     """
     # All slots are read before any is used, so that memory is waited for once and not each time.
     for index in range(len(keys)):

@@ -41,7 +41,6 @@ def sentence_bounds(texts: Sequence[str], tokenizer: FastTokenizer) -> list[list
     """The sentences of each text.
 
     Args:
-        texts: the rows.
         tokenizer: what cuts them into tokens.
 
     Example:

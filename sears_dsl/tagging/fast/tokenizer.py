@@ -369,7 +369,6 @@ class FastTokenizer:
         """The tokens with those of some chunks replaced.
 
         Args:
-            cut: the tokens.
             changes: of each chunk, in order: its first token, how many it has, where those that
                 it ought to have end, its row, its text.
         """

@@ -58,7 +58,6 @@ class Deciding(ABC):
         Args:
             kind: of entry, see `sears_dsl.vetting.decisions`.
             content: what belongs to it; task, of an undo.
-            revision: of the state that the reviewer looked at.
 
         Raises:
             Outdated: another decision was made meanwhile.

@@ -24,12 +24,7 @@ _KEPT = 5
 
 
 class Entries:
-    """Makes entries of what is sent.
-
-    Args:
-        bench: the rules and what they do.
-        trials: rules that the reviewer typed.
-    """
+    """Makes entries of what is sent."""
 
     def __init__(self, bench: Workbench, trials: Trials) -> None:
         self._bench = bench

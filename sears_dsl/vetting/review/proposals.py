@@ -62,7 +62,6 @@ def proposals(
     """Rules instead of one, by what was marked of its pairs.
 
     Args:
-        rule: position of the rule.
         marks: pair → whether it means the same; pairs of other rules count where this one writes
             them too.
 

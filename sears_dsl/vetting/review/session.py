@@ -59,9 +59,6 @@ def order(
         coverage: of all rules, those included that a reviewer wrote instead of others.
         rules: the first so many may be proposed; the others are replacements.
         most: as many rules may be accepted.
-        accepted: rules that are in, replacements included.
-        rejected: rules that are out.
-        replaced: rules that a replacement stands for.
         skipped: undecided rules that the reviewer wants to see last.
 
     Example:
@@ -372,7 +369,6 @@ class Session(Deciding):
         """What a typed rule does to the model, as far as the time allows.
 
         Args:
-            text: the rule.
             deadline: of ``time.monotonic()``; at least some rows are asked about, and what was
                 answered is kept, so that asking again goes on from there.
         """

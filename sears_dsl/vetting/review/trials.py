@@ -46,9 +46,6 @@ class Typed:
 class RuleReader:
     """Reads single rules in the context of a ruleset.
 
-    Args:
-        tagger: says how words are split.
-
     Example:
         >>> from sears_dsl.tagging.pinned import PinnedTagger
         >>> reader = RuleReader(parse("option tagset = sears2018"), tagger=PinnedTagger())

@@ -250,12 +250,10 @@ class Workbench:
 
     Args:
         ruleset: the rules to vet; rules that reviewers write are read under its options and sets.
-        tokens: the rows, tagged.
         tagger: the one that tagged them; says how words of rules are split.
         scorer: S; None counts every flip the same.
         tau: S from which on a flip counts; None for the scorer's own.
         oracle: rejects rewrites, which nobody is shown; `rejected` counts them. None keeps all.
-        comparison: how answers are compared with labels.
         on_progress: told (stage, done, total).
 
     Raises:
@@ -425,7 +423,6 @@ class Workbench:
 
         Args:
             effects: of the rule.
-            rule: its position there.
             first: leave out so many.
             most: give at most so many.
 

@@ -134,7 +134,6 @@ def serve(
 
     Args:
         listening: from `listen`.
-        on_ready: called before the first request is answered.
     """
     settle()
     on_ready()
