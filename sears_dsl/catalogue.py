@@ -17,6 +17,7 @@ from sears_dsl.language.printer import effect_lines, print_rule, print_template,
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.wording import counted
 
 LEFT_OUT = ".left-out.sear"
 """How the name of a file ends that holds what reviewers rejected."""
@@ -156,7 +157,7 @@ def _template_section(name: str, template: Template, ruleset: Ruleset) -> str:
 
     sentences = Sentences(template, ruleset)
     lines = [f"## {name}", "", "```sears", f"template {print_template(template)}", "```", ""]
-    count = "1 sentence" if len(sentences) == 1 else f"{len(sentences):,} sentences"
+    count = counted(len(sentences), "sentence")
     lines += [f"{count} with the label {template.metadata.label}, such as: {sentences[0]}"]
     if template.metadata.why:
         lines += ["", template.metadata.why]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.api.arguments import AnyOracle, AnyRules, in_python, rulesets_of
 from sears_dsl.api.results import Bars, Result
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,9 +46,8 @@ class GenerationResult(Result):
     def summary(self) -> str:
         """How many sentences there are of each label."""
         labels = ", ".join(f"{label} {count:,}" for label, count in self.table.labels.most_common())
-        kinds = ((len(self), "sentence"), (len(self.templates), "template"))
-        sentences, templates = (f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in kinds)
-        return f"{sentences} of {templates} ({labels})"
+        templates = counted(len(self.templates), "template")
+        return f"{counted(len(self), 'sentence')} of {templates} ({labels})"
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Which share of the sentences each template has.

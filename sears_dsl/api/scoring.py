@@ -17,6 +17,7 @@ from sears_dsl.api.results import TableResult
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +76,7 @@ class ScoreResult(TableResult):
     @property
     def summary(self) -> str:
         """How many pairs are equivalent."""
-        pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs):,} pairs"
+        pairs = counted(len(self.pairs), "pair")
         if self.tau is None:
             return f"{pairs} scored by {self.scorer}"
         return f"{int(self.equivalent.sum()):,} of {pairs} with S ≥ {self.tau:.3g}"
@@ -181,8 +182,7 @@ class ParaphraseResult(TableResult):
     def summary(self) -> str:
         """How many texts have how many paraphrases."""
         count, texts = sum(map(len, self.paraphrases)), len(self.texts)
-        paraphrases = "1 paraphrase" if count == 1 else f"{count:,} paraphrases"
-        return f"{paraphrases} of {'1 text' if texts == 1 else f'{texts:,} texts'}"
+        return f"{counted(count, 'paraphrase')} of {counted(texts, 'text')}"
 
 
 def paraphrase(

@@ -57,6 +57,7 @@ from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED
+from sears_dsl.runtime.wording import counted
 from sears_dsl.statistics import binomial_tail, mean_interval
 
 
@@ -473,7 +474,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
     silent = [effect.name for effect in effects.rules if not len(effect)]
     if silent:
         shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
-        rules = "1 rule changes" if len(silent) == 1 else f"{len(silent):,} rules change"
+        rules = counted(len(silent), "rule changes", "rules change")
         where = " that the model answers" if effects.refused else " of this data"
         if any(effect.rejected for effect in effects.rules if not len(effect)):
             where += " in a way that the oracle keeps"
@@ -570,7 +571,7 @@ def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:
     ]
     if unsure:
         shown = ", ".join(unsure[:_SHOWN]) + (", …" if len(unsure) > _SHOWN else "")
-        rules = "1 rule keeps" if len(unsure) == 1 else f"{len(unsure):,} rules keep"
+        rules = counted(len(unsure), "rule keeps", "rules keep")
         yield (
             f"{rules} the meaning of clearly fewer than {percent(EQUIVALENT)} of the rows, by the "
             f"scorer: {shown}. A flip on a row whose meaning changed may be a right answer."

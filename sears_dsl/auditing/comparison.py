@@ -135,7 +135,10 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
         if all(each is not None and each.expect == "same" for each in both)
     ]
     flips = [_flipped_rows(each) for each in zip(*common, strict=True)] or [set(), set()]
-    right = [_right_rows(document) for document in (first, second)]
+    right = [
+        {row for row, mark in enumerate(document.right_rows, 1) if mark == "1"}
+        for document in (first, second)
+    ]
     both_right = right[0] & right[1]
     labelled = first.labelled and second.labelled
     every = set(range(1, first.data.rows + 1))
@@ -234,10 +237,6 @@ def _tested_and_failed(record: RuleRecord) -> tuple[set[int], set[int]]:
 
 def _flipped_rows(records: Iterable[RuleRecord | None]) -> set[int]:
     return set().union(*(_tested_and_failed(each)[1] for each in records if each is not None))
-
-
-def _right_rows(document: AuditDocument) -> set[int]:
-    return {row for row, mark in enumerate(document.right_rows, 1) if mark == "1"}
 
 
 def _pairs(rows: set[int], first: set[int], second: set[int]) -> Paired:

@@ -13,6 +13,7 @@ from sears_dsl.auditing.document import AuditDocument, RuleRecord
 from sears_dsl.auditing.shares import percent
 from sears_dsl.auditing.template_answers import OF_SENTENCES
 from sears_dsl.auditing.verdicts import CERTAIN, JudgementOutcome
+from sears_dsl.runtime.wording import counted
 
 
 def conclusion(document: AuditDocument) -> str:
@@ -22,7 +23,7 @@ def conclusion(document: AuditDocument) -> str:
     if not judged:
         broken = _of_robustness(document, "failed")
         return f"The model fails: {broken}." if broken else _nothing_judged(document)
-    rest = f"; {_rules(few)} could not be judged for want of rows" if few else ""
+    rest = f"; {counted(few, 'rule')} could not be judged for want of rows" if few else ""
     outcome = document.verdict.outcome
     if outcome == "failed":
         return f"The model fails: {_failures(document, judged)}{rest}."
@@ -67,7 +68,7 @@ def _nothing_judged(document: AuditDocument) -> str:
             "Nothing can be said about the model: no rule changes a row that tells whether it does "
             "as it should."
         )
-    rows = "1 row" if most == 1 else f"{most:,} rows"
+    rows = counted(most, "row")
     return (
         f"Too little was tested to think anything of the model: the rule that was tested most has "
         f"{rows}, and {document.gates.support} are needed."
@@ -109,7 +110,7 @@ def _of_robustness(document: AuditDocument, outcome: JudgementOutcome) -> str:
 
 
 def _subject(some: Sequence[RuleRecord], judged: Sequence[RuleRecord]) -> str:
-    return f"{len(some):,} of {_rules(len(judged))}"
+    return f"{len(some):,} of {counted(len(judged), 'rule')}"
 
 
 def _verb(judged: Sequence[RuleRecord], subject: Sequence[RuleRecord]) -> str:
@@ -133,7 +134,3 @@ def _worst(records: Sequence[RuleRecord]) -> str:
     failures = worst.judgement.failures
     share = f"{failures.count:,} of {failures.total:,}, {percent(failures.rate)}"
     return f"{', most of all' if len(records) > 1 else ':'} {worst.name}, {share}"
-
-
-def _rules(count: int) -> str:
-    return "1 rule" if count == 1 else f"{count:,} rules"

@@ -32,6 +32,7 @@ from sears_dsl.auditing.shares import Share
 from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.runtime.array_types import Flags
+from sears_dsl.runtime.wording import counted
 
 About: TypeAlias = Literal[
     "all rules", "tag", "rule", "all templates", "templates of a tag", "template"
@@ -541,7 +542,7 @@ def in_words(record: RobustnessRecord) -> str:
 
 def _counted(record: RobustnessRecord) -> str:
     noun = "sentence" if record.of_templates else "row"
-    return f"1 {noun}" if record.rows == 1 else f"{record.rows:,} {noun}s"
+    return counted(record.rows, noun)
 
 
 def tenths(rate: float | None) -> str:

@@ -29,11 +29,11 @@ from sears_dsl.cli.options.tagger import (
 from sears_dsl.cli.screen.console import (
     as_json_object,
     console,
-    counted,
     echo_json,
     excerpt,
     imports_option,
 )
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyProgress, ApplyReport

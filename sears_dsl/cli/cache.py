@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from sears_dsl.cli.screen.console import counted, echo_json
+from sears_dsl.cli.screen.console import echo_json
+from sears_dsl.runtime.wording import counted
 
 
 @click.group("cache", epilog="Example: sears cache info")

@@ -11,7 +11,7 @@ import time
 
 import click
 
-from sears_dsl.cli.screen.console import counted
+from sears_dsl.runtime.wording import counted
 
 _COMPILING = "compiling the inner loops, up to half a minute"
 _NOWHERE = "no folder could be written to keep them"

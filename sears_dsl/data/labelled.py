@@ -32,6 +32,7 @@ from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
 from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
+from sears_dsl.runtime.wording import counted
 
 #: Between the parts of a text that stands in several columns; no rule may change it.
 BETWEEN_PARTS = "\n\n"
@@ -317,7 +318,7 @@ def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
             help="paths are from the folder of the file of rows",
         )
     some = "; ".join(lines[:_TOLD]) + ("; …" if len(lines) > _TOLD else "")
-    rows = "1 row is" if len(lines) == 1 else f"{len(lines):,} rows are"
+    rows = counted(len(lines), "row is", "rows are")
     note = f"{rows} left out, since the picture cannot be read: {some}"
     return replace(data.part(there), notes=(*data.notes, note))
 

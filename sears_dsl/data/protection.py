@@ -27,6 +27,7 @@ from sears_dsl.data.span_columns import (
 )
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.wording import counted
 
 #: Places in a text: start, and one past the end, in characters.
 Spans: TypeAlias = Sequence[tuple[int, int]]
@@ -327,6 +328,6 @@ class Guards:
             problems = [(row, why) for row, why in whys if why]
             if problems:
                 row, why = problems[0]
-                rows = "1 row has" if len(problems) == 1 else f"{len(problems):,} rows have"
+                rows = counted(len(problems), "row has", "rows have")
                 notes.append(f"{rows} {consequence}: row {row + 1}, {why}")
         return tuple(notes)

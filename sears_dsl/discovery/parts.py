@@ -31,6 +31,7 @@ from sears_dsl.paraphrasing.plugins import (
 from sears_dsl.paraphrasing.prompted import PromptedPart
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
@@ -191,7 +192,7 @@ class OwnParts:
         if not isinstance(source, GivenParaphrases):
             return ""
         missing = source.missing(texts)
-        rows = "1 row" if len(texts) == 1 else f"{len(texts):,} rows"
+        rows = counted(len(texts), "row")
         if texts and missing == len(texts):
             raise DataError(
                 f"none of the {rows} has a paraphrase in {source.name}",

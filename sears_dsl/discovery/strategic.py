@@ -38,6 +38,7 @@ from sears_dsl.paraphrasing.remembered import (
     remembered_paraphrases_without,
 )
 from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -157,7 +158,7 @@ def reword(
         unsure = sum(answers[place].confidence is None for place in places)
         places = [place for place in places if answers[place].confidence is not None]
         if unsure:
-            rows = "1 row was" if unsure == 1 else f"{unsure:,} rows were"
+            rows = counted(unsure, "row was", "rows were")
             note(f"note: {rows} left out: the model does not say how sure it is of them")
         words = important_words(
             judged, model, places, tagger=tagger, most=settings.avoid, on_stage=on_stage

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.noise.draws import Draw, begun
+from sears_dsl.engine.noise.draws import Draw, begun, mixed
 from sears_dsl.generating.sentences import Numbers, Sentences
 from sears_dsl.language.printer import print_template
 
@@ -86,12 +86,4 @@ def selected(
 def _draws(sentences: Sentences, numbers: Numbers, seed: int) -> NDArray[np.uint64]:
     """`draws.number` of some sentences of a template."""
     state = np.uint64(begun(Draw(seed), "template", print_template(sentences.template)))
-    return _mix(_mix(numbers.astype(np.uint64) ^ state))
-
-
-def _mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """`draws.mix` of many."""
-    bits = bits + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
+    return mixed(mixed(numbers.astype(np.uint64) ^ state))

@@ -494,7 +494,8 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
         {1: [2], 2: [2]}
     """
     words = tokens.types.texts()
-    asks = np.array([_may_be_wrong(word) for word in words], np.bool_)[tokens.type_ids]
+    asking = [word.lower() in REFLEXIVES or bool(form_of(word)) for word in words]
+    asks = np.array(asking, np.bool_)[tokens.type_ids]
     rows = [row for row in _rows_with(tokens, asks) if _wants_tags(tokens, row, asks, words)]
     if not rows:
         return {}
@@ -506,10 +507,6 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
         if places:
             places_by_row[row] = places
     return places_by_row
-
-
-def _may_be_wrong(word: str) -> bool:
-    return word.lower() in REFLEXIVES or bool(form_of(word))
 
 
 def _wants_tags(tokens: Tokens, row: int, asks: NDArray[np.bool_], words: Sequence[str]) -> bool:

@@ -45,6 +45,7 @@ from sears_dsl.language.rule import (
     Group,
     Negation,
 )
+from sears_dsl.runtime.wording import counted
 
 _MOST_SHOWN = 200
 # In a line that stands for a ruleset: so many rules, each cut to so many characters.
@@ -270,10 +271,9 @@ class Ruleset:
         name = f"{self.name} {self.version}" if self.name else self.path
         first = "; ".join(_shortened(print_rule(rule)) for rule in self.rules[:_MOST_NAMED])
         more = "; …" if len(self.rules) > _MOST_NAMED else ""
-        rules = "1 rule" if len(self.rules) == 1 else f"{len(self.rules):,} rules"
+        rules = counted(len(self.rules), "rule")
         if self.templates:
-            many = len(self.templates) > 1
-            rules += f", {len(self.templates):,} template{'s' if many else ''}"
+            rules += f", {counted(len(self.templates), 'template')}"
         return f"<Ruleset {name}: {rules}{': ' if first else ''}{first}{more}>"
 
     # ------------------------------------------------------------ what it says

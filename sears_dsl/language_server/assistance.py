@@ -28,6 +28,7 @@ from sears_dsl.language_server.sample import (
     read_in_part,
     without_statement,
 )
+from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 
 Kind: TypeAlias = Literal["function", "set", "key", "tag"]
@@ -174,7 +175,7 @@ def _describe_sentences(template: Template, ruleset: Ruleset) -> str:
         sentences = Sentences(template, ruleset)
     except RuleSyntaxError as error:
         return error.diagnostics[0].message
-    count = "1 sentence" if len(sentences) == 1 else f"{len(sentences):,} sentences"
+    count = counted(len(sentences), "sentence")
     first = [f"- {sentences[j]}" for j in range(min(len(sentences), _FEW_SENTENCES))]
     more = ["- …"] if len(sentences) > len(first) else []
     return "\n".join([f"{count}, {template.metadata.label}", "", *first, *more])

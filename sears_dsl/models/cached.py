@@ -32,6 +32,7 @@ from sears_dsl.models.predictor import (
     row_key,
 )
 from sears_dsl.models.store import PredictionStore
+from sears_dsl.runtime.wording import counted
 
 #: Called with how many of how many distinct rows have their prediction.
 OnAnswered: TypeAlias = Callable[[int, int], None]
@@ -125,9 +126,7 @@ class CachedPredictor:
         if isinstance(self.predictor, RemarkingPredictor):
             sentences += self.predictor.remarks
         if self._refused:
-            texts = (
-                "1 text was" if len(self._refused) == 1 else f"{len(self._refused):,} texts were"
-            )
+            texts = counted(len(self._refused), "text was", "texts were")
             sentences.append(f"{texts} refused by the model: left out, and no flip")
         return sentences
 

@@ -15,10 +15,10 @@ from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
 from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.objects import load_object, object_name
-from sears_dsl.models.predictor import Answer, Row
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
 
 
-class CallablePredictor:
+class CallablePredictor(AnsweringPredictor):
     """A batched function as a predictor.
 
     Args:
@@ -44,15 +44,6 @@ class CallablePredictor:
         self._function = _function(model)
         self._comparison = comparison
         self._identity = identity or object_name(model)
-
-    @property
-    def identity(self) -> str:
-        """As given, or the function's name."""
-        return self._identity
-
-    def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The labels that the function gives for the rows, in one call."""
-        return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The labels with their confidences, where the function gives pairs."""

@@ -37,8 +37,9 @@ from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.certainty import from_distributions
 from sears_dsl.models.labels import ask_answers
-from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Predictor, Row, row_key
 from sears_dsl.pictures import BETWEEN_CHOICES, decoded_picture, need_pictures
+from sears_dsl.runtime.wording import counted
 
 _COLUMNS = ("question", "context")
 _LONGEST_ANSWER = 30  # tokens
@@ -47,7 +48,7 @@ _OVERLAP = 128
 _WINDOWS_A_PASS = 32
 
 
-class ExtractionPredictor:
+class ExtractionPredictor(AnsweringPredictor):
     """An extractive question answering model of transformers.
 
     Args:
@@ -58,15 +59,6 @@ class ExtractionPredictor:
         self._model = model
         self._tokenizer = tokenizer
         self._identity = identity
-
-    @property
-    def identity(self) -> str:
-        """As given."""
-        return self._identity
-
-    def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The most probable answer to each row's question in its context."""
-        return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The most probable answers, with confidences; None for a context without a token."""
@@ -166,7 +158,7 @@ _PIPELINES: dict[str, tuple[Any, Any]] = {
 }
 
 
-class PipelinePredictor:
+class PipelinePredictor(AnsweringPredictor):
     """A ``text-classification`` or ``token-classification`` pipeline of transformers.
 
     Args:
@@ -201,25 +193,16 @@ class PipelinePredictor:
         self._cut: set[str] = set()
 
     @property
-    def identity(self) -> str:
-        """As given, or the model's name."""
-        return self._identity
-
-    @property
     def remarks(self) -> list[str]:
         """How many rows are longer than the model reads, if any are."""
         if not self._cut:
             return []
-        rows = "1 row is" if len(self._cut) == 1 else f"{len(self._cut):,} rows are"
+        rows = counted(len(self._cut), "row is", "rows are")
         most = self._classify.tokenizer.model_max_length
         return [
             f"{rows} longer than the {most:,} pieces that the model reads: it did not see the "
             "rest, so a change there flips nothing"
         ]
-
-    def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The most probable label of each row."""
-        return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The most probable label of each row with its probability."""
@@ -402,7 +385,7 @@ _QUESTIONS_A_PASS = 16
 _NEEDED = ("question", "image")
 
 
-class VisualPredictor:
+class VisualPredictor(AnsweringPredictor):
     """A network such as ViLT, whose answers are classes.
 
     Args:
@@ -415,15 +398,6 @@ class VisualPredictor:
         self._identity = identity
         names = model.config.id2label
         self._answers = [str(names[number]) for number in range(len(names))]
-
-    @property
-    def identity(self) -> str:
-        """As given."""
-        return self._identity
-
-    def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The likeliest answer to each row."""
-        return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The likeliest answer to each row, with its probability."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.models.predictor import Answer, Row, row_key
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
 from sears_dsl.runtime.documents import parse_json
 from sears_dsl.runtime.writing import write_atomically
 
@@ -47,7 +47,7 @@ class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing 
         self.predictions = predictions
 
 
-class FilePredictor:
+class FilePredictor(AnsweringPredictor):
     """Predictions in a csv, tsv or jsonl file with the columns ``id`` and ``prediction``.
 
     A further column ``confidence``, from 0 to 1, may say how sure the model is of each.
@@ -97,10 +97,6 @@ class FilePredictor:
     def batch_size(self) -> None:
         """All rows at once, so that the file of inputs is complete."""
         return
-
-    def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The predictions in the file."""
-        return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The predictions in the file, with confidences where it has them; as `predict`."""

@@ -10,6 +10,7 @@ or two a row.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -73,6 +74,25 @@ class ConfidentPredictor(Predictor, Protocol):
         Raises:
             ModelError: the model failed, or gave something else than an answer for each row.
         """
+
+
+class AnsweringPredictor(ABC):
+    """Base of models that give answers; their labels are those of the answers."""
+
+    _identity: str
+
+    @property
+    def identity(self) -> str:
+        """As given, or the model's name."""
+        return self._identity
+
+    @abstractmethod
+    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+        """One answer for each row, in order."""
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        """The labels of the answers."""
+        return [answer.label for answer in self.predict_with_confidence(rows)]
 
 
 @runtime_checkable

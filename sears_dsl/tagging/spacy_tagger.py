@@ -16,7 +16,6 @@ and nothing but that token's word and fine tag, the answer for a pair never chan
 
 from __future__ import annotations
 
-import re
 import site
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,6 +33,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import TaggerError
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.tagging.fast.cutting import readable
 from sears_dsl.tagging.tokens import Tokens, text_groups
 
 if TYPE_CHECKING:
@@ -119,7 +119,6 @@ _OVERLAP = 32
 _SHARE_CHARACTERS = 120_000
 # Where Python's installers put packages; the name of the folder, wherever that is.
 _INSTALLED_IN = frozenset({"site-packages", "dist-packages"})
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class SpacyTagger(Closing):
@@ -173,7 +172,7 @@ class SpacyTagger(Closing):
         """The tokens of each text, without tags."""
         nlp = self._loaded()
         with self._bounded(nlp):
-            docs = (nlp.tokenizer(_readable(text)) for text in texts)
+            docs = (nlp.tokenizer(readable(text)) for text in texts)
             return replace(_collect(texts, map(_columns, docs), nlp, None), tagged=False)
 
     def tag(self, texts: Sequence[str]) -> Tokens:
@@ -189,7 +188,7 @@ class SpacyTagger(Closing):
         """The tokens of a word of a rule."""
         nlp = self._loaded()
         with self._bounded(nlp):
-            places = _columns(nlp.tokenizer(_readable(words)))[:, :3].tolist()
+            places = _columns(nlp.tokenizer(readable(words)))[:, :3].tolist()
         return tuple(words[at : at + length] for at, length, is_space in places if not is_space)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
@@ -354,19 +353,13 @@ def _fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _readable(text: str) -> str:
-    """The text with U+FFFD for each lone surrogate, which spaCy cannot encode."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
-
-
 def _piped(nlp: Language, texts: Sequence[str]) -> Iterator[TokenColumns]:
     """The columns of each text after the pipeline."""
     if any(len(text) > _LONG_ROW for text in texts):
         for text in texts:
-            yield _in_pieces(nlp, nlp.make_doc(_readable(text)))
+            yield _in_pieces(nlp, nlp.make_doc(readable(text)))
     else:
-        readable = [_readable(text) for text in texts]
-        for doc in nlp.pipe(readable, batch_size=len(readable)):
+        for doc in nlp.pipe(map(readable, texts), batch_size=len(texts)):
             yield _columns(doc)
 
 

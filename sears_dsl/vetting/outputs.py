@@ -22,6 +22,7 @@ from sears_dsl.data.batches import Frame
 from sears_dsl.data.dataset import format_of
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.runtime.wording import counted
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.merging import Policy, Review, vetting_outcomes
@@ -58,14 +59,14 @@ def written_sentence(written: WrittenFiles) -> str:
     rules = counts.get("kept", 0) + counts.get("edited", 0)
     parts = []
     if counts or not templates:
-        parts.append(f"{'1 rule' if rules == 1 else f'{rules:,} rules'} kept")
+        parts.append(f"{counted(rules, 'rule')} kept")
     if counts.get("edited"):
         parts.append(f"{counts['edited']} of them edited")
     if written.added:
         parts.append(f"{written.added} written")
     if templates:
         stay = templates.get("kept", 0)
-        parts.append(f"{'1 template' if stay == 1 else f'{stay:,} templates'} kept")
+        parts.append(f"{counted(stay, 'template')} kept")
     others = sum(
         of_kind.get(each, 0)
         for of_kind in (counts, templates)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sears_dsl.judge.readings import Reading
+from sears_dsl.runtime.wording import counted
 from sears_dsl.vetting.decisions import ReviewState, replay
 from sears_dsl.vetting.journal import read_journal
 
@@ -44,17 +45,11 @@ def readings_in_words(readings: Sequence[Reading]) -> str:
     for original, rewrite, accepted in readings:
         verdicts.setdefault((original, rewrite), set()).add(accepted)
     both = sum(len(each) > 1 for each in verdicts.values())
-    count = (
-        "1 reading of your own counts"
-        if len(readings) == 1
-        else (f"{len(readings):,} readings of your own count")
-    )
+    one, many = "reading of your own counts", "readings of your own count"
+    count = counted(len(readings), one, many)
     if not both:
         return count
-    return (
-        f"{count}; about {both:,} rewrite{'s' if both > 1 else ''} they contradict each other, "
-        "and both count"
-    )
+    return f"{count}; about {counted(both, 'rewrite')} they contradict each other, and both count"
 
 
 def _readings_of(state: ReviewState) -> Iterator[Reading]:

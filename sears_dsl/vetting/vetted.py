@@ -19,10 +19,12 @@ from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
+from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.merging import Review, ReviewOutcome, VettingOutcomes
+from sears_dsl.vetting.review.entries import is_unicode
 from sears_dsl.vetting.review.trials import RuleReader
 
 _WORDS = {**REASONS, **TEMPLATE_REASONS}
@@ -173,18 +175,13 @@ def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger
 def _read(text: str, ruleset: Ruleset, tagger: Tagger) -> Rule:
     """A rule of a journal, under the sets and options of the ruleset; one rule and nothing else."""
     typed = RuleReader(ruleset, tagger=tagger).read(text)
-    if typed.rule is None or not _is_writable(text):
+    if typed.rule is None or not is_unicode(text):
         findings = "\n\n".join(each.render() for each in typed.findings)
         raise DataError(
             f"a journal holds {text[:_LONGEST_TEST]!r}, which is no rule of {_name(ruleset)}",
             help=findings or "bring back the journal as sears vet wrote it",
         )
     return typed.rule
-
-
-def _is_writable(text: str) -> bool:
-    """Whether a file can hold it; rows of JSON may have halves of characters."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _tested(
@@ -206,7 +203,7 @@ def _tested(
         most = _TESTS if test.expected is not None else len(own) or 1
         if (
             len(test.text) <= _LONGEST_TEST
-            and _is_writable(test.text + (test.expected or ""))
+            and is_unicode(test.text + (test.expected or ""))
             and len(same) < most
             and _holds(rule, test, ruleset, tagger)
         ):
@@ -241,9 +238,9 @@ def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Revi
     lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]
     sentences = {each for review in reviews for each in review.state.rejected}
     if sentences:
-        one = "1 sentence was rejected by itself: --oracle JOURNAL leaves it out."
-        more = f"{len(sentences):,} sentences were rejected by themselves: --oracle JOURNAL leaves "
-        lines.append(one if len(sentences) == 1 else f"{more}them out.")
+        one = "sentence was rejected by itself: --oracle JOURNAL leaves it out."
+        many = "sentences were rejected by themselves: --oracle JOURNAL leaves them out."
+        lines.append(counted(len(sentences), one, many))
     return lines
 
 

@@ -266,12 +266,9 @@ def _models(models: Sequence[GridModel]) -> str:
     rows = [
         f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
         f"<td>{chip(each.verdict)}</td>"
-        f'<td class="n">{_maybe(each.accuracy)}</td><td class="n">{_maybe(each.worst)}</td>'
+        f'<td class="n">{rate_with_interval(each.accuracy)}</td>'
+        f'<td class="n">{rate_with_interval(each.worst)}</td>'
         f'<td class="n">{rate_with_interval(each.flipped)}</td></tr>'
         for each in models
     ]
     return table(heads, rows, caption="Models")
-
-
-def _maybe(share: Share | None) -> str:
-    return "not given" if share is None else rate_with_interval(share)

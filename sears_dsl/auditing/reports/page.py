@@ -322,12 +322,9 @@ def _slice(part: SliceResult, chart: str) -> str:
         f'<td class="n">{part.flipped.count:,} / {part.flipped.total:,}</td>'
         f'<td class="n">{percent(part.flipped.rate)}</td><td class="n">{q}</td>'
         f'<td class="n">{part.rows:,}</td>'
-        f'<td class="n">{_maybe(part.accuracy)}</td><td class="n">{_maybe(part.worst)}</td></tr>'
+        f'<td class="n">{rate_with_interval(part.accuracy)}</td>'
+        f'<td class="n">{rate_with_interval(part.worst)}</td></tr>'
     )
-
-
-def _maybe(share: Share | None) -> str:
-    return "not given" if share is None else rate_with_interval(share)
 
 
 def _overlap(document: AuditDocument) -> str:

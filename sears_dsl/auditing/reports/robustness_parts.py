@@ -183,7 +183,8 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
         yield from _left_out(len(robustness.records))
         drawn = _drawn(robustness.records)
         if drawn:
-            yield f"Share of rows that are locally robust at a tolerance of {_taus()}:"
+            taus = ", ".join(f"{100 * tau:g}%" for tau in _TAUS)
+            yield f"Share of rows that are locally robust at a tolerance of {taus}:"
             yield ""
         for record in drawn:
             yield f"- {code_cell(_name(record, document))}: {', '.join(_at_taus(record))}"
@@ -517,10 +518,6 @@ def _drawn(records: Sequence[RobustnessRecord]) -> list[RobustnessRecord]:
     tags = [each for each in records if each.about == "tag"]
     others = tags or [each for each in records if each.about == "rule"]
     return [*(each for each in records if each.about == "all rules"), *others][:MOST_LINES]
-
-
-def _taus() -> str:
-    return ", ".join(f"{100 * tau:g}%" for tau in _TAUS)
 
 
 def _at_taus(record: RobustnessRecord) -> list[str]:

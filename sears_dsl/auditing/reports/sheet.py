@@ -102,8 +102,10 @@ def facts(entries: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="facts">{items}</dl>'
 
 
-def rate_with_interval(share: Share) -> str:
+def rate_with_interval(share: Share | None) -> str:
     """A rate and its interval, as HTML."""
+    if share is None:
+        return "not given"
     if share.rate is None:
         return '<span class="muted">nothing to count</span>'
     ends = f"({percent(share.low)}–{percent(share.high)})"

@@ -10,9 +10,10 @@ import click
 
 from sears_dsl.cli.options.model import model_options, noting, workplace
 from sears_dsl.cli.options.project import ProjectCommand
-from sears_dsl.cli.screen.console import FilePath, console, counted
+from sears_dsl.cli.screen.console import FilePath, console
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery
+from sears_dsl.runtime.wording import counted
 
 
 @click.command(

@@ -17,9 +17,10 @@ from sears_dsl.cli.options.own_parts import parts_choice
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import json_option, oracle_option, scope_option, unit_option
 from sears_dsl.cli.options.tagger import chosen_tagger
-from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
+from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_audit, need_discovery
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -21,7 +21,8 @@ from sears_dsl.cli.options.augmentation import (
 from sears_dsl.cli.options.engine import chosen_workers, engine_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import output_format_option
-from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
+from sears_dsl.cli.screen.console import FilePath, console, echo_json
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.pairs import pairs_options
-from sears_dsl.cli.screen.console import console, counted, echo_json
+from sears_dsl.cli.screen.console import console, echo_json
 from sears_dsl.runtime.extras import need_discovery
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.calibration import Calibration

@@ -10,8 +10,9 @@ import click
 
 from sears_dsl.cli.options.shared import oracle_option, tagger_of_rules_option
 from sears_dsl.cli.options.tagger import chosen_tagger
-from sears_dsl.cli.screen.console import FilePath, counted, imports_option
+from sears_dsl.cli.screen.console import FilePath, imports_option
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matches import Scope

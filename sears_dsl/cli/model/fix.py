@@ -22,8 +22,9 @@ from sears_dsl.cli.options.augmentation import (
 from sears_dsl.cli.options.model import choices_option, compare_option, image_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
-from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json
+from sears_dsl.cli.screen.console import FilePath, console, echo_json
 from sears_dsl.cli.screen.progress import ShowStage, stages
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options.tagger import chosen_tagger
-from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
+from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sears_dsl.runtime.wording import counted
+
 if TYPE_CHECKING:
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
@@ -64,7 +66,7 @@ def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
     """How many templates a command passes by, on standard error, unless it is to be quiet."""
     count = sum(len(ruleset.templates) for ruleset in rulesets)
     if count and not quiet:
-        templates = "1 template was" if count == 1 else f"{count:,} templates were"
+        templates = counted(count, "template was", "templates were")
         click.echo(
             f"note: {templates} passed by: `sears generate` writes their sentences", err=True
         )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
+from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.screen.console import as_json_object, counted, echo_json, imports_option
+from sears_dsl.cli.screen.console import as_json_object, echo_json, imports_option
 from sears_dsl.errors import MOST_SHOWN, Diagnostic, RuleSyntaxError, TaggerError, rendered
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

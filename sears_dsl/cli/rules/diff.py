@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.screen.console import console, counted, echo_json, imports_option, shown
+from sears_dsl.cli.screen.console import console, echo_json, imports_option, shown
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.diff import Compared, RulesetDiff

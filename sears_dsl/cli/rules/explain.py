@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.shared import json_option, tagger_option
-from sears_dsl.cli.screen.console import counted, echo_json, imports_option
+from sears_dsl.cli.screen.console import echo_json, imports_option
 from sears_dsl.cli.screen.explanation import explained_in, print_explained
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

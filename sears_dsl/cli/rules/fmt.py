@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.screen.console import counted, imports_option
+from sears_dsl.cli.screen.console import imports_option
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

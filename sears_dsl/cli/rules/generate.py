@@ -10,7 +10,8 @@ import click
 
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import oracle_option
-from sears_dsl.cli.screen.console import FilePath, console, counted, echo_json, imports_option
+from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.generating.drawing import By

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.screen.console import counted, echo_json, imports_option
+from sears_dsl.cli.screen.console import echo_json, imports_option
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.noise.sources import Sources

@@ -66,11 +66,6 @@ def console(*, stderr: bool = False) -> Console:
     return Printer(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 rule``, ``2,000 rules``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def echo_json(value: object) -> None:
     """One JSON document on standard output."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))

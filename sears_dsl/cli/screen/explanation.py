@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from sears_dsl.cli.screen.console import console, counted
+from sears_dsl.cli.screen.console import console
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.explain import Explanation

@@ -91,11 +91,11 @@ def numbers(draw: Draw, name: str, unit: str, places: Sequence[tuple[int, int]])
     if len(places) < _MANY:
         return [mix(mix(state ^ (at & _MASK)) ^ (count & _MASK)) for at, count in places]
     parts = np.array(places, np.int64).view(np.uint64)
-    bits: list[int] = _mixed(_mixed(parts[:, 0] ^ np.uint64(state)) ^ parts[:, 1]).tolist()
+    bits: list[int] = mixed(mixed(parts[:, 0] ^ np.uint64(state)) ^ parts[:, 1]).tolist()
     return bits
 
 
-def _mixed(bits: UInt64Array) -> UInt64Array:
+def mixed(bits: UInt64Array) -> UInt64Array:
     """`mix` of each; products and sums of arrays keep the lower 64 bits."""
     bits = bits + np.uint64(0x9E3779B97F4A7C15)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

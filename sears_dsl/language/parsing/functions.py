@@ -47,7 +47,7 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
 
 
 def unreadable_amount(line: str, position: int) -> Finding | None:
-    """What is wrong where the grammar stops at the parenthesis behind a function, as in ``(25 %)``."""
+    """What is wrong where the grammar stops at the parenthesis behind a function, as in ``2 %``."""
     function = _NOISE_BEFORE.search(line[:position])
     amount = _PARENTHESIS.match(line, position)
     if function is None or amount is None:

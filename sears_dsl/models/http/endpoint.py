@@ -18,13 +18,13 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap
 from sears_dsl.models.http.posting import Posting
 from sears_dsl.models.labels import answers_of, excerpt
-from sears_dsl.models.predictor import Answer, Row, row_key
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
 
 _ROWS_A_REQUEST = 64
 _SHOWN = 200
 
 
-class HttpPredictor:
+class HttpPredictor(AnsweringPredictor):
     """An endpoint as a predictor; close it, or let it go.
 
     Args:
@@ -101,10 +101,6 @@ class HttpPredictor:
     def remarks(self) -> list[str]:
         """How often it had to be asked again, and why."""
         return self._posting.remarks
-
-    def predict(self, rows: Sequence[Row]) -> list[str]:
-        """The labels that the endpoint gives."""
-        return [answer.label for answer in self.predict_with_confidence(rows)]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The labels of the endpoint, with confidences where the map says where they are."""

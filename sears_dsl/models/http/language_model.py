@@ -23,6 +23,7 @@ from sears_dsl.models.http.prompts import PromptSettings
 from sears_dsl.models.labels import excerpt
 from sears_dsl.models.predictor import Row, RowsRefused, row_key
 from sears_dsl.models.store import PredictionStore
+from sears_dsl.runtime.wording import counted
 
 # What tokens of English have on average, by the tokenizers that are in use; only for forecasts.
 _CHARACTERS_A_TOKEN = 4
@@ -115,8 +116,8 @@ class LanguageModel:
         received = settings.most_tokens * len(rows)
         cost = settings.price and f": about {settings.price.describe_cost(sent, received)} at most"
         return (
-            f"{self._name}: {_questions(len(rows))}, about {sent:,} tokens there and at most "
-            f"{received:,} back{cost or ', at a price that the settings do not say'}"
+            f"{self._name}: {counted(len(rows), 'question')}, about {sent:,} tokens there and "
+            f"at most {received:,} back{cost or ', at a price that the settings do not say'}"
         )
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
@@ -208,7 +209,7 @@ class LanguageModel:
 
     def _cost(self) -> str:
         price = self._settings.price
-        sentence = f"{self._name} was asked {_questions(self._question_count)}"
+        sentence = f"{self._name} was asked {counted(self._question_count, 'question')}"
         if self._remembered:
             sentence += f" ({self._remembered:,} more were in {self._settings.cache})"
         if self._question_count > self._uncounted:
@@ -219,10 +220,6 @@ class LanguageModel:
                 f"; of {self._uncounted:,} the endpoint did not say how many tokens they took"
             )
         return sentence
-
-
-def _questions(count: int) -> str:
-    return "1 question" if count == 1 else f"{count:,} questions"
 
 
 def _at(document: Any, *way: str | int) -> Any:

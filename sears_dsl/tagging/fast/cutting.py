@@ -64,7 +64,7 @@ class Cutter:
             return [len(chunk)], False
         if chunk[-1:] in self._closing and self._is_word_and_mark(chunk[:-1], chunk[-1:]):
             return [len(chunk) - 1, len(chunk)], False
-        chunk = _readable(chunk)
+        chunk = readable(chunk)
         ends = cut_affixes(chunk, self._tables, self._tables.specials)
         words = [chunk[start:end] for start, end in zip([0, *ends], ends, strict=False)]
         if self._runs.keys().isdisjoint(words):
@@ -84,7 +84,7 @@ class Cutter:
 
     def cut(self, text: str) -> list[tuple[int, int]]:
         """First and one past the last character of each token of a row."""
-        text = _readable(text)
+        text = readable(text)
         words: list[str] = []
         starts: list[int] = []
         ends: list[int] = []
@@ -193,7 +193,8 @@ def _is_word(chunk: str) -> bool:
     return chunk.isascii() and chunk.isalpha()
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
+    """The text with U+FFFD for each lone surrogate, which spaCy cannot encode."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 

@@ -218,7 +218,9 @@ class FastTokenizer:
             if in_context:
                 return None
             bounds = zip([0, *ends], ends, strict=False)
-            remembered[chunk] = [(low, high, _untagged(chunk[low:high])) for low, high in bounds]
+            remembered[chunk] = [
+                (low, high, TokenType(chunk[low:high], "", "")) for low, high in bounds
+            ]
         tokens = ListedTokens([], [], [])
         for place, known in zip(
             _places(text, chunks), map(remembered.__getitem__, chunks), strict=True
@@ -389,10 +391,6 @@ class FastTokenizer:
         parts.append(columns[:, rest:])
         starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32)
         return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
-
-
-def _untagged(word: str) -> TokenType:
-    return TokenType(word, "", "")
 
 
 def _places(text: str, chunks: Sequence[str]) -> Iterable[int]:

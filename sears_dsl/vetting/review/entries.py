@@ -165,12 +165,12 @@ def text_of(content: Mapping[str, Any], name: str, *, default: str | None = None
         UsageError: there is none.
     """
     value = content.get(name, default)
-    if not isinstance(value, str) or not _is_unicode(value):
+    if not isinstance(value, str) or not is_unicode(value):
         raise meaningless(name, value)
     return value
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
     """Whether a text can be written to a file; JSON may hold halves of characters."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 

@@ -89,7 +89,9 @@ class RuleReader:
             # cannot import.
             text = f"{self._above}{line}\n"
             parsed = parse(text, path=self._path, allow_imports_outside=True)
-            rules = [rule for rule in parsed.rules if self._is_here(rule)]
+            rules = [
+                each for each in parsed.rules if each.span and each.span.line == self._lines + 1
+            ]
             if len(rules) != 1 or len(parsed.sets) != len(self._ruleset.sets):
                 return _no_rule()
             scoped = replace(self._ruleset, rules=tuple(rules))
@@ -98,9 +100,6 @@ class RuleReader:
             return Typed(None, "", tuple(self._moved(error.diagnostics)))
         warnings = tuple(self._moved(parsed.warnings))
         return Typed(rules[0], print_rule(rules[0]), warnings)
-
-    def _is_here(self, rule: Rule) -> bool:
-        return rule.span is not None and rule.span.line == self._lines + 1
 
     def _moved(self, findings: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
         """The findings about the line, as if it stood alone."""
