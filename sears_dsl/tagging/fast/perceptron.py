@@ -42,7 +42,6 @@ from sears_dsl.tagging.fast.features import (
     folded_case,
     kinds_of_characters,
     mark,
-    mixed,
     neighbour_keys,
     row_casing,
     spelling_key,
@@ -59,9 +58,8 @@ UNCERTAIN = 255
 _STEPS_OF_TOKEN = 25
 _STEPS_OF_WORD = 40
 
-
-# Tags that are remembered by the words around them: 6 MiB.
-_LARGEST_MEMORY = 1 << 18
+# So many rows of those before are looked at for the one that a row was.
+_NEAR = 64
 
 
 class WordSource(Protocol):
@@ -98,6 +96,24 @@ class KnownWords(NamedTuple):
     marks: Any
     certain: Any
     groups: Any
+
+
+class TaggedRows(NamedTuple):
+    """Rows and their tags, for what is left of them when they are tagged again.
+
+    Attributes:
+        row_offsets: int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1].
+        words: int32 (tokens,).
+        fine: uint8 (tokens,).
+        coarse: uint8 (tokens,).
+        casings: int8 (rows,): see `features.row_casing`.
+    """
+
+    row_offsets: Any
+    words: Any
+    fine: Any
+    coarse: Any
+    casings: Any
 
 
 @kernel
@@ -197,14 +213,55 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
 
 
 @kernel
-def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
-    row_offsets: Any, words: Any, weights: TaggerTables, known: KnownWords, memory: Any
+def _same_ends(words: Any, start: Any, end: Any, old: TaggedRows, first: Any) -> Any:
+    """Which of some rows, from the first one on, shares half of its words or more with a row.
+
+    Returns:
+        Its number, -1 if none does; how many words are the same at the start, and at the end.
+    """
+    for row in range(first, min(first + _NEAR, old.casings.shape[0])):
+        low = np.int64(old.row_offsets[row])
+        high = np.int64(old.row_offsets[row + 1])
+        shorter = min(end - start, high - low)
+        left = np.int64(0)
+        while left < shorter and words[start + left] == old.words[low + left]:
+            left += 1
+        right = np.int64(0)
+        while right < shorter - left and words[end - 1 - right] == old.words[high - 1 - right]:
+            right += 1
+        if 2 * (left + right) >= max(end - start, high - low):
+            return np.int64(row), left, right
+    return np.int64(-1), np.int64(0), np.int64(0)
+
+
+@kernel
+def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
+    """How many quotation marks of the kind that comes in pairs are among some tokens."""
+    count = np.int64(0)
+    for place in range(low, high):
+        count += marks[words[place]] >= 4
+    return count
+
+
+@kernel
+def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
+    row_offsets: Any,
+    words: Any,
+    weights: TaggerTables,
+    known: KnownWords,
+    old: TaggedRows,
+    casings: Any,
 ) -> Any:
     """Tag every row from left to right: the fine and the coarse tag of each token.
 
     All that a tag depends on are five words, the two tags before, the casing of the row, and which
-    half of a pair of quotation marks stands here: ``memory`` holds them, and the tag that they had.
-    It has no rows where nothing is to be remembered.
+    half of a pair of quotation marks stands here. Where these are as they were in the row of
+    ``old`` that this one was, so is the tag: at the start up to two words before the first that
+    changed, and behind the last one as soon as two tags in turn are the old ones.
+
+    Args:
+        old: rows that were tagged before, in the same order; some may be gone.
+        casings: int8: written, the casing of each row; nothing where rows come once.
     """
     fine = np.zeros(words.shape[0], np.uint8)
     coarse = np.zeros(words.shape[0], np.uint8)
@@ -215,6 +272,7 @@ def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
     neighbours = keys[:NEIGHBOUR_KEYS]
     tags = keys[NEIGHBOUR_KEYS:]
     scores = np.zeros(TAGS, np.int32)
+    next_old = np.int64(0)
     for row in range(row_offsets.shape[0] - 1):
         start = np.int64(row_offsets[row])
         end = np.int64(row_offsets[row + 1])
@@ -223,7 +281,43 @@ def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
         second = np.int64(NO_TAG)
         mark_before = np.int64(0)
         quotes = np.int64(0)
-        for place in range(start, end):
+        first = start  # the first token whose tag is not known
+        tail = end  # from here on tags may be the old ones
+        ahead = np.int64(0)  # from a token there to the same one in the old row
+        if casings.shape[0] > 0:
+            casing_of_row = np.int64(row_casing(known.casings, words, start, end))
+            casings[row] = casing_of_row
+            was, head, rear = _same_ends(words, start, end, old, next_old)
+            if was >= 0:
+                next_old = was + 1
+            if was >= 0 and old.casings[was] == casing_of_row:
+                low = np.int64(old.row_offsets[was])
+                high = np.int64(old.row_offsets[was + 1])
+                ahead = high - end
+                first += head if head == end - start == high - low else max(0, head - 2)
+                for place in range(start, first):
+                    fine[place] = old.fine[low + place - start]
+                    coarse[place] = old.coarse[low + place - start]
+                changed = _quotes(words, start + head, end - rear, known.marks)
+                changed -= _quotes(old.words, low + head, high - rear, known.marks)
+                if changed & 1 == 0:
+                    tail = end - rear + 2
+        if first > start:
+            before = np.int64(fine[first - 1])
+            mark_before = np.int64(known.marks[words[first - 1]]) & 3
+            quotes = _quotes(words, start, first, known.marks)
+        if first > start + 1:
+            second = np.int64(fine[first - 2])
+        for place in range(first, end):
+            if (
+                place >= tail
+                and before == old.fine[place + ahead - 1]
+                and second == old.fine[place + ahead - 2]
+            ):
+                for rest in range(place, end):
+                    fine[rest] = old.fine[rest + ahead]
+                    coarse[rest] = old.coarse[rest + ahead]
+                break
             word = words[place]
             here = np.int64(known.marks[word])
             half = np.int64(0)
@@ -246,27 +340,6 @@ def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
                 casing_after = (
                     np.int64(known.casings[words[place + 1]]) if place + 1 < end else np.int64(0)
                 )
-                if memory.shape[0] > 0:
-                    two = np.int64(words[place - 2]) if place > start + 1 else np.int64(-1)
-                    one = np.int64(words[place - 1]) if place > start else np.int64(-1)
-                    next_one = np.int64(words[place + 1]) if place + 1 < end else np.int64(-1)
-                    next_two = np.int64(words[place + 2]) if place + 2 < end else np.int64(-1)
-                    state = (casing_of_row << 14) | (half << 12) | (before << 6) | second
-                    first_key = ((two + 1) << 32) | (one + 1)
-                    second_key = (np.int64(word) << 32) | (next_one + 1)
-                    third_key = ((next_two + 1) << 16) | state
-                    slot = (
-                        mixed(np.int64(121), first_key)
-                        ^ mixed(np.int64(122), second_key)
-                        ^ mixed(np.int64(123), third_key)
-                    ) & np.int64(memory.shape[0] - 1)
-                    if (
-                        memory[slot, 0] == first_key
-                        and memory[slot, 1] == second_key
-                        and memory[slot, 2] >> 8 == third_key
-                    ):
-                        best = memory[slot, 2] & 255
-            if best == UNCERTAIN:
                 pair = casing_pair(mark_before, half, casing_of_row, casing)
                 triple = casing_triple(casing_before, casing, casing_after, casing_of_row)
                 last_tags = before * (TAGS + 1) + second
@@ -288,10 +361,6 @@ def _tag_rows(  # noqa: PLR0915 - one loop: calls would cost more
                 for tag in range(1, TAGS):
                     if scores[tag] > scores[best]:
                         best = np.int64(tag)
-                if memory.shape[0] > 0:
-                    memory[slot, 0] = first_key
-                    memory[slot, 1] = second_key
-                    memory[slot, 2] = (third_key << 8) | best
             fine[place] = best
             coarse[place] = weights.coarse_of[known.groups[word], best]
             mark_before = here
@@ -333,7 +402,7 @@ class Perceptron:
         self._words: WordSource | None = None
         self._described = 0
         self._known = _room(0)
-        self._memory = _empty_memory(0)
+        self._tagged = _NOTHING
 
     def tag(
         self,
@@ -349,22 +418,23 @@ class Perceptron:
             row_offsets: (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1].
             words_of_tokens: (tokens,): numbers in ``words``.
             words: the distinct words, such as a tokenizer's `Words`.
-            again: most of the rows was tagged just before, or will be soon: what is said of five
-                words is remembered. Only one thread at a time may ask for this.
+            again: most of the rows was tagged just before, in this order, or will be soon: tags
+                that cannot have changed are kept. Only one thread at a time may ask for this.
 
         Returns:
             Numbers in `fine` and in `coarse`, uint8 (tokens,) both.
         """
         known = self._of(words, tokens=len(words_of_tokens))
-        memory = _NO_MEMORY
-        if again:
-            tokens = len(words_of_tokens)
-            if len(self._memory) < min(tokens, _LARGEST_MEMORY):
-                self._memory = _empty_memory(min(2 * tokens, _LARGEST_MEMORY))
-            memory = self._memory
+        if not again:
+            plain: tuple[TagIds, TagIds] = _tag_rows(
+                row_offsets, words_of_tokens, self._tables, known, _NOTHING, _NOTHING.casings
+            )
+            return plain
+        casings = np.zeros(len(row_offsets) - 1, np.int8)
         tags: tuple[TagIds, TagIds] = _tag_rows(
-            row_offsets, words_of_tokens, self._tables, known, memory
+            row_offsets, words_of_tokens, self._tables, known, self._tagged, casings
         )
+        self._tagged = TaggedRows(row_offsets, words_of_tokens, *tags, casings)
         return tags
 
     def tag_texts(self, rows: Sequence[Sequence[str]]) -> list[tuple[list[str], list[str]]]:
@@ -385,7 +455,7 @@ class Perceptron:
         with self._lock:
             if self._words is not words:
                 self._words, self._described, self._known = words, 0, _room(0)
-                self._memory = _empty_memory(0)
+                self._tagged = _NOTHING
             first, last = self._described, len(words)
             expect(tokens * _STEPS_OF_TOKEN + (last - first) * _STEPS_OF_WORD)
             if last > len(self._known.contexts):
@@ -418,12 +488,13 @@ def _room(words: int) -> KnownWords:
     )
 
 
-def _empty_memory(tokens: int) -> Any:
-    """Room to remember the tags of so many tokens."""
-    return np.full((1 << (tokens - 1).bit_length() if tokens else 0, 3), -1, np.int64)
-
-
-_NO_MEMORY = _empty_memory(0)
+_NOTHING = TaggedRows(
+    np.zeros(1, np.int32),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.uint8),
+    np.zeros(0, np.uint8),
+    np.zeros(0, np.int8),
+)
 
 
 def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:
