@@ -10,8 +10,8 @@ Threads may share one once all regexes are added.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from itertools import count
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -76,10 +76,7 @@ class Regexes:
             if len(self._rows) + len(new) > _MOST_TEXTS:
                 self._forget()
                 new = list(distinct)
-            answers = np.zeros((len(new), len(self)), np.bool_)
-            for place, numbers in enumerate(map(self._matching, new)):
-                if numbers:  # which is rare, and an index of nothing takes as long as any
-                    answers[place, numbers] = True
+            answers = self._answers(new)
             self._rows.update(zip(new, count(len(self._known)), strict=False))
             self._known.extend(answers)
             chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
@@ -96,6 +93,26 @@ class Regexes:
     def _forget(self) -> None:
         self._rows: dict[str, int] = {}
         self._known = Growing(np.zeros((0, len(self)), np.bool_))
+
+    def _answers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """What `matched` tells, worked out; each text is asked about once."""
+        answers = np.zeros((len(texts), len(self) + 1), np.bool_)
+        if self._together is None:
+            self._together = self._set()
+        left: Iterable[int] = range(len(texts))
+        try:
+            encoded = list(map(str.encode, texts)) if self._together else []
+        except UnicodeEncodeError:
+            encoded = []
+        if encoded:
+            holding = [numbers or () for numbers in map(self._together.Match, encoded)]
+            counts = list(map(len, holding))
+            columns = np.fromiter(chain.from_iterable(holding), np.int64, sum(counts))
+            answers[np.repeat(np.arange(len(texts)), counts), columns] = True
+            left = np.flatnonzero(~answers[:, -1]).tolist()
+        for place in left:
+            answers[place, self._matching(texts[place])] = True
+        return answers[:, :-1]
 
     def _matching(self, text: str) -> list[int]:
         """The numbers of the regexes that match a text."""

@@ -27,6 +27,8 @@ from sears_dsl.tagging.tokens import TokenTypes
 _MOST_TYPES = 100_000
 # So many types of a batch are looked up one by one: those of a few rows.
 _FEW_TYPES = 200
+# Likewise of a larger batch, where so few are new.
+_FEW_NEW = 30
 # Classes times words of symbols, 64 to a word: 64 MiB.
 _MOST_WORDS = 1 << 23
 # Pairs of classes that a thread remembers, and the numbers that it keeps about them.
@@ -68,29 +70,27 @@ class TokenClasses:
     def of(self, types: TokenTypes) -> tuple[Classes, HeadsPool]:
         """The classes of the types of a batch, and what is remembered of pairs of them."""
         with self._alone:
-            if len(types) <= _FEW_TYPES:
-                numbers = self._of_few(types)
-            elif self._is_quick:
+            if self._is_quick and len(types) > _FEW_TYPES:
                 numbers = np.full(len(types), -1, np.int32)
             else:
                 class_of, keys = self._known.classes_of(types)
-                classes = map(class_of.get, keys, repeat(-1))
-                numbers = np.fromiter(classes, np.int32, len(types))
-            if numbers is None or numbers.min(initial=0) < 0:
+                listed = list(map(class_of.get, keys, repeat(-1)))
+                few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
+                if 0 < listed.count(-1) <= few:
+                    self._add_few(types, listed)
+                numbers = np.array(listed, np.int32)
+            if numbers.min(initial=0) < 0:
                 numbers = self._learn(types, numbers)
             return Classes(numbers, *self._known.arrays()), self._known.heads
 
-    def _of_few(self, types: TokenTypes) -> Int32Array | None:
-        """The classes of few types; None where there is no room for new ones."""
+    def _add_few(self, types: TokenTypes, numbers: list[int]) -> None:
+        """Write the classes of the few types that are new, -1, if there is room for them."""
         known = self._known
         class_of, keys = known.classes_of(types)
         keys = list(keys)
-        numbers = list(map(class_of.get, keys))
-        new = [place for place, number in enumerate(numbers) if number is None]
-        if not new:
-            return np.array(numbers, np.int32)
+        new = [place for place, number in enumerate(numbers) if number < 0]
         if known.types + len(new) > self._most_types or known.is_full(len(new)):
-            return None
+            return
         simple_ids = [self._predicates.find_simple(types[place]) for place in new]
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
@@ -99,12 +99,9 @@ class TokenClasses:
             known.class_of_simple.update(zip(unseen, classes, strict=True))
         for place, each in zip(new, simple_ids, strict=True):
             numbers[place] = class_of[keys[place]] = known.class_of_simple[each]
-        return np.array(numbers, np.int32)
 
-    def _learn(self, types: TokenTypes, numbers: Int32Array | None) -> Int32Array:
-        """The class of each type of a batch, of which some (-1), or all (None), are new."""
-        if numbers is None:
-            numbers = np.full(len(types), -1, np.int32)
+    def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
+        """The class of each type of a batch, of which some, or all, are new: -1."""
         new = np.flatnonzero(numbers < 0)
         if self._known.types + len(new) > self._most_types:
             self._known = _ClassMemory(self._words)
@@ -114,7 +111,7 @@ class TokenClasses:
         expect(len(ids))
         if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
             self._known = _ClassMemory(self._words)
-            return self._learn(types, None)
+            return self._learn(types, np.full(len(types), -1, np.int32))
         if self._known.is_full(len(offsets) - 1):  # of this batch alone
             self._known = _ClassMemory(0)
         of_group = self._known.add(offsets, ids, self._rules)
