@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sears_dsl.batch.recipes import RulesetRecipe
 from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.noise.sources import Sources, Vectors
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.plugins import identity_of_source
-from sears_dsl.paraphrasing.remembered import ParaphraseSource
+
+if TYPE_CHECKING:
+    from sears_dsl.paraphrasing.remembered import ParaphraseSource
 
 # The first paraphrase is wanted, not all of them.
 _BEAM = 4
@@ -53,6 +55,8 @@ class BestParaphrases:
     @property
     def identity(self) -> str:
         """What the source is called, with its version."""
+        from sears_dsl.paraphrasing.plugins import identity_of_source  # noqa: PLC0415 - as asked for
+
         return identity_of_source(self._source)
 
     def paraphrase(self, texts: Sequence[str]) -> list[str | None]:
