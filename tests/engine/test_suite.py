@@ -20,15 +20,16 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.matches import Edit, Matches, Rewrite
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.reference import rewrite
 from sears_dsl.engine.rewrite.pieces import Drawing
@@ -173,34 +174,40 @@ def matcher_of(rules: str) -> Matcher:
     return compile_rules([ruleset_of(rules)], tagger=lexicon())
 
 
-def _compiled(matcher: Matcher, rule: int, case: Case) -> Result:
-    tokens = Tokens.from_rows([case.text], [case.tokens])
-    scope: Any = case.scope
-    protected = [case.protected]
-    matches = matcher.find(tokens, scope=scope, protected=protected)
+def rendered(matcher: Matcher, tokens: Tokens, matches: Matches, cases: Sequence[Case]) -> Rewrites:
+    """What instances become in rows of cases that have their scope and draw in common."""
     unrenderable: Counter[int] = Counter()
+    scope: Any = cases[0].scope
     columns = matcher.rendering.rewrites(
         tokens,
         matches,
-        protected=protected,
+        protected=[case.protected for case in cases],
         unrenderable=unrenderable,
         extent=scope,
-        drawing=case.drawing,
+        drawing=cases[0].drawing,
     )
-    rewrites = Rewrites(columns, rule_ids=lambda: matcher.rule_ids, unrenderable=unrenderable)
-    own = [rewrite for rewrite in rewrites if rewrite.rule == rule]
-    if not own:
-        return Result(case.text, (), rewrites.unrenderable[rule])
-    [rewrite] = own
-    return Result(rewrite.text, rewrite.edits, rewrites.unrenderable[rule])
+    return Rewrites(columns, rule_ids=lambda: matcher.rule_ids, unrenderable=unrenderable)
+
+
+def found(matcher: Matcher, cases: Sequence[Case]) -> tuple[Tokens, Matches]:
+    scope: Any = cases[0].scope
+    tokens = Tokens.from_rows([case.text for case in cases], [case.tokens for case in cases])
+    protected = [case.protected for case in cases]
+    return tokens, matcher.find(tokens, scope=scope, protected=protected)
 
 
 def compiled(case: Case) -> Result:
     """The compiled engine with the rule alone."""
-    return _compiled(matcher_of(case.rules), 0, case)
+    matcher = matcher_of(case.rules)
+    rewrites = rendered(matcher, *found(matcher, [case]), [case])
+    no_form = rewrites.unrenderable[0]
+    if not rewrites:
+        return Result(case.text, (), no_form)
+    [rewrite] = rewrites
+    return Result(rewrite.text, rewrite.edits, no_form)
 
 
-FILES = list(dict.fromkeys(case.rules for case in CASES))
+FILES = {rules: number for number, rules in enumerate(dict.fromkeys(c.rules for c in CASES))}
 
 
 @lru_cache(maxsize=1)
@@ -208,9 +215,39 @@ def everything() -> Matcher:
     return compile_rules([ruleset_of(rules) for rules in FILES], tagger=lexicon())
 
 
+class Together(NamedTuple):
+    """All cases of one scope and draw in one batch, under all rules."""
+
+    rows: dict[Case, int]
+    matches: Matches
+    rewrites: dict[tuple[int, int], Rewrite]
+
+
+@lru_cache(maxsize=256)
+def together(scope: str, seed: int, draw: int) -> Together:
+    cases = [each for each in CASES if (each.scope, each.seed, each.draw) == (scope, seed, draw)]
+    tokens, matches = found(everything(), cases)
+    rewrites = rendered(everything(), tokens, matches, cases)
+    by_place = {(rewrite.row, rewrite.rule): rewrite for rewrite in rewrites}
+    return Together({case: row for row, case in enumerate(cases)}, matches, by_place)
+
+
 def compiled_together(case: Case) -> Result:
-    """The compiled engine with the rules of the whole suite in one program."""
-    return _compiled(everything(), FILES.index(case.rules), case)
+    """The compiled engine with the rules and the texts of the whole suite in one program.
+
+    What has no form is counted over a batch, so that one case is asked again for that.
+    """
+    rule, batch = FILES[case.rules], together(case.scope, case.seed, case.draw)
+    row = batch.rows[case]
+    own = batch.matches.select((batch.matches.rows == row) & (batch.matches.rules == rule))
+    own = replace(own, rows=np.zeros_like(own.rows))
+    alone = rendered(everything(), Tokens.from_rows([case.text], [case.tokens]), own, [case])
+    rewrite = batch.rewrites.get((row, rule))
+    assert [each.edits for each in alone] == ([] if rewrite is None else [rewrite.edits])
+    no_form = alone.unrenderable[rule]
+    if rewrite is None:
+        return Result(case.text, (), no_form)
+    return Result(rewrite.text, rewrite.edits, no_form)
 
 
 ENGINES: dict[str, Callable[[Case], Result]] = {
