@@ -328,7 +328,7 @@ def _record(
     return RuleRecord(
         id=effect.id,
         rule=effect.text,
-        expect=f"{effect.expect.kind} {effect.expect.label}".strip(),
+        expect=str(effect.expect),
         severity=metadata.severity,
         tags=metadata.tags,
         why=metadata.why,

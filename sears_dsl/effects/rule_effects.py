@@ -279,7 +279,7 @@ def rule_effects(
                 id=name,
                 rule=rule,
                 text=print_rule(rule),
-                expect=rule.metadata.expect or Expectation(),
+                expect=rule.expectation,
                 rows=rows,
                 originals=tuple(original for original, _ in pairs),
                 rewritten=tuple(text for _, text in pairs),

@@ -23,7 +23,6 @@ from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import TEMPLATE, TEXT, generated
 from sears_dsl.interop.foreign import imported
 from sears_dsl.language.printer import print_rule, print_template
-from sears_dsl.language.rule import Expectation
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger
@@ -114,7 +113,7 @@ def rule_cases(
     for number, (rule_id, rule) in enumerate(zip(matcher.rule_ids, matcher.rules, strict=True)):
         own = applications.of_rule(number)
         cases = zip(applications.rows[own].tolist(), applications.pairs(own), strict=True)
-        expect = rule.metadata.expect or Expectation()
+        expect = rule.expectation
         tests.append(
             RuleCases(
                 rule_id,

@@ -136,11 +136,7 @@ def rule_transformation(
 
 def _keeping_the_label(ruleset: Ruleset) -> Ruleset:
     """The ruleset without rules after which the label should change."""
-    rules = tuple(
-        rule
-        for rule in ruleset.rules
-        if rule.metadata.expect is None or rule.metadata.expect.kind == "same"
-    )
+    rules = tuple(rule for rule in ruleset.rules if rule.keeps_label)
     if len(rules) == len(ruleset.rules):
         return ruleset
     return replace(ruleset, rules=rules, layout=(), trailing=())

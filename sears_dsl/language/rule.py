@@ -240,6 +240,12 @@ class Expectation:
     kind: OneOf["same", "flip", "label"] = "same"
     label: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.label}".strip()
+
+
+LABEL_STAYS = Expectation()
+
 
 @dataclass(frozen=True, slots=True)
 class RuleTest:
@@ -290,6 +296,16 @@ class Rule:
     name: str | None = None
     metadata: Metadata = NO_METADATA
     span: Span | None = field(default=None, compare=False)
+
+    @property
+    def expectation(self) -> Expectation:
+        """What a model should do on what the rule writes; that its answer stays, by default."""
+        return self.metadata.expect or LABEL_STAYS
+
+    @property
+    def keeps_label(self) -> bool:
+        """Whether what the rule writes should have the label of the row."""
+        return self.expectation.kind == "same"
 
 
 @dataclass(frozen=True, slots=True)

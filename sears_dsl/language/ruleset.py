@@ -401,7 +401,7 @@ class Ruleset:
         for name, rule in zip(self.rule_ids[:_MOST_SHOWN], self.rules, strict=False):
             metadata = rule.metadata
             expect = metadata.expect
-            outcome = "" if expect is None else f"{expect.kind} {expect.label}".strip()
+            outcome = "" if expect is None else str(expect)
             cells = (name, print_rule(rule), outcome, " ".join(metadata.tags), len(metadata.tests))
             rows.append("".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells))
         more = len(self.rules) - len(rows)

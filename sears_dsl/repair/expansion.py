@@ -106,7 +106,7 @@ def require_rules(rulesets: Sequence[Ruleset]) -> None:
 
 def expectations_of(matcher: Matcher) -> list[Expectation]:
     """What each rule expects of the label; `same` where it does not say."""
-    return [rule.metadata.expect or Expectation() for rule in matcher.rules]
+    return [rule.expectation for rule in matcher.rules]
 
 
 def expand(

@@ -5,7 +5,8 @@ entry that was undone counts for nothing, as if it had never been made.
 
 Kinds of entries, by task:
 
-    judge   accept, reject, edit, skip (a rule); pair (one example of it: same meaning or not)
+    judge   accept, reject, edit, skip (a rule); pair (one example of it: same meaning or not,
+            or, where the entry has ``expect``, whether the label is what the rule says)
     write   save, remove (a rule that the reviewer wrote)
     pick    pick (the closest adversary of a sentence, or none)
     read    template (accept, reject or skip it), sentence (one that it writes: rejected or not)
@@ -51,7 +52,7 @@ TEMPLATE_REASONS: Mapping[str, str] = MappingProxyType(
     {"label": "has a label that can be argued about"}
     | {name: words for name, words in REASONS.items() if name != "meaning"}
 )
-"""Why a template may be rejected."""
+"""Why a template may be rejected, or a rule that may change the label."""
 
 # Of a value that is refused an error shows so much.
 _SHOWN = 40
@@ -67,10 +68,13 @@ class RuleVerdict:
         number: of the entry.
         time: of the entry.
         new: the rule instead, of an edit.
-        reason: a key of `REASONS`, of a rejection; of `TEMPLATE_REASONS`, of a template's.
+        reason: a key of `REASONS`, of a rejection; of `TEMPLATE_REASONS`, of a template's and of
+            a rule's that may change the label.
         note: the reviewer's own words.
         shown: (original, rewritten) of some rows that the rule changes, drawn at random; of an
             edit, the first examples of the new rule.
+        expect: what the rule says of the label, where it may change; empty where it should stay,
+            and the verdict is one on the meaning.
     """
 
     rule: str
@@ -81,6 +85,7 @@ class RuleVerdict:
     reason: str = ""
     note: str = ""
     shown: tuple[Pair, ...] = ()
+    expect: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,8 @@ class ReviewState:
     Attributes:
         rules: id → verdict, in the order of decision; the last word on a rule counts.
         pairs: (original, rewritten) → whether they mean the same.
+        labelled: (original, rewritten) of rules that may change the label → whether the label of
+            the rewrite is what its rule says; it tells nothing of the meaning.
         written: rules that the reviewer wrote, in order.
         picks: original → pick.
         templates: id → verdict, in the order of decision.
@@ -132,12 +139,17 @@ class ReviewState:
 
     rules: Mapping[str, RuleVerdict]
     pairs: Mapping[Pair, bool]
+    labelled: Mapping[Pair, bool]
     written: tuple[WrittenRule, ...]
     picks: Mapping[str, Pick]
     templates: Mapping[str, RuleVerdict]
     rejected: tuple[RejectedSentence, ...]
     revision: int
     last: Mapping[ReviewTask, JournalEntry]
+
+    def marks(self, *, keeps_label: bool) -> Mapping[Pair, bool]:
+        """What was said of the pairs of rules of one kind: whether they do what they should."""
+        return self.pairs if keeps_label else self.labelled
 
     def with_verdict(self, *verdicts: ReviewVerdict) -> list[RuleVerdict]:
         """The verdicts of these kinds, in the order of decision."""
@@ -171,6 +183,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}
     pairs: dict[Pair, bool] = {}
+    labelled: dict[Pair, bool] = {}
     written: dict[str, WrittenRule] = {}
     picks: dict[str, Pick] = {}
     templates: dict[str, RuleVerdict] = {}
@@ -186,12 +199,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             continue
         last[task] = entry
         if entry.kind == "pair":
-            same = _need(entry, "same", bool, type(None))
-            pair = (_need(entry, "original", str), _need(entry, "rewritten", str))
-            _optional(entry, "rule")
-            pairs.pop(pair, None)
-            if same is not None:
-                pairs[pair] = same
+            _mark(labelled if _optional(entry, "expect") else pairs, entry)
         elif entry.kind == "save":
             text = _need(entry, "text", str)
             written[text] = WrittenRule(text, entry.time, _pairs(entry, "examples"))
@@ -221,6 +229,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     return ReviewState(
         rules,
         pairs,
+        labelled,
         tuple(written.values()),
         picks,
         templates,
@@ -240,9 +249,21 @@ def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
     return number
 
 
+def _mark(marks: dict[Pair, bool], entry: JournalEntry) -> None:
+    """What is said of a pair takes the place of what was said of it before."""
+    same = _need(entry, "same", bool, type(None))
+    pair = (_need(entry, "original", str), _need(entry, "rewritten", str))
+    _optional(entry, "rule")
+    marks.pop(pair, None)
+    if same is not None:
+        marks[pair] = same
+
+
 def _verdict(entry: JournalEntry) -> RuleVerdict:
     kind: Any = entry.kind
-    reason = _reason(entry, REASONS) if kind == "reject" else _optional(entry, "reason")
+    expect = _optional(entry, "expect")
+    known = TEMPLATE_REASONS if expect else REASONS
+    reason = _reason(entry, known) if kind == "reject" else _optional(entry, "reason")
     return RuleVerdict(
         rule=_need(entry, "rule", str),
         verdict=kind,
@@ -252,6 +273,7 @@ def _verdict(entry: JournalEntry) -> RuleVerdict:
         reason=reason,
         note=_optional(entry, "note"),
         shown=_pairs(entry, "shown"),
+        expect=expect,
     )
 
 

@@ -1,7 +1,8 @@
 """A vetting journal as an oracle: what a person rejected there, a model is not asked about.
 
 In: a journal, and the rules and templates that are audited. Out: `JournalOracle`. Always holds: a
-pair that was marked as differing is rejected whichever rule writes it, a sentence that was rejected
+pair that was marked as differing is rejected whichever rule writes it (whichever rule that may
+change the label, where the mark was about the label), a sentence that was rejected
 whichever template writes it with that label, and so is all that a rejected rule or template writes;
 what nobody judged is kept; verdicts on rules and templates count only where the journal is about
 this version of them, since an id may by now mean another one.
@@ -28,6 +29,8 @@ class JournalOracle:
         differing: pairs (original, rewritten) that were marked as differing.
         rejected: ids of rules that were rejected, or that others were written instead of.
         sentences: (text, label) of sentences of templates that were rejected.
+        mislabelled: pairs whose label is not what a rule that may change it says.
+        changing: ids of such rules, whose pairs are looked up there.
 
     Example:
         >>> oracle = JournalOracle("of ana", {("a movie", "a film")}, set())
@@ -43,17 +46,23 @@ class JournalOracle:
         *,
         sentences: Set[tuple[str, str]] = frozenset(),
         templates: Set[str] = frozenset(),
+        mislabelled: Set[Pair] = frozenset(),
+        changing: Set[str] = frozenset(),
     ) -> None:
         self.identity = identity
         self._differing = differing
         self._rejected = rejected
         self._sentences = sentences
         self._templates = templates
+        self._mislabelled = mislabelled
+        self._changing = changing
 
     def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
         """For each rewrite or sentence whether it is kept."""
         return [
-            each.rule not in self._rejected and (each.original, each.text) not in self._differing
+            each.rule not in self._rejected
+            and (each.original, each.text)
+            not in (self._mislabelled if each.rule in self._changing else self._differing)
             if each.label is None
             else each.rule not in self._templates and (each.text, each.label) not in self._sentences
             for each in candidates
@@ -95,14 +104,16 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
         for ruleset, here in zip(rulesets, judged, strict=True)
         for each in ruleset.rule_ids
     ]
-    rejected = {
-        name for each, name in zip(plain, distinct_ids(rulesets), strict=True) if each in out
-    }
+    names = distinct_ids(rulesets)
+    rejected = {name for each, name in zip(plain, names, strict=True) if each in out}
+    rules = [rule for ruleset in rulesets for rule in ruleset.rules]
     differing = {pair for pair, same in state.pairs.items() if not same}
     return JournalOracle(
         f"journal of {header.reviewer}, {len(entries):,} entries",
         differing,
         rejected,
+        mislabelled={pair for pair, right in state.labelled.items() if not right},
+        changing={name for rule, name in zip(rules, names, strict=True) if not rule.keeps_label},
         sentences={(each.text, each.label) for each in state.rejected},
         templates={
             name

@@ -6,7 +6,8 @@ its rule; reviewers who contradict each other both count, and that is told.
 
 A verdict on a rule speaks of the rewrites that were shown with it: accepted ones are good, those of
 a rule that changes the meaning, is not grammatical or is nothing that people say are not. A
-rejection for another reason says nothing about them.
+rejection for another reason says nothing about them, and neither does any word on a rule that may
+change the label: it was asked whether the label is right, not whether the meaning stays.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ def _readings_of(state: ReviewState) -> Iterator[Reading]:
     for (original, rewritten), same in state.pairs.items():
         yield Reading(original, rewritten, same)
     for verdict in state.rules.values():
+        if verdict.expect:
+            continue
         accepted = verdict.verdict in ("accept", "edit")
         if accepted or verdict.reason in _AGAINST_REWRITES:
             for original, rewritten in verdict.shown:

@@ -104,7 +104,8 @@ def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
     """Pairs that reviewers judged, for ``sears calibrate``.
 
     A reviewer's word on a pair itself counts before what follows from a pick or a rule. A rule
-    rejected for another reason than its meaning says nothing about its pairs.
+    rejected for another reason than its meaning says nothing about its pairs, and neither does what
+    is said of a rule that may change the label.
     """
     pairs: list[JudgedPair] = []
     for review in reviews:
@@ -141,7 +142,7 @@ def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
             for shown in pick.shown:
                 yield pick.original, shown, 0, "pick"
     for verdict in state.rules.values():
-        if verdict.verdict == "accept" or verdict.reason == "meaning":
+        if not verdict.expect and (verdict.verdict == "accept" or verdict.reason == "meaning"):
             for original, rewritten in verdict.shown:
                 yield original, rewritten, int(verdict.verdict == "accept"), "rule"
 

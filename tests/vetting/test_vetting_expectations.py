@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import monotonic
 
 import pytest
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.language.loader import parse
+from sears_dsl.effects.oracle import Candidate
+from sears_dsl.errors import UsageError
+from sears_dsl.language.loader import load, parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.vetting.decisions import replay
+from sears_dsl.vetting.journal import Journal, read_journal
+from sears_dsl.vetting.merging import read_reviews
+from sears_dsl.vetting.oracle import read_oracle
+from sears_dsl.vetting.outputs import write_vetted
+from sears_dsl.vetting.readings import read_readings
 from sears_dsl.vetting.review.picking import choices_of_rules
+from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.vetted import judged_pairs
 
 TEXTS = [f"it is {word} {number}" for word in ("good", "bad", "dull") for number in range(5)]
 
@@ -33,6 +45,41 @@ def bench_of(rules: str) -> Workbench:
     tagger = PinnedTagger()
     return Workbench(parse(rules), data, CachedPredictor(Reader()), tokens=tagger.tag(TEXTS),
                      tagger=tagger)  # fmt: skip
+
+
+# Two rules with the same words, of which the one may change the label.
+RULES = """\
+ruleset words 1.0.0
+
+rule deny: is -> is not
+  expect: flip
+  test "it is good 0" => "it is not good 0"
+  test "it was good" => none
+
+rule keep: good -> fine
+  test "it is good 0" => "it is fine 0"
+  test "it is bad" => none
+"""
+GOOD = ("it is good 0", "it is not good 0")
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    path = tmp_path / "words.sear"
+    path.write_text(RULES, "utf-8")
+    labels = tuple((text.split()[-2],) for text in TEXTS)
+    data = LabelledRows(tuple({"text": text} for text in TEXTS), "text", labels, "a.csv")
+    tagger = PinnedTagger()
+    ruleset = load(path)
+    bench = Workbench(ruleset, data, CachedPredictor(Reader()), tokens=tagger.tag(TEXTS),
+                      tagger=tagger)  # fmt: skip
+    with Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+        yield Session(bench, journal)
+
+
+def decide(session: Session, kind: str, **content: object) -> None:
+    session.prepare(kind, content)
+    session.decide(kind, content, revision=session.state.revision)
 
 
 @pytest.mark.parametrize(
@@ -59,3 +106,77 @@ def test_what_changes_the_label_is_no_adversary_to_pick() -> None:
     keeping, changing = bench_of("is -> is not"), bench_of("is -> is not\n  expect: flip")
     assert len(choices_of_rules(keeping, keeping.effects)) == 5
     assert not choices_of_rules(changing, changing.effects)
+
+
+def test_an_edited_rule_keeps_what_it_expects(session: Session, tmp_path: Path) -> None:
+    """Of fifteen denied rows ten stay as they were; of the five good ones none does."""
+    assert session.rule("deny")["summary"]["flips"] == 10
+    edited = "is bad -> is not bad"
+    alone = session.mistakes(edited, deadline=monotonic() + 60)
+    instead = session.mistakes(edited, deadline=monotonic() + 60, instead_of="deny")
+    assert (alone["flips"], instead["flips"]) == (0, 5)
+    decide(session, "edit", rule="deny", new=edited)
+    overview = session.overview()["judge"]
+    assert overview["mistakes"] == 5
+    [entry] = session.journal.entries
+    assert (entry.content["new"], entry.content["expect"]) == (edited, "flip")
+    ruleset = session.bench.ruleset
+    reviews = read_reviews([session.journal.path], ruleset)
+    write_vetted(ruleset, reviews, tmp_path / "v.sear", tagger=PinnedTagger())
+    rule = load(tmp_path / "v.sear").rules[0]
+    assert (rule.name, str(rule.expectation)) == ("deny", "flip")
+
+
+def test_what_is_said_of_labels_is_no_judgement_of_meaning(session: Session) -> None:
+    rows = {"rule": "deny", "row": 1}
+    decide(session, "pair", **rows, same=True)
+    decide(session, "pair", rule="deny", row=6, same=False)
+    decide(session, "accept", rule="deny")
+    path, ruleset = session.journal.path, session.bench.ruleset
+    assert judged_pairs(read_reviews([path], ruleset)) == []
+    assert read_readings([path]) == ()
+    decide(session, "pair", rule="keep", row=1, same=True)
+    assert [
+        (each.rewritten, each.label) for each in judged_pairs(read_reviews([path], ruleset))
+    ] == [("it is fine 0", 1)]
+    assert [reading.rewrite for reading in read_readings([path])] == ["it is fine 0"]
+    # What is replayed is what the page shows.
+    assert replay(read_journal(path)[1]).labelled == {
+        GOOD: True, ("it is bad 0", "it is not bad 0"): False
+    }  # fmt: skip
+    decide(session, "pair", **rows, same=None)
+    assert GOOD not in session.state.labelled
+
+
+def test_what_does_not_fit_narrows_the_rule_and_is_seen_on_its_own_examples(
+    session: Session,
+) -> None:
+    decide(session, "pair", rule="deny", row=6, same=False)
+    view = session.rule("deny")
+    assert view["differing"] == 1
+    assert view["narrowed"]
+    marks = {each["row"]: each["same"] for each in
+             session.examples("deny", mistakes=False, first=0, most=50)["examples"]}  # fmt: skip
+    assert marks[6] is False
+    assert marks[1] is None
+    decide(session, "edit", rule="deny", new=view["narrowed"][0]["text"])
+    assert session.journal.entries[-1].content["expect"] == "flip"
+
+
+def test_that_the_meaning_changes_is_no_reason_where_the_label_may(session: Session) -> None:
+    assert "label" in session.rule("deny")["reasons"]
+    assert "meaning" not in session.rule("deny")["reasons"]
+    assert "meaning" in session.rule("keep")["reasons"]
+    with pytest.raises(UsageError, match="reason"):
+        decide(session, "reject", rule="deny", reason="meaning")
+    decide(session, "reject", rule="deny", reason="label")
+    verdict = session.state.rules["deny"]
+    assert (verdict.reason, verdict.expect) == ("label", "flip")
+    assert verdict.reason in session.overview()["reasons"]
+
+
+def test_an_oracle_takes_a_mark_for_rules_of_its_kind(session: Session) -> None:
+    decide(session, "pair", rule="deny", row=1, same=False)
+    oracle = read_oracle(session.journal.path, [session.bench.ruleset])
+    denied, same = (Candidate({"text": GOOD[1]}, *GOOD, rule) for rule in ("deny", "keep"))
+    assert oracle.keeps([denied, same]) == [False, True]

@@ -329,6 +329,43 @@ def test_what_differs_proposes_the_narrowed_rule_and_a_key_takes_it(
     sitting.wait("edit", 2)
 
 
+def test_of_a_rule_that_may_change_the_label_the_label_is_judged(
+    browser: Any, tmp_path: Path
+) -> None:
+    fill(tmp_path)
+    (tmp_path / "words.sear").write_text("rule bad: good -> bad\n  expect: flip\n", "utf-8")
+    server = start(tmp_path, "--reviewer", "ana")
+    sitting = opened(browser, server.pages["ana"], "ana", tmp_path)
+    page = sitting.page
+    sitting.shows("#rule", "what it writes should get another one than the row has")
+    # The model does as the rule expects: it has no mistake to show.
+    sitting.shows("#tally", "induce 0 mistakes")
+    group = page.get_by_role("group", name="Is the label of this rewrite what the rule says?").first
+    group.get_by_role("button", name="does not fit").click()
+    sitting.wait("pair")
+    assert (sitting.entries()[-1]["same"], sitting.entries()[-1]["expect"]) == (False, "flip")
+    sync_api.expect(page.locator("#narrowed")).to_be_visible()
+    sitting.shows("#narrowed", "marked as not fitting")
+    page.click("#edit")
+    page.fill("#edit-text", "good book -> good film")
+    # Their label becomes another one, as the rule expects for which this one would stand.
+    sitting.shows("#edit-numbers", "12")
+    sync_api.expect(page.locator("#edit-save")).to_be_enabled()
+    numbers = page.locator("#edit-numbers div", has_text="mistakes induced")
+    sync_api.expect(numbers).to_contain_text("0")
+    page.click("#edit-dialog [data-close]")
+    page.click("#reject")
+    page.get_by_label("The rule has a label that can be argued about").check()
+    page.click("#reject-dialog button[type=submit]")
+    sitting.wait("reject")
+    assert sitting.entries()[-1]["reason"] == "label"
+    page.click("#queue li.decided button")
+    sitting.shows("#rule", "rejected: has a label that can be argued about")
+    assert not sitting.complaints
+    page.close()
+    end(server)
+
+
 def test_marks_that_no_condition_tells_apart_are_told(sit: Callable[..., Sitting]) -> None:
     sitting = sit(viewport={"width": 640, "height": 450})
     page = sitting.page

@@ -11,7 +11,7 @@ import pytest
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load
-from sears_dsl.language.rule import Rule
+from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.deciding import Outdated
@@ -287,13 +287,13 @@ def _edit_and_look(session: Session, bench: Counting) -> None:
     before = len(bench.applied)
     rules = ids(session)
     for old, new in {"book -> novel": "book -> great film", "good -> fine": "good -> bad"}.items():
-        session.prepare("edit", {"new": new})
+        session.prepare("edit", {"rule": rules[old], "new": new})
         decide(session, "edit", rule=rules[old], new=new)
     assert bench.applied[before:] == (1, 1)
     # What the whole set does is what it would be, were all rules applied together.
     texts = [each.new for each in session.state.with_verdict("edit")]
     wanted = bench.effects_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
-    found = session._effects_with(tuple(texts))
+    found = session._effects_with(tuple((text, LABEL_STAYS) for text in texts))
     for place in range(len(wanted.rules)):
         assert found.rows_flipped(place) == wanted.rows_flipped(place)
         pairs = [each.applications.pairs(each.applications.of_rule(place))

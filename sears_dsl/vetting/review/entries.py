@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.errors import UsageError
-from sears_dsl.vetting.decisions import REASONS, ReviewState
+from sears_dsl.language.rule import Rule
+from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, ReviewState
 from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.trials import Trials
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench
@@ -82,17 +83,20 @@ class Entries:
         if not len(of_row):
             raise meaningless("row", row)
         [(original, rewritten)] = applications.pairs(of_row)
-        return {"rule": name, "original": original, "rewritten": rewritten}
+        rule = self._bench.ruleset.rules[place]
+        return {"rule": name, "original": original, "rewritten": rewritten, **_expected(rule)}
 
     def _verdict(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         name = text_of(content, "rule")
         place = self._position(name)
-        entry: dict[str, Any] = {"rule": name, "text": self._bench.effects.texts[place]}
+        rule = self._bench.ruleset.rules[place]
+        text = self._bench.effects.texts[place]
+        entry: dict[str, Any] = {"rule": name, "text": text, **_expected(rule)}
         if kind == "reject":
-            entry |= rejection(content, REASONS)
+            entry |= rejection(content, reasons_of(rule))
         if kind == "edit":
-            effects = self._trials.known(text_of(content, "new"))
-            if effects.texts[0] == self._bench.effects.texts[place]:
+            effects = self._trials.known(text_of(content, "new"), rule.expectation)
+            if effects.texts[0] == text:
                 raise UsageError("the rule is as it was", help="change it, or accept it")
             return entry | {"new": effects.texts[0], "shown": self._first_examples(effects, 0)}
         if kind != "skip":
@@ -118,6 +122,20 @@ class Entries:
         """(original, rewritten) of the examples that are shown first."""
         _, examples = self._bench.examples(effects, rule, mistakes=False, most=_KEPT)
         return [[each.original, each.rewritten] for each in examples]
+
+
+def _expected(rule: Rule) -> dict[str, str]:
+    """What a rule expects of the label, where that is more than that it stays.
+
+    It stands with each decision: a journal says without its ruleset what was judged, whether a
+    rewrite means the same or whether its label is what the rule says.
+    """
+    return {} if rule.keeps_label else {"expect": str(rule.expectation)}
+
+
+def reasons_of(rule: Rule) -> Mapping[str, str]:
+    """Why a rule may be rejected: that it changes the meaning is no reason where it should."""
+    return REASONS if rule.keeps_label else TEMPLATE_REASONS
 
 
 def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryCho
     rows: dict[int, list[PickableAdversary]] = {}
     changing: set[int] = set()
     for number, rule in enumerate(effects.rules):
-        if rule.metadata.expect is not None and rule.metadata.expect.kind != "same":
+        if not rule.keeps_label:
             changing.update(effects.applications.of_rule(number).tolist())
     flipping: Iterable[int] = np.flatnonzero(effects.flips).tolist()
     for rewrite in flipping:

@@ -17,10 +17,11 @@ from typing import Any
 
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
-from sears_dsl.vetting.decisions import REASONS, ReviewTask
+from sears_dsl.language.rule import Expectation
+from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, Pair, ReviewTask
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.deciding import Deciding, View
-from sears_dsl.vetting.review.entries import Entries, text_of
+from sears_dsl.vetting.review.entries import Entries, reasons_of, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.proposals import Proposal, proposals
@@ -154,7 +155,7 @@ class Session(Deciding):
             "model": bench.predictor.identity,
             "scorer": None if bench.scorer is None else bench.scorer.name,
             "tau": bench.tau,
-            "reasons": dict(REASONS),
+            "reasons": {**TEMPLATE_REASONS, **REASONS},
             "judge": self._judging(),
             "write": self._writing(),
             "pick": self._picking(),
@@ -224,32 +225,34 @@ class Session(Deciding):
         """Positions accepted, rejected and replaced; effects of the rules and replacements."""
         accepted: list[int] = []
         replaced: list[int] = []
-        new: list[str] = []
+        new: list[tuple[str, Expectation]] = []
         for each in self.state.with_verdict("accept", "edit"):
             if each.rule not in self._ids:
                 continue
             if each.verdict == "accept":
                 accepted.append(self._ids[each.rule])
             else:
-                replaced.append(self._ids[each.rule])
-                if each.new not in new:
+                place = self._ids[each.rule]
+                replaced.append(place)
+                edited = each.new, self.bench.ruleset.rules[place].expectation
+                if edited not in new:
                     accepted.append(len(self._ids) + len(new))
-                    new.append(each.new)
+                    new.append(edited)
         rejected = [
             self._ids[each.rule] for each in self.state.with_verdict("reject")
             if each.rule in self._ids
         ]  # fmt: skip
         return accepted, rejected, replaced, self._all(tuple(new))
 
-    def _effects_with(self, texts: tuple[str, ...]) -> RuleTable:
+    def _effects_with(self, edited: tuple[tuple[str, Expectation], ...]) -> RuleTable:
         """RuleTable of all rules of the ruleset and of some written instead of others.
 
         Those of the ruleset are known: an edit costs what the new rule costs, however many there
         are.
         """
         effects = self.bench.effects
-        for text in texts:
-            effects = effects.joined_to(self.trials.known(text))
+        for text, expect in edited:
+            effects = effects.joined_to(self.trials.known(text, expect))
         return effects
 
     def _writing(self) -> View:
@@ -297,7 +300,6 @@ class Session(Deciding):
         rule = bench.ruleset.rules[place]
         summary = bench.summary(bench.effects, place)
         verdict = self.state.rules.get(name)
-        expect = rule.metadata.expect
         written = sides(rule)
         return {
             "id": name,
@@ -309,7 +311,9 @@ class Session(Deciding):
                 for sign, meaning in explained(rule, bench.ruleset)
             ],
             "why": rule.metadata.why or "",
-            "expect": "same" if expect is None else f"{expect.kind} {expect.label}".strip(),
+            "expect": str(rule.expectation),
+            "keeps_label": rule.keeps_label,
+            "reasons": dict(reasons_of(rule)),
             "summary": asdict(summary),
             "verdict": None if verdict is None else asdict(verdict),
             "differing": self._differing(place),
@@ -319,23 +323,29 @@ class Session(Deciding):
     def _differing(self, rule: int) -> int:
         """How many pairs of a rule were marked as differing."""
         applications = self.bench.effects.applications
-        pairs = self.state.pairs
+        marks = self._marks(rule)
         return sum(
-            pairs.get(pair) is False for pair in applications.pairs(applications.of_rule(rule))
+            marks.get(pair) is False for pair in applications.pairs(applications.of_rule(rule))
         )
 
+    def _marks(self, rule: int) -> Mapping[Pair, bool]:
+        """What was said of pairs, of those that are judged as this rule's are."""
+        return self.state.marks(keeps_label=self.bench.ruleset.rules[rule].keeps_label)
+
     def _narrowed(self, rule: int) -> list[Proposal]:
-        return proposals(self.bench, self.trials, rule, self.state.pairs)
+        return proposals(self.bench, self.trials, rule, self._marks(rule))
 
     def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
         """Rows that a rule changes."""
+        place = self._place(name)
         total, examples = self.bench.examples(
-            self.bench.effects, self._place(name), mistakes=mistakes, first=first, most=most
+            self.bench.effects, place, mistakes=mistakes, first=first, most=most
         )
-        return {"total": total, "examples": [self._example(each) for each in examples]}
+        marks = self._marks(place)
+        return {"total": total, "examples": [self._example(each, marks) for each in examples]}
 
-    def _example(self, example: ExampleRow) -> View:
-        same = self.state.pairs.get((example.original, example.rewritten))
+    def _example(self, example: ExampleRow, marks: Mapping[Pair, bool]) -> View:
+        same = marks.get((example.original, example.rewritten))
         return asdict(example) | {"pieces": list(example.pieces), "same": same}
 
     def _place(self, name: str) -> int:
@@ -362,18 +372,24 @@ class Session(Deciding):
             ],
             "findings": findings,
             "changed": total,
-            "examples": [self._example(each) for each in examples],
+            "examples": [self._example(each, self.state.pairs) for each in examples],
         }
 
-    def mistakes(self, text: str, *, deadline: float, most: int = 20) -> View:
+    def mistakes(
+        self, text: str, *, deadline: float, instead_of: str | None = None, most: int = 20
+    ) -> View:
         """What a typed rule does to the model, as far as the time allows.
 
         Args:
+            instead_of: the id of a rule that it would replace, whose `expect:` it takes.
             deadline: of ``time.monotonic()``; at least some rows are asked about, and what was
                 answered is kept, so that asking again goes on from there.
         """
         bench = self.bench
-        effects = self.trials.ask(text, deadline)
+        expect = None
+        if instead_of is not None:
+            expect = bench.ruleset.rules[self._place(instead_of)].expectation
+        effects = self.trials.ask(text, deadline, expect=expect)
         answer_count = sum(answer is not None for answer in effects.answers)
         saved: set[int] = set()
         for written in self.state.written:
@@ -389,14 +405,15 @@ class Session(Deciding):
             "flips": total,
             "mistakes": len(saved),
             "with_this": len(saved | effects.rows_flipped(0)),
-            "examples": [self._example(each) for each in examples],
-            "rows": [self._example(each) for each in rows],
+            "examples": [self._example(each, self.state.pairs) for each in examples],
+            "rows": [self._example(each, self.state.pairs) for each in rows],
         }
 
     def prepare(self, kind: str, content: Mapping[str, Any]) -> None:
         """Ask the model what a decision will need, before it is made; this may take its time."""
         if kind == "edit":
-            self.trials.known(text_of(content, "new"))
+            rule = self.bench.ruleset.rules[self._place(text_of(content, "rule"))]
+            self.trials.known(text_of(content, "new"), rule.expectation)
         elif kind == "save":
             self.trials.known(text_of(content, "text"))
 

@@ -19,7 +19,7 @@ from sears_dsl.errors import Diagnostic, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Rule
+from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger
@@ -132,12 +132,15 @@ class Trials:
     def __init__(self, bench: Workbench) -> None:
         self.reader = RuleReader(bench.ruleset, tagger=bench.tagger)
         self._bench = bench
-        self._applied = lru_cache(_REMEMBERED)(lambda text: bench.apply([self.rule(text)]))
-        self._known = lru_cache(_REMEMBERED)(lambda text: bench.effects_of([self.rule(text)]))
-        self._effects: dict[str, RuleTable] = {}
+        self._applied = lru_cache(_REMEMBERED)(lambda *typed: bench.apply([self.rule(*typed)]))
+        self._known = lru_cache(_REMEMBERED)(lambda *typed: bench.effects_of([self.rule(*typed)]))
+        self._effects: dict[tuple[str, Expectation], RuleTable] = {}
 
-    def rule(self, text: str) -> Rule:
+    def rule(self, text: str, expect: Expectation = LABEL_STAYS) -> Rule:
         """The rule that a text is.
+
+        Args:
+            expect: of the rule that it is to replace; a line that is typed cannot say it.
 
         Raises:
             UsageError: it is none; its findings are in the help.
@@ -146,28 +149,32 @@ class Trials:
         if typed.rule is None:
             findings = "\n\n".join(each.render() for each in typed.findings)
             raise UsageError(f"{text!r} is no rule here", help=findings)
-        return typed.rule
+        return replace(typed.rule, metadata=replace(typed.rule.metadata, expect=expect))
 
     def applied(self, text: str) -> RuleTable:
         """What a rule makes of the rows; the model is not asked."""
-        effects: RuleTable = self._applied(text)
+        return self._applied_as(text, LABEL_STAYS)
+
+    def _applied_as(self, text: str, expect: Expectation) -> RuleTable:
+        effects: RuleTable = self._applied(text, expect)
         return effects
 
-    def known(self, text: str) -> RuleTable:
+    def known(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
         """All that a rule does; the model is asked, and a scorer, unless they were before."""
-        effects: RuleTable = self._known(text)
+        effects: RuleTable = self._known(text, expect)
         return effects
 
-    def ask(self, text: str, deadline: float) -> RuleTable:
+    def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
         """What a rule does, as far as the model could be asked in time; at least some.
 
         Args:
             deadline: of ``time.monotonic()``.
         """
-        effects = self._effects.pop(text, None) or self.applied(text)
+        typed = text, expect or LABEL_STAYS
+        effects = self._effects.pop(typed, None) or self._applied_as(*typed)
         if not effects.complete:
             effects = self._bench.ask_until(effects, deadline)
-        self._effects[text] = effects
+        self._effects[typed] = effects
         if len(self._effects) > _REMEMBERED:
             del self._effects[next(iter(self._effects))]
         return effects

@@ -33,7 +33,7 @@ from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.shown_edits import ShownPiece, change
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Expectation, Rule
+from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
@@ -166,7 +166,8 @@ class RuleTable:
         answers: for each distinct rewrite what the model says; None where it was not asked.
         flips: bool (rewrites,): those of right rows on which the model does not do as the rule
             expects: where the label should stay, those that flip it.
-        scores: float64 (rewrites,): S of those that flip, NaN of others; None without a scorer.
+        scores: float64 (rewrites,): S of those that flip a label that should stay, NaN of others;
+            None without a scorer.
         tau: S from which on a flip counts; 0 without a scorer.
     """
 
@@ -185,10 +186,13 @@ class RuleTable:
 
     @cached_property
     def coverage(self) -> Coverage:
-        """What each rule covers, for Equation 3; without a scorer each flip counts as S = 1."""
-        scores = self.scores
-        if scores is None:
-            scores = np.ones(len(self.flips))
+        """What each rule covers, for Equation 3.
+
+        Without a scorer, and where the label may change and S therefore says nothing, each flip
+        counts as S = 1.
+        """
+        scores = np.full(len(self.flips), np.nan) if self.scores is None else self.scores
+        scores = np.where(self.flips & np.isnan(scores), 1.0, scores)
         return coverage_of(
             self.rules, self.texts, self.applications, flips=self.flips, scores=scores, tau=self.tau
         )
@@ -235,10 +239,10 @@ class RuleTable:
 
 def _expectations(effects: RuleTable) -> list[Expectation]:
     """What is expected of each distinct rewrite; that the label stays where rules disagree."""
-    same = Expectation()
+    same = LABEL_STAYS
     expectations: dict[int, Expectation] = {}
     for number, rule in enumerate(effects.rules):
-        expect = rule.metadata.expect or same
+        expect = rule.expectation
         for rewrite in effects.applications.of_rule(number).tolist():
             known = expectations.setdefault(rewrite, expect)
             expectations[rewrite] = expect if known == expect else same
@@ -386,7 +390,8 @@ class Workbench:
         effects = self.ask(self.apply(rules), on_progress=on_progress)
         if self.scorer is None:
             return effects
-        flipping = np.flatnonzero(effects.flips)
+        stays = np.array([each.kind == "same" for each in _expectations(effects)], np.bool_)
+        flipping = np.flatnonzero(effects.flips & stays)
         on_progress("scoring", 0, len(flipping))
         scores = np.full(len(effects.flips), np.nan)
         scores[flipping] = self._scored(effects.applications.pairs(flipping))

@@ -12,7 +12,8 @@ every error is answered in JSON with what to do.
     GET  /api/choice?number=          one sentence with adversaries
     GET  /api/template?id=&first=     one template with some of its sentences
     POST /api/typed {text}            what a typed rule says, where it applies
-    POST /api/mistakes {text}         what it does to the model, as far as the time allowed
+    POST /api/mistakes {text}         what it does to the model, as far as the time allowed;
+                       {text, rule}   where it would stand instead of a rule
     POST /api/decide {kind, revision, …}
     POST /api/write                   write the vetted ruleset
 """
@@ -156,8 +157,9 @@ class _PageHandlers:
 
     async def mistakes(self, request: _PageRequest) -> object:
         text = request.text("text")
+        rule = request.text("rule") if "rule" in request.content else None
         return await self._asking(
-            lambda: request.rules.mistakes(text, deadline=monotonic() + _PATIENCE)
+            lambda: request.rules.mistakes(text, deadline=monotonic() + _PATIENCE, instead_of=rule)
         )
 
     async def decide(self, request: _PageRequest) -> object:

@@ -116,6 +116,7 @@ async function show() {
     list,
     make("div", { className: "numbers" }, ...summary(rule.summary)),
     why,
+    rule.keeps_label ? null : make("p", {}, `This rule may change the label: ${expected(rule)} Judge whether its rewrites fit that, not whether they mean the same.`),
   ];
   find("rule").replaceChildren(...parts.filter((part) => part !== null));
   narrowed(rule);
@@ -123,25 +124,37 @@ async function show() {
   await examples(again ? Math.max(PAGE, loaded) : PAGE);
 }
 
+/** What a rule says of the label, in a sentence. */
+function expected({ expect }) {
+  if (expect === "flip") return "what it writes should get another one than the row has.";
+  return `what it writes should be “${expect.replace(/^label /, "")}”.`;
+}
+
+/** What is said of a rewrite, that it is as it should be or not, in the words of its buttons. */
+const marksOf = (rule) => rule.keeps_label
+  ? { question: "Does this pair mean the same?", good: "same", bad: "differs", as: ["the same", "differing"] }
+  : { question: "Is the label of this rewrite what the rule says?", good: "fits", bad: "does not fit", as: ["fitting", "not fitting"] };
+
 /** What the marks on pairs ask for: the same rule in fewer places, the shortest condition first. */
 function narrowed(rule) {
+  const [good, bad] = marksOf(rule).as;
   find("narrowed").hidden = rule.differing === 0;
   find("narrowed-told").textContent = rule.narrowed.length
-    ? "The rule under the shortest conditions that leave out what you marked as differing and keep what you marked as the same."
-    : "No condition on the words beside the change, or in it, tells what you marked as differing from the rest. Mark more pairs, edit the rule, or reject it.";
+    ? `The rule under the shortest conditions that leave out what you marked as ${bad} and keep what you marked as ${good}.`
+    : `No condition on the words beside the change, or in it, tells what you marked as ${bad} from the rest. Mark more pairs, edit the rule, or reject it.`;
   find("narrowed-rules").replaceChildren(...rule.narrowed.map((each, at) => {
     const take = make("button", { type: "button", className: "good" }, at === 0 ? make("kbd", {}, "N") : null, " Take", make("span", { className: "hidden" }, ` ${each.text} instead`));
     take.addEventListener("click", () => decide("edit", { new: each.text }));
     const look = make("button", { type: "button", "aria-haspopup": "dialog" }, "Look…", make("span", { className: "hidden" }, ` at what ${each.text} does`));
     look.addEventListener("click", () => openEdit(each.text));
-    return make("li", {}, make("span", { className: "mono" }, each.text), make("span", { className: "quiet" }, effects(each)), make("div", { className: "row" }, take, look));
+    return make("li", {}, make("span", { className: "mono" }, each.text), make("span", { className: "quiet" }, effects(each, marksOf(rule).as)), make("div", { className: "row" }, take, look));
   }));
 }
 
-function effects(each) {
+function effects(each, [good, bad]) {
   const of = (some, all, what) => `${some.toLocaleString("en")} of ${counted(all, what)}`;
-  const same = each.of_same ? `writes ${of(each.same, each.of_same, "pair")} marked same, ` : "writes ";
-  return `${same}${of(each.differs, each.of_differs, "pair")} marked as differing; changes ${of(each.changed, each.of_changed, "row")}, induces ${of(each.mistakes, each.of_mistakes, "mistake")}`;
+  const same = each.of_same ? `writes ${of(each.same, each.of_same, "pair")} marked as ${good}, ` : "writes ";
+  return `${same}${of(each.differs, each.of_differs, "pair")} marked as ${bad}; changes ${of(each.changed, each.of_changed, "row")}, induces ${of(each.mistakes, each.of_mistakes, "mistake")}`;
 }
 
 function withArrow({ antecedent, consequent }) {
@@ -165,7 +178,7 @@ async function examples(most = PAGE, first = 0) {
   const which = only();
   const found = await ask("examples", { id, only: which, first, most });
   if (id !== current || which !== only()) return;
-  const made = found.examples.map((each) => example(each, judgePair));
+  const made = found.examples.map((each) => example(each, judgePair, marksOf(shown)));
   const list = find("examples");
   if (first) list.append(...made);
   else list.replaceChildren(...made);
@@ -219,7 +232,7 @@ const undo = alone(async () => {
 const openReject = alone(async () => {
   await showing;
   if (current === null || shown?.id !== current) return;
-  askWhy("rule", shown.text, task.overview.reasons, (why) => decide("reject", why));
+  askWhy("rule", shown.text, shown.reasons, (why) => decide("reject", why));
 });
 
 const openEdit = alone(async (text = "") => {
@@ -244,7 +257,7 @@ const tryEdit = latest(async (signal) => {
     if (!typed.text) return;
     let found;
     do {
-      found = await send("mistakes", { text }, signal);
+      found = await send("mistakes", { text, rule: current }, signal);
       find("edit-numbers").replaceChildren(...summary(found.summary));
     } while (!found.complete && find("edit-dialog").open);
   } catch (error) {
@@ -263,7 +276,7 @@ async function takeNarrowed() {
   await showing;
   const first = shown?.id === current ? shown?.narrowed[0] : undefined;
   if (first) await decide("edit", { new: first.text });
-  else say("No narrowed rule is proposed: mark an example that differs.");
+  else say(`No narrowed rule is proposed: mark an example that ${marksOf(shown ?? { keeps_label: true }).bad}.`);
 }
 
 export function key(pressed) {

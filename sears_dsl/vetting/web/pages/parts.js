@@ -58,8 +58,8 @@ function choices(each) {
   }));
 }
 
-/** One example; `judge(example, same)` where pairs can be judged. */
-export function example(each, judge = null) {
+/** One example; `judge(example, same)` where pairs can be judged, in the words of `marks`. */
+export function example(each, judge = null, marks = null) {
   const facts = make("div", { className: "facts" });
   if (each.after === null) {
     facts.append(make("span", { className: "answer" }, answer(each.before, each.right), "→ …"));
@@ -78,8 +78,8 @@ export function example(each, judge = null) {
   for (const [column, text] of each.beside) facts.before(make("p", { className: "beside" }, make("b", {}, `${column} `), text));
   if (each.choices.length) facts.before(choices(each));
   if (judge) {
-    const group = make("div", { className: "say", role: "group", "aria-label": "Does this pair mean the same?" });
-    for (const [same, word] of [[true, "same"], [false, "differs"]]) {
+    const group = make("div", { className: "say", role: "group", "aria-label": marks.question });
+    for (const [same, word] of [[true, marks.good], [false, marks.bad]]) {
       const button = make("button", { type: "button", "aria-pressed": String(each.same === same) }, word);
       button.addEventListener("click", () => judge(each, each.same === same ? null : same));
       group.append(button);
