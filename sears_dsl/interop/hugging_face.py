@@ -97,9 +97,9 @@ class FlipRate:
     def __init__(self) -> None:
         self._rows: list[tuple[Any, Any, Any]] = []
 
-    def add(self, *, references: Any, predictions: Any, rewritten: Any) -> None:
+    def add(self, *, reference: Any, prediction: Any, rewritten: Any) -> None:
         """One row: what is right, the answer to it, the answer to its rewrite."""
-        self.add_batch(references=[references], predictions=[predictions], rewritten=[rewritten])
+        self.add_batch(references=[reference], predictions=[prediction], rewritten=[rewritten])
 
     def add_batch(
         self, *, references: Sequence[Any], predictions: Sequence[Any], rewritten: Sequence[Any]

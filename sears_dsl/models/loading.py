@@ -390,7 +390,7 @@ def language_model(
         settings,
         timeout=settings.timeout if timeout is None else timeout,
         retries=settings.retries if retries is None else retries,
-        connections=4 if connections is None else connections,
+        connections=settings.connections if connections is None else connections,
     )
 
 

@@ -91,7 +91,7 @@ def test_rows_that_cannot_be_rewritten_are_told(rules: Path, batch: object, told
 
 def test_flips_are_counted_among_right_rows_alone() -> None:
     metric = FlipRate()
-    metric.add(references="a", predictions="b", rewritten="b")
+    metric.add(reference="a", prediction="b", rewritten="b")
     assert metric.compute() == {
         "flip_rate": None, "flips": 0, "right": 0, "low": 0.0, "high": 1.0,
     }  # fmt: skip

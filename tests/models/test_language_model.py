@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,6 +114,10 @@ FAULTS = {
     "broken JSON": (Reply('{"choices": [{"mess'), "something that is no JSON"),
     "an error within": (Reply({"error": {"message": "quota"}}), "answered that it failed: .*quota"),
     "no choice": (Reply(completion("x", choices=[])), "without a text at"),
+    "two choices": (
+        Reply(completion("x", choices=[{"message": {"content": "positive"}}] * 2)),
+        "gave 2 answers to one question",
+    ),
     "no text": (Reply(completion(None)), "without a text at"),
     "a list": (Reply([1, 2]), "without a text at"),
     "a thinker": (
@@ -172,6 +178,8 @@ def test_what_may_pass_is_asked_again(endpoint: ChatEndpoint) -> None:
     with pytest.raises(ModelError, match=r"answered 429 .*slow down.*\(asked 6 times\)") as caught:
         model.predict(ROWS[:1])
     assert "it wants fewer questions" in caught.value.render()
+    assert "--connections 1" in caught.value.render()
+    assert "(connections, retries)" in caught.value.render()
 
 
 @pytest.mark.parametrize(
@@ -234,6 +242,14 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
      ({"address": "http://me:top-secret@host/v1"}, "has a password in it"),
      ({"labels": [1, 0]}, "labels of a language model are no texts"),
      ({"price": {"input": -1, "output": 2}}, "is no price"),
+     ({"price": {"input": True, "output": 2}}, "is no price"),
+     ({"timeout": 0}, "timeout of a language model is 0, not seconds above 0"),
+     ({"timeout": "30"}, "timeout of a language model is '30'"),
+     ({"timeout": True}, "timeout of a language model is True"),
+     ({"timeout": float("nan")}, "timeout of a language model is nan"),
+     ({"retries": -1}, "retries of a language model is -1, not a whole number from 0 on"),
+     ({"retries": 1.5}, "retries of a language model is 1.5"),
+     ({"connections": 0}, "connections of a language model is 0, not a whole number from 1 on"),
      ({"cache": "../answers"}, "no name of a file"), ({"color": "red"}, "'color'"),
      ({"parameters": {"stream": True}}, "beside model and messages")],
 )  # fmt: skip
@@ -244,6 +260,31 @@ def test_settings_that_cannot_be_are_told(
         load_predictor(f"llm:{endpoint.settings(**changes)}")
     assert "top-secret" not in caught.value.render()
     assert not endpoint.requests
+
+
+@pytest.mark.parametrize(("option", "most"), [(None, 1), (3, 3)])
+def test_settings_say_how_many_questions_go_side_by_side(
+    endpoint: ChatEndpoint, option: int | None, most: int
+) -> None:
+    """Answers take a while, in which others could come."""
+    lock, open_now, most_open = threading.Lock(), 0, 0
+
+    def slowly(_number: int, _prompt: str) -> str:
+        nonlocal open_now, most_open
+        with lock:
+            open_now += 1
+            most_open = max(most_open, open_now)
+        time.sleep(0.1)
+        with lock:
+            open_now -= 1
+        return "positive"
+
+    endpoint.answer = slowly
+    settings = endpoint.settings(connections=1)
+    model = load_predictor(f"llm:{settings}", connections=option)
+    model.predict([{"text": f"Film {number}."} for number in range(9)])
+    assert most_open <= most
+    assert most == 1 or most_open > 1
 
 
 def test_options_of_other_models_are_refused(endpoint: ChatEndpoint) -> None:

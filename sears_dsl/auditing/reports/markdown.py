@@ -21,6 +21,7 @@ from sears_dsl.auditing.reports.robustness_parts import (
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slicing.slices import SliceResult
 from sears_dsl.engine.rewrite.shown_edits import with_code_points
+from sears_dsl.runtime.wording import counted
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
 _ALERTS = {"failed": "CAUTION", "passed": "TIP", "not judged": "WARNING", "measured": "NOTE"}
@@ -97,7 +98,7 @@ def audit_summary(document: AuditDocument) -> str:
     counts = document.verdict.counts
     if document.rules:
         lines += [
-            f"{counts['failed']:,} rules failed, {counts['passed']:,} passed, "
+            f"{counted(counts['failed'], 'rule')} failed, {counts['passed']:,} passed, "
             f"{counts['not judged']:,} were not judged, {counts['measured']:,} had no limit.",
             "",
         ]

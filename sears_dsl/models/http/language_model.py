@@ -171,6 +171,14 @@ class LanguageModel:
                 "settings",
             )
         self._count(document)
+        choices = _at(document, "choices")
+        if isinstance(choices, list) and len(choices) > 1:
+            raise ModelError(
+                f"{self._name} gave {len(choices):,} answers to one question: "
+                f"{_short(_as_json(document))}",
+                help="one is wanted, and none of several is chosen for you: leave n out of the "
+                "parameters",
+            )
         choice = _at(document, "choices", 0)
         answer = _at(choice, "message", "content")
         reason = _at(choice, "finish_reason")

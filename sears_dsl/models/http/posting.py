@@ -31,7 +31,8 @@ _UNREACHED = (
     "is it running and reachable from here? a slow one needs a longer time-out or smaller batches"
 )
 _SLOWER = (
-    "it wants fewer questions: ask one at a time (--connections 1) and try more often (retries)"
+    "it wants fewer questions: wait a while, then ask one at a time (--connections 1) and try more "
+    "often (--retries 8); the settings of a language model take both too (connections, retries)"
 )
 _ANOTHER_PLACE = "nothing is sent to where it points: write the address that the model has now"
 _KEY = "is the key right, and may it ask for this model?"

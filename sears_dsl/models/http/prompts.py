@@ -18,7 +18,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sears_dsl.errors import ModelError, UsageError
@@ -27,7 +29,7 @@ from sears_dsl.models.predictor import Row
 
 _KEYS = (
     "address", "model", "prompt", "system", "labels", "key", "parameters", "price", "cache",
-    "timeout", "retries",
+    "timeout", "retries", "connections",
 )  # fmt: skip
 _ENVIRONMENT = "$env."
 _PLACEHOLDER = re.compile(r"\$(\$|text\b|row\b|column\.([\w-]+))")
@@ -79,6 +81,7 @@ class PromptSettings:
         room: tokens that an answer may have where the parameters do not say.
         timeout: seconds to wait for a connection, and for a whole answer.
         retries: how often to try again.
+        connections: questions that may be on their way at the same time.
 
     Raises:
         UsageError: a key that stands there itself, or something missing.
@@ -104,6 +107,7 @@ class PromptSettings:
     room: int = MOST_TOKENS
     timeout: float = 30.0
     retries: int = 3
+    connections: int = 4
 
     def __post_init__(self) -> None:
         if not (self.address and self.model):
@@ -167,15 +171,9 @@ class PromptSettings:
                 "parameters are what is sent beside model and messages",
                 help="for example parameters = { max_tokens = 8 }",
             )
-        waits = {name: content[name] for name in ("timeout", "retries") if name in content}
-        if any(not isinstance(each, int | float) or each is True for each in waits.values()):
-            raise UsageError(
-                "timeout and retries of a language model are numbers",
-                help="for example timeout = 60, in seconds, and retries = 5",
-            )
         return cls(
             **texts,
-            **waits,
+            **_waits(content),
             labels=_labels(content.get("labels", labels or {})),
             parameters=parameters,
             price=_prices(content.get("price")),
@@ -258,6 +256,36 @@ _TEXTS = ("address", "model", "prompt", "system", "key", "cache")
 _PATH = "/chat/completions"
 
 
+_NUMBERS: Mapping[str, tuple[str, int]] = MappingProxyType(
+    {
+        "timeout": ("seconds above 0", 60),
+        "retries": ("a whole number from 0 on", 5),
+        "connections": ("a whole number from 1 on", 2),
+    }
+)
+"""What each number of the settings is, and an example."""
+
+
+def _waits(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of `_NUMBERS`, of those that are there."""
+    waits = {name: content[name] for name in _NUMBERS if name in content}
+    for name, value in waits.items():
+        fits = _is_number(value) and (
+            value > 0 if name == "timeout" else not value % 1 and value >= (name == "connections")
+        )
+        if not fits:
+            words, example = _NUMBERS[name]
+            raise UsageError(
+                f"{name} of a language model is {value!r:.80}, not {words}",
+                help=f"for example {name} = {example}",
+            )
+    return {name: value if name == "timeout" else int(value) for name, value in waits.items()}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
 def _bare(answer: str) -> str:
     """An answer in lower case without marks and white space around it."""
     return answer.casefold().strip(" \t\r\n*_`'\"“”‘’.,:;!()[]{}<>")
@@ -281,7 +309,7 @@ def _prices(value: object) -> Prices | None:
         return None
     keys = {"input", "output"}
     numbers = isinstance(value, dict) and all(
-        isinstance(value.get(name), int | float) and value[name] >= 0 for name in keys
+        _is_number(value.get(name)) and value[name] >= 0 for name in keys
     )
     if not (isinstance(value, dict) and numbers and set(value) <= {*keys, "currency"}):
         raise UsageError(
