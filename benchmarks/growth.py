@@ -7,6 +7,8 @@ file to file, with everything compiled. Rules are candidates mined from review s
 The slope is that of the line through the points in a log-log plot, from the second point on: 1 is
 growth in proportion. Each point is the least of three runs, from 100,000 on of one. Verified:
 the records of ten times the rows are at least nine times as many. Times are of the processor.
+Memory of compiling is what the process has at most while it compiles the most rules, beyond what it
+had before, which includes the rules.
 `--rows` and `--rules` name the largest size, `--plot` a file for the picture (extra `plots`).
 
     python -m benchmarks.growth --rows 1000000 --plot docs/pictures/growth.svg
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import resource
 import sys
 import tempfile
 import time
@@ -83,8 +86,13 @@ def by_rows(most: int) -> Points:
     return points
 
 
-def by_rules(most: int) -> tuple[Points, Points]:
-    """Seconds of compiling, and of matching, by the number of rules."""
+def resident() -> int:
+    """Bytes of memory that the process has now."""
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
+
+
+def by_rules(most: int) -> tuple[Points, Points, int]:
+    """Seconds of compiling and matching by the number of rules; bytes of compiling the most."""
     tagger = load_tagger("fast")
     lines = [text for text in sentences(books=0) if len(text.split()) < 40]
     tokens = tagger.tag(list(islice(lines, SENTENCES)))
@@ -93,9 +101,11 @@ def by_rules(most: int) -> tuple[Points, Points]:
     matching: Points = {}
     for size in sizes(FEWEST_RULES, most):
         ruleset = Ruleset(tuple(miner.rules(size)), options=mined.OPTIONS)
+        before = resident()
         compiling[size], matcher = least(partial(compile_rules, [ruleset], tagger=tagger), size)
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
         matching[size], _ = least(partial(matcher.find, tokens), size)
-    return compiling, matching
+    return compiling, matching, memory
 
 
 def slope(points: Points) -> float:
@@ -130,7 +140,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
     warm_up()
-    compiling, matching = by_rules(options.rules)
+    compiling, matching, memory = by_rules(options.rules)
     lines = {
         "sears apply by rows": by_rows(options.rows),
         "compiling by rules": compiling,
@@ -146,6 +156,12 @@ def main() -> None:
                 {f"{size:,}": f"{seconds:.3g} s" for size, seconds in points.items()},
             )
             for name, points in lines.items()
+        ]
+        + [
+            Row(
+                f"compiling {max(compiling):,} rules: memory",
+                {"at most": f"{memory / 2**20:,.0f} MiB"},
+            )
         ],
     )
 
