@@ -1,10 +1,10 @@
 """The same work by others: ``python -m benchmarks.peers``.
 
 Expanding contractions, by CheckList, TextAttack and the shipped rules; filling a template, by
-CheckList and ours; changing listed words, by nlpaug and rules. Each peer is installed from the
-package index into an environment of its own, below build/peers, at the version that stands here;
-nothing of it comes near the project. Where one cannot be installed, or asks for a download when it
-runs, the reason stands in the place of a time.
+CheckList and ours; changing listed words, by nlpaug, Giskard and rules; slips of typing, by Giskard
+and a rule of noise. Each peer is installed from the package index into an environment of its own,
+below build/peers, at the version that stands here; nothing of it comes near the project. Where one
+cannot be installed, or asks for a download when it runs, the reason stands in the place of a time.
 
 In: sentences of demo/reviews.py. Out: a table: processor time for the second half of the sentences
 (after the first half three times, which warms up), runs in turn, the best of each; what changed.
@@ -79,6 +79,7 @@ class Work(NamedTuple):
 
 
 _CONTRACTIONS, _TEMPLATE, _WORDS = "expand contractions", "fill a template", "change listed words"
+_SLIPS = "slips of typing in 5% of the characters"
 _OURS = """\
 import sears_dsl as sears
 {load}
@@ -97,6 +98,7 @@ sys.modules["checklist.viewer.template_editor"].TemplateEditor = None
 from checklist.{name}"""
 _FOR_CHECKLIST = (
     "pip", "setuptools<81", "wheel", "numpy", "spacy", "munch", "dill", "ipywidgets", "iso-639",
+    "notebook<7",
 )  # fmt: skip
 # TextAttack's import wants a tagger of Flair, checkers of grammar, Chinese words and stop words
 # that it downloads; its expansion of contractions uses none of them, so empty ones stand there.
@@ -124,6 +126,14 @@ _FOR_TEXTATTACK = (
     "pip", "setuptools<81", "wheel", "nltk", "editdistance", "lru-dict", "word2number", "num2words",
     "docopt", "more-itertools", "pinyin", "terminaltables", "Levenshtein",
 )  # fmt: skip
+# Giskard's switch of words finds out each row's language first. It is given here, so that only the
+# switch is timed, by the call that its `execute` makes; the words are those of all sides.
+_GISKARD = """\
+import os
+os.environ["GSK_DISABLE_ANALYTICS"] = "True"
+import pandas
+from giskard.scanner.robustness import text_transformations as giskard
+"""
 # 20 words in each of three places.
 _FILLERS = {name: [f"{name}{number}" for number in range(20)] for name in ("who", "what", "how")}
 WORKS = (
@@ -179,6 +189,26 @@ WORKS = (
         f"augmenter = naw.ReservedAug(reserved_tokens={PAIRS!r}, aug_p=1.0)",
         "    return [(augmenter.augment(text) or [text])[0] for text in some]",
     ),
+    Work(
+        _WORDS,
+        "giskard==2.19.2",
+        f"{_GISKARD}switch = giskard.TextGenderTransformation('text')\n"
+        f"switch._lang_dictionary = {{'en': dict({PAIRS!r})}}",
+        "    rows = pandas.DataFrame({'text': some, 'language__gsk__meta': 'en'})\n"
+        "    return list(rows.apply(switch.make_perturbation, axis=1))",
+    ),
+    Work(
+        _SLIPS,
+        "",
+        _OURS.format(load="rules = sears.parse('_ -> $1.typo(5%)' + chr(10) + '  rate: 100%')"),
+        _CHAIN,
+    ),
+    Work(
+        _SLIPS,
+        "giskard==2.19.2",
+        f"{_GISKARD}slips = giskard.TextTypoTransformation('text', rate=0.05)",
+        "    return list(slips.execute(pandas.DataFrame({'text': some}))['text'])",
+    ),
 )
 
 
@@ -216,10 +246,15 @@ def _python(work: Work, limit: int) -> Path | str:
             own = next(folder.glob("lib/python*/site-packages"))
             (own / "ours.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
     alone = ["--no-build-isolation", "--no-deps"] if work.before else []
-    for wanted in filter(None, ([*work.before], [*alone, work.who])):
+    # uv resolves what pip searches for without end; what builds where others are wants pip itself.
+    program = ["pip", "install"] if work.before else ["uv", "pip", "install", "--python", python]
+    for by, wanted in (
+        (["pip", "install"], [*work.before] or ["uv"]),
+        (program, [*alone, work.who]),
+    ):
         try:
             done = subprocess.run(
-                [python, "-m", "pip", "install", "-q", *wanted],
+                [python, "-m", *by, "-q", *wanted],
                 capture_output=True, text=True, timeout=limit, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:

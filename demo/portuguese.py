@@ -6,7 +6,7 @@ of its original. So this is a labelled set made by translating, and it is called
 is a small model's. A model of scikit-learn is trained on four fifths, and rules are discovered on
 held-out sentences, with the Portuguese tagger and paraphrases through English. Writes
 demo-output/pt/: the translated set (kept for the next run), found.sear with its manifest and
-report. Costs some minutes.
+report. Costs some twenty minutes; with 2,000 sentences and 200 rows some, but no rule is found.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ BATCH = 16
 def main() -> None:
     """Translate, train, discover, show."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sentences", type=int, default=2000, help="reviews to translate")
-    parser.add_argument("--rows", type=int, default=200, help="held-out sentences to look at")
+    parser.add_argument("--sentences", type=int, default=5000, help="reviews to translate")
+    parser.add_argument("--rows", type=int, default=1000, help="held-out sentences to look at")
     options = parser.parse_args()
     out = console()
     FOLDER.mkdir(parents=True, exist_ok=True)
