@@ -210,8 +210,9 @@ def test_neither_files_nor_folders_import_each_other_in_a_circle(folder: str) ->
     assert _ordered(folder) is not None
 
 
-def _map() -> str:
-    """Each folder from the ground up, and in it each module after those that it imports."""
+def _map(*, deep: bool) -> str:
+    """What lies in the package from the ground up, each after what it imports; with what lies in
+    its folders, or without."""
     rows = ["| module | what it is |", "|---|---|"]
 
     def first_line(name: str) -> str:
@@ -226,20 +227,24 @@ def _map() -> str:
                 rows.append(f"| `{child}` | {first_line(child)} |")
             else:
                 rows.append(f"| **`{child}/`** | **{first_line(f'{child}/__init__.py')}** |")
-                add(f"{child}/")
+                if deep:
+                    add(f"{child}/")
 
     add("")
     return "\n".join(rows) + "\n"
 
 
-def test_the_map_of_the_design_is_that_of_the_modules(update_golden: bool) -> None:
-    design = PACKAGE.parent / "DESIGN.md"
-    before, rest = design.read_text("utf-8").split("<!-- map -->\n")
+@pytest.mark.parametrize(("page", "deep"), [("DESIGN.md", False), ("docs/map.md", True)])
+def test_a_map_is_that_of_the_modules(page: str, deep: bool, update_golden: bool) -> None:
+    file = PACKAGE.parent / page
+    before, rest = file.read_text("utf-8").split("<!-- map -->\n")
     shown, after = rest.split("<!-- end of map -->\n")
     if update_golden:
-        design.write_text(f"{before}<!-- map -->\n{_map()}<!-- end of map -->\n{after}", "utf-8")
+        now = f"{before}<!-- map -->\n{_map(deep=deep)}<!-- end of map -->\n{after}"
+        file.write_text(now, "utf-8")
     else:
-        assert shown == _map(), "write it anew: pytest tests/test_architecture.py --update-golden"
+        how = "write it anew: pytest tests/test_architecture.py --update-golden"
+        assert shown == _map(deep=deep), how
 
 
 def _loaded_after(statement: str) -> set[str]:

@@ -19,7 +19,7 @@ MODULES = sorted(
 )
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(set(DOCS.glob("*.md")) - {DOCS / "models.md"})]
-WITHOUT_EXAMPLES = {"comparison", "limits", "speed"}
+WITHOUT_EXAMPLES = {"comparison", "limits", "map", "speed"}
 
 
 @pytest.mark.parametrize("name", MODULES)
