@@ -1,10 +1,8 @@
 """Rules that people have read and accepted: tried before any new one is looked for.
 
-In: the shipped rulesets, files of the user's own; then the right rows. Out: `KnownRules`, and
-`KnownFlips`, what they do to the rows and the model. Always holds: each rule has the name of the
-ruleset that it comes from, and is read under the options and sets of its own file; the same seed
-asks about the same rows. Costs some two seconds for all shipped rules and a few hundred rows, and
-needs no translation model and no score.
+Always holds: each rule has the name of the ruleset that it comes from, and is read under the
+options and sets of its own file; the same seed asks about the same rows. Costs some two seconds for
+all shipped rules and a few hundred rows, and needs no translation model and no score.
 """
 
 from __future__ import annotations
@@ -80,11 +78,7 @@ class KnownRules:
         return np.array([is_writable(rule, scope) for rule, scope in pairs], np.bool_)
 
     def applied(self, tokens: Tokens, *, guards: Guards | None = None) -> Applications:
-        """What the rules make of rows; those that are about sentences see each by itself.
-
-        Args:
-            guards: what has to stay in them; None for nothing.
-        """
+        """What the rules make of rows; those that are about sentences see each by itself."""
         if any(each.options.unit == "sentence" for each in self.scopes):
             return apply_candidates(
                 self.rules, tokens, tagger=self.matcher.tagger, scopes=self.scopes, guards=guards
@@ -93,15 +87,7 @@ class KnownRules:
 
     @classmethod
     def of(cls, rulesets: Mapping[str, Ruleset], *, tagger: Tagger) -> KnownRules:
-        """Compile rulesets by name.
-
-        Example:
-            >>> from sears_dsl.language.loader import parse
-            >>> from sears_dsl.tagging.pinned import PinnedTagger
-            >>> known = KnownRules.of({"mine": parse("movie -> film")}, tagger=PinnedTagger())
-            >>> known.sources, len(known.rules)
-            (('mine',), 1)
-        """
+        """Compile rulesets by name."""
         of_rules = [
             (name, ruleset) for name, ruleset in rulesets.items() for _ in range(len(ruleset.rules))
         ]
@@ -137,12 +123,6 @@ def load_known(
 
     Raises:
         RuleSyntaxError: findings in a file.
-
-    Example:
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> known = load_known(["paper/sentiment"], with_shipped=False, tagger=PinnedTagger())
-        >>> sorted(set(known.sources))
-        ['paper/sentiment']
     """
     names = {path.resolve(): name for name, path in shipped().items()}
     accepted = {path: name for path, name in names.items() if not name.startswith(NOT_ACCEPTED)}
@@ -222,10 +202,8 @@ class KnownFlips:
     """What known rules do to the searched rows, as far as the model was asked.
 
     Attributes:
-        known: the rules.
         applications: what they make of the rows, where the model was asked about it.
         flips: bool (rewrites,): whether a rewrite flips the model.
-        right: the searched rows.
         not_asked: how many rules that change a row the model was not asked about to the end.
     """
 

@@ -137,14 +137,6 @@ def in_language(
 
     The shipped scorers are calibrated for English. In the place of the judge, which is the default,
     the paper's score is asked elsewhere: it works by the translation models of the language.
-
-    Args:
-        scorer: as it was chosen.
-        pivots: as they were chosen; none for the usual ones.
-
-    Example:
-        >>> in_language("judge", (), "en"), in_language("judge", (), "pt")
-        (('judge', ()), ('pivot', ('pt-en',)))
     """
     from sears_dsl.translation.model_files import languages_of  # noqa: PLC0415 - as asked for
 
@@ -176,12 +168,7 @@ def in_language(
 
 @dataclass(frozen=True, slots=True)
 class OwnParts:
-    """What the user brings; None where shipped parts do it.
-
-    Attributes:
-        paraphraser: rewords sentences.
-        scorer: scores pairs.
-    """
+    """What the user brings; None where shipped parts do it."""
 
     paraphraser: ParaphraseSource | None = None
     scorer: Scorer | None = None
@@ -213,11 +200,7 @@ def check_rows(
     show: Show = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Say what cannot work before an hour of work: halves of characters, strange models.
-
-    Args:
-        predictor: the model, which is asked about a few of them.
-    """
+    """Say what cannot work before an hour of work: halves of characters, strange models."""
     data.require_characters()
     missing = own.check_rows(data.texts)
     if missing:
@@ -232,14 +215,7 @@ def check_rows(
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What rewords sentences and scores pairs; it is loaded when it is first asked for something.
-
-    Attributes:
-        paraphraser: rewords sentences.
-        scorer: scores pairs.
-        team: the processes that do what nobody else does.
-        journal: remembers what they said.
-    """
+    """What rewords sentences and scores pairs; it is loaded when it is first asked."""
 
     paraphraser: ParaphraseSource
     scorer: Scorer
@@ -260,7 +236,6 @@ def open_parts(
     """What rewords sentences, if that is wanted, and scores pairs.
 
     Args:
-        own: the user's parts, as `PartsChoice.own` gives them.
         folder: where the journal lies; None keeps it in memory.
         language: of the texts, see `in_language`; None: that of the pivots.
     """
@@ -363,10 +338,6 @@ def load_chosen_scorer(
     """A scorer that works by itself in this process, loaded.
 
     Args:
-        name: as `as_scorer` takes it.
-        pivots: languages to translate through; none for the pair that packages carry.
-        tau: the threshold; None for its own.
-        device: where to compute; None for the CPU.
         language: of the texts, see `in_language`; None: that of the pivots.
     """
     if language is not None:

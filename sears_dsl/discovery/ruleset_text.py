@@ -70,30 +70,13 @@ def emit(
     comment: Sequence[str] = (),
     tagger: Tagger,
 ) -> str:
-    r"""The text of a ruleset file.
+    """The text of a ruleset file.
 
     The file is read with exact case, as new rules are, unless a known rule in it is read otherwise;
     then new rules have their words in quotes.
 
     Args:
         comment: lines that stand before everything, without their ``#``.
-
-    Example:
-        >>> from sears_dsl.language.rule import Element, Literal, Text
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> rule = Rule((Element(Literal("movie")),), (Text("film"),))
-        >>> found = EmittedRule(
-        ...     rule, "movie-to-film", "flips 3 of 9", [("a movie", "a film")], ["a book"])
-        >>> print(emit([found], name="found", comment=["Found."], tagger=PinnedTagger()), end="")
-        # Found.
-        ruleset found 1.0.0
-        option case = exact
-        <BLANKLINE>
-        rule movie-to-film: movie -> film
-          author: "sears discover"
-          why: "flips 3 of 9"
-          test "a movie" => "a film"
-          test "a book" => none
     """
     options = replace(_options(rules), language=tagger.language)
     sets = _Sets()
@@ -168,7 +151,6 @@ class _Sets:
         """A rule of another file, with its sets here.
 
         Args:
-            rule: as it was written.
             to_smart: whether words are written so that they are read under ``case = smart`` as
                 they are there.
         """

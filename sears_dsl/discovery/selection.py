@@ -195,7 +195,6 @@ class Coverage:
         rows: int (entries,): rows that the rule flips with S ≥ τ.
         weights: int64 (entries,): S as a multiple of 2⁻⁴⁰.
         ranks: int64 (rules,): the place of each rule by simplicity; all are different.
-        twins: which rules say the same.
     """
 
     offsets: NDArray[np.int64]
@@ -265,7 +264,6 @@ def coverage_of(
     """What rules that passed the filter cover.
 
     Args:
-        rules: the rules.
         applications: what these rules, and no others, make of the rows.
         flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
         scores: float64 (rewrites,): S of those that flip; others are not read.

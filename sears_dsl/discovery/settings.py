@@ -1,7 +1,4 @@
-"""What a person may choose about discovery; the defaults are the paper's where it names one.
-
-In: numbers. Out: `Settings`. Always holds: they mean something.
-"""
+"""What a person may choose about discovery; the defaults are the paper's where it names one."""
 
 from __future__ import annotations
 

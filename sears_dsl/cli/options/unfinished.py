@@ -1,10 +1,9 @@
 """A run that may be cut off: its folder beside the output, and what becomes of it.
 
-In: the output and the options ``--resume`` and ``--restart``. Out: a folder that is ours alone
-until the end. Always holds: what an earlier run found out is removed only when this one has come to
-its end or the user said ``--restart``; two processes never work for one output; a folder in which
-nothing was found out does not stay; whatever ends a run early (Ctrl-C, a closed terminal, an error)
-says how to go on.
+Always holds: what an earlier run found out is removed only when this one has come to its end or the
+user said ``--restart``; two processes never work for one output; a folder in which nothing was
+found out does not stay; whatever ends a run early (Ctrl-C, a closed terminal, an error) says how to
+go on.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
 from sears_dsl.runtime.writing import lock
 
-RESUMING: tuple[Callable[[Any], Any], ...] = (
+resuming_options = with_options(
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
     click.option("--restart", is_flag=True,
                  help="Begin anew; what an interrupted run found out is removed."),
@@ -41,17 +40,11 @@ RESUMING: tuple[Callable[[Any], Any], ...] = (
 _TABLES = {"predictions": 16, "findings": 0}
 
 
-def resuming_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command both."""
-    return with_options(command, *RESUMING)
-
-
 @dataclass
 class UnfinishedRun:
     """A run that is at work.
 
     Attributes:
-        folder: where it keeps what it found out.
         keep: whether the folder stays when the run has come to its end, since there is more to do.
     """
 
@@ -67,7 +60,6 @@ def unfinished_run(
 
     Args:
         output: what the run writes, a file or a folder; the run's folder lies beside it.
-        options: with ``resume``, ``restart`` and ``quiet``.
         goes_on: whether a second start goes on without being asked to.
         keeps_models: whether trained models lie in the folder, which run code when they are read;
             it goes on only with what this user left in this place.

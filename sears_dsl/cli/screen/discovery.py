@@ -1,8 +1,7 @@
 """What `sears discover` shows: notes on the rows, known flips, what it will cost, what came out.
 
-In: values of a run. Out: lines and tables on a console, plain where it is no terminal. Always
-holds: a run ends with rules, or with what was tried, what came closest and what would help, in
-numbers of this run; nothing is asked where nobody can answer.
+Always holds: a run ends with rules, or with what was tried, what came closest and what would help,
+in numbers of this run; nothing is asked where nobody can answer.
 """
 
 from __future__ import annotations
@@ -51,20 +50,7 @@ def table_lines(
     """The lines of a table, heads first.
 
     Args:
-        heads: of the columns, without that of the examples.
         rows: cells; those that lack at the end are empty.
-
-    Example:
-        >>> rows, examples = [["film -> movie", "9"]], [("A film.", "A movie.", "  + → -")]
-        >>> for line in table_lines(["rule", "flips"], rows, examples, width=80, right=[1]):
-        ...     print(line)
-        rule           flips  example
-        film -> movie      9  A [-film-]{+movie+}.  + → -
-        >>> for line in table_lines(["rule", "flips"], rows, examples, width=40):
-        ...     print(line)
-        rule           flips
-        film -> movie  9
-          A [-film-]{+movie+}.  + → -
     """
     from rich.cells import cell_len
     from rich.text import Text
@@ -153,12 +139,7 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
 
 
 def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) -> None:
-    """The known rules that flip rows, best first, and what that means.
-
-    Args:
-        out: where to.
-        so_far: whether the model is asked about more of them yet.
-    """
+    """The known rules that flip rows, best first, and what that means."""
     best = known_flips.best()
     rows = len(known_flips.right)
     acting = int((known_flips.applications.changed > 0).sum())
@@ -235,13 +216,7 @@ _QUESTIONS_WITHOUT_LIMIT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SearchEstimate:
-    """What a search will take.
-
-    Attributes:
-        questions: to the model, at most; in the paper's order about so many.
-        limited: whether there are surely not more.
-        minutes: about so many.
-    """
+    """What a search will take: questions at most, or about so many where it is not ``limited``."""
 
     questions: int
     limited: bool
@@ -254,15 +229,7 @@ class SearchEstimate:
         return f"ahead: {'at most' if self.limited else 'some'} {many}, about {minutes}"
 
     def wants_an_answer(self, *, requests: int) -> bool:
-        """Whether a person at a terminal is asked to go on.
-
-        Args:
-            requests: to endpoints, at most.
-
-        Example:
-            >>> SearchEstimate(2500, True, 3.0).wants_an_answer(requests=2500)
-            True
-        """
+        """Whether a person at a terminal is asked to go on."""
         return (
             self.minutes > _MOST_MINUTES
             or self.questions > _MOST_QUESTIONS

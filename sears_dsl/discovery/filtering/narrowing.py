@@ -94,12 +94,7 @@ class Sites(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrowed:
-    """A rule under a condition.
-
-    Attributes:
-        bits: the length of the condition.
-        holds: bool (sites,): the places at which it still acts.
-    """
+    """A rule under a condition of so many bits, and bool (sites,): where it still acts."""
 
     rule: Rule
     bits: float
@@ -107,21 +102,7 @@ class Narrowed:
 
 
 def sites_of(matcher: Matcher, tokens: Tokens, rule: int = 0) -> Sites:
-    r"""The first place of each row where a rule acts, in the order of the rows.
-
-    Args:
-        matcher: the rule, compiled; others may be beside it.
-        tokens: the rows, tagged.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger()
-        >>> matcher = parse("old man -> man").compile(tagger=tagger)
-        >>> sites = sites_of(matcher, tagger.tag(["the old man", "the boy", "old man"]))
-        >>> sites.rows.tolist(), sites.starts.tolist(), sites.ends.tolist()
-        ([0, 2], [1, 0], [3, 2])
-    """
+    """The first place of each row where a rule acts, in the order of the rows."""
     matches = matcher.find(tokens)
     own = matches.select(matches.rules == rule)
     return Sites(own.rows, own.starts, own.ends)
@@ -154,20 +135,6 @@ def narrowed(
     Returns:
         The shortest description of the verdicts first; then longer ones that act at more places.
         Nothing where no place was refused, or no condition leaves out enough of those that were.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger({"is": ("AUX", "VBZ"), "was": ("AUX", "VBD"),
-        ...     "and": ("CCONJ", "CC"), "not": ("PART", "RB")})
-        >>> rules = parse("not -> ~n't")
-        >>> tokens = tagger.tag(["he is not well", "he was not well", "he was not",
-        ...     "soggy and not good", "and not him"])
-        >>> sites = sites_of(rules.compile(tagger=tagger), tokens)
-        >>> verdicts = np.array([ACCEPTED, NOT_JUDGED, NOT_JUDGED, REFUSED, NOT_JUDGED])
-        >>> for each in narrowed(rules.rules[0], tokens, sites, verdicts, tagger=tagger):
-        ...     print(print_rule(each.rule), each.holds.astype(int))
-        not -> ~n't / AUX __ [1 1 1 0 0]
     """
     known = np.asarray(verdicts)
     if known.shape != sites.rows.shape:
