@@ -1,6 +1,6 @@
 """What can be counted about a rule without any text: lengths, variants, tags, sameness.
 
-In: elements or a rule. Out: numbers. Always holds: counts are exact for tokens as written (a word
+Counts are exact for tokens as written (a word
 that the tokenizer splits counts as one here).
 """
 
@@ -55,12 +55,7 @@ def longest(element: Element) -> int:
 
 
 def is_one_test(group: Group) -> bool:
-    """Whether every alternative is a single plain test, so that the group is one predicate.
-
-    Example:
-        >>> is_one_test(Group(((Element(Tag("NOUN")),), (Element(Tag("PRON")),))))
-        True
-    """
+    """Whether every alternative is a single plain test, so that the group is one predicate."""
     return all(
         len(alternative) == 1
         and not isinstance(alternative[0].body, Anchor | Group)
@@ -71,13 +66,7 @@ def is_one_test(group: Group) -> bool:
 
 
 def variant_count(rule: Rule) -> int:
-    """How many flat variants the rule expands to, contexts included, as written.
-
-    Example:
-        >>> noun = Element(Tag("NOUN"))
-        >>> variant_count(Rule((Element(Tag("ADJ"), 0, 2), noun), (Text("it"),)))
-        3
-    """
+    """How many flat variants the rule expands to, contexts included, as written."""
     return _product((*rule.left, *rule.antecedent, *rule.right))
 
 

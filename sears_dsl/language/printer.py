@@ -1,9 +1,8 @@
 """Syntax tree → canonical text, and the ids that are made of it.
 
-In: rules, or the statements of a file. Out: text that parses back to the same tree; printing that
-again changes nothing. Always holds: a bare literal is printed bare only where the parser would
-read it as that literal, else quoted; notation that the language cannot express is refused with
-`UsageError`. Costs linear time, about 5 µs a plain rule.
+Always holds: a bare literal is printed bare only where the parser would read it as that literal,
+else quoted; notation that the language cannot express is refused with `UsageError`. Costs linear
+time, about 5 µs a plain rule.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.amounts import print_function, print_share
@@ -60,9 +58,6 @@ from sears_dsl.language.words import (
     quote,
     strange_character,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
 _KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
@@ -361,12 +356,7 @@ def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
 
 
 def effect_lines(metadata: Metadata) -> list[str]:
-    """The lines that decide what a rule does beside its own: ``expect``, ``rate``, ``seed``.
-
-    Example:
-        >>> effect_lines(Metadata(rate=250_000, seed=7))
-        ['rate: 25%', 'seed: 7']
-    """
+    """The lines that decide what a rule does beside its own: ``expect``, ``rate``, ``seed``."""
     return [text for key, text in _metadata(metadata) if key in {"expect", "rate", "seed"}]
 
 
@@ -442,14 +432,7 @@ def print_statements(statements: Iterable[Statement]) -> str:
 
 
 def print_entries(entries: Sequence[Entry], trailing: Sequence[str] = ()) -> str:
-    r"""A file with its comments and blank lines; ends with a line break unless it is empty.
-
-    Example:
-        >>> from sears_dsl.language.parsing.parser import parse_lines
-        >>> parsed = parse_lines('color   ->  colour # British')
-        >>> print_entries(parsed.entries, parsed.trailing)
-        'color -> colour  # British\n'
-    """
+    """A file with its comments and blank lines; ends with a line break unless it is empty."""
     lines: list[str] = []
     for entry in entries:
         lines.extend(entry.leading)
@@ -475,17 +458,9 @@ def _with_comment(line: str, comment: str) -> str:
 
 
 def distinct_ids(rulesets: Sequence[RuleSource]) -> tuple[str, ...]:
-    r"""The ids of all rules; where two are the same, with the name of their ruleset.
+    """The ids of all rules; where two are the same, with the name of their ruleset.
 
     Rulesets of one name are told apart by their paths, and what is given twice by a number.
-
-    Example:
-        >>> from sears_dsl import parse
-        >>> one = parse("rule x: a -> b", path="one.sear")
-        >>> distinct_ids([one, parse("rule x: b -> c\nrule y: a -> b", path="two.sear")])
-        ('one/x', 'two/x', 'y')
-        >>> distinct_ids([one, parse("rule x: b -> c", path="old/one.sear")])
-        ('one/x', 'old/one/x')
     """
     plain = Counter(name for ruleset in rulesets for name in ruleset.rule_ids)
     named = [

@@ -14,9 +14,9 @@ comparisons. The tree says what was written; what it means on text is the engine
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal as OneOf
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, get_args
 
 from sears_dsl.errors import Diagnostic, Span
 
@@ -25,6 +25,14 @@ CaseOption: TypeAlias = OneOf["smart", "exact", "ignore"]
 TagsetOption: TypeAlias = OneOf["ud2", "sears2018"]
 RepairOption: TypeAlias = OneOf["off", "on"]
 UnitOption: TypeAlias = OneOf["text", "sentence"]
+
+OPTION_VALUES: dict[str, tuple[str, ...]] = {
+    "case": get_args(CaseOption),
+    "tagset": get_args(TagsetOption),
+    "repair": get_args(RepairOption),
+    "unit": get_args(UnitOption),
+}
+"""The values of options that have a list of them."""
 
 INFLECTIONS = ("VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS")
 """Functions that inflect one token."""
@@ -380,6 +388,9 @@ class Options:
     repair: RepairOption = "off"
     unit: UnitOption | None = None
     vectors: str | None = None
+
+
+OPTION_NAMES = tuple(each.name for each in fields(Options))
 
 
 class RuleScope(Protocol):
