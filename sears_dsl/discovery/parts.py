@@ -239,7 +239,7 @@ def open_parts(
         folder: where the journal lies; None keeps it in memory.
         language: of the texts, see `in_language`; None: that of the pivots.
     """
-    from sears_dsl.paraphrasing.team import Recipe, load_team  # noqa: PLC0415
+    from sears_dsl.paraphrasing.team import Recipe, Team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
 
     if language is not None:
@@ -257,7 +257,7 @@ def open_parts(
         device=choice.device,
         readings=choice.readings,
     )
-    team = load_team(
+    team = Team(
         recipe,
         jobs=choice.jobs or (min(usable_cores(), _MOST_JOBS) if choice.device == "cpu" else 1),
         on_loading=lambda: show("loading models", 0, None),

@@ -1,8 +1,7 @@
 """Rules that write noise → what is wrong with them.
 
-E325 (`<unit>` beside something),
-E327 (a function that needs one token, or a whole unit), W619 (a share of one instance). What needs
-the table of look-alikes is told when a rule is compiled.
+E325 (`<unit>` beside something), E327 (a function that needs one token, or a whole unit), W619 (a
+share of one instance). What needs the table of look-alikes is told when a rule is compiled.
 """
 
 from __future__ import annotations

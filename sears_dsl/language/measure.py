@@ -1,7 +1,6 @@
 """What can be counted about a rule without any text: lengths, variants, tags, sameness.
 
-Counts are exact for tokens as written (a word
-that the tokenizer splits counts as one here).
+Counts are exact for tokens as written (a word that the tokenizer splits counts as one here).
 """
 
 from __future__ import annotations

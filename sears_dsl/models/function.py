@@ -1,9 +1,8 @@
 """A model that is a Python function, or an object with a method ``predict``.
 
-In: rows. Out: labels, with a confidence each where the function gives pairs (label, confidence).
-Always holds: a function sees a list of texts where the rows have one
-column, and a list of dictionaries (column → text) where they have several; only the module that
-the user named is imported. Costs what the function costs.
+Always holds: a function sees a list of texts where the rows have one column, and a list of
+dictionaries (column → text) where they have several; only the module that the user named is
+imported. Costs what the function costs.
 """
 
 from __future__ import annotations

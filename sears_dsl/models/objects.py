@@ -1,8 +1,7 @@
 """Objects of one's own that are named as ``module:object``: models, paraphrasers, scorers.
 
-In: what a person wrote. Out: the object, and how to know it again. Always holds: the module is
-imported as ``python -m`` would from the current folder, and nothing else is; only a person names
-one, never a file. Costs the import.
+Always holds: the module is imported as ``python -m`` would from the current folder, and nothing
+else is; only a person names one, never a file. Costs the import.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
     """The object that ``module:object`` names.
 
     Args:
-        spec: the name; the object may be dotted.
         kind: what it should be, for messages: "model".
 
     Raises:

@@ -1,12 +1,10 @@
 """Paraphrases of sentences, by translating there and back.
 
-In: sentences, one or several pivots. Out: for each sentence its paraphrases x' with
-S(x, x') = min(1, P(x'|x) / P(x|x)) of at least tau, best first.
-Holds: scores are those of `PivotScorer` (or, where asked, estimates); texts are distinct, differ
-from the sentence in more than white space and are within the edit distance; the same call gives the
-same bytes, and other sentences in the call change scores by rounding only.
-Costs: a beam search for each sentence and group of pivots that share a vocabulary. Sentences of
-like length are searched together.
+A paraphrase x' of x has S(x, x') = min(1, P(x'|x) / P(x|x)) of at least tau. Holds: scores are
+those of `PivotScorer` (or, where asked, estimates); texts are distinct, differ from the sentence in
+more than white space and are within the edit distance; the same call gives the same bytes, and
+other sentences in the call change scores by rounding only. Costs: a beam search for each sentence
+and group of pivots that share a vocabulary. Sentences of like length are searched together.
 
 Several pivots: P(x'|x) is the mean over the pivots. Pivots that write with the same pieces are
 searched in one beam that holds this mean exactly. Others search for themselves, each by its own
@@ -49,11 +47,7 @@ def near_pieces(
     *,
     needed: Iterable[int] = (),
 ) -> list[int]:
-    """The shortlist of a batch.
-
-    Args:
-        readers: decoders over one vocabulary.
-    """
+    """The shortlist of a batch."""
     model = readers[0].model
     chosen = {piece for target in targets for piece in target} | set(needed)
     padded = torch.full((len(targets), max(map(len, targets))), model.end)
@@ -115,7 +109,6 @@ class Paraphraser:
     """Finds paraphrases through pivot languages.
 
     Args:
-        pivots: models into each pivot language and back.
         tau: smallest S of a paraphrase; 0 for no bound.
         maximum_edit_distance: most words put in, left out or replaced.
         limit: most paraphrases of a sentence.
@@ -127,13 +120,6 @@ class Paraphraser:
 
     Raises:
         UsageError: no pivot, or a number out of its range.
-
-    Example:
-        >>> from sears_dsl.translation.pivots import load_pivots
-        >>> paraphraser = Paraphraser(load_pivots())
-        >>> [found] = paraphraser.paraphrase(["Good movie!"])
-        >>> "Good film!" in [paraphrase.text for paraphrase in found]
-        True
     """
 
     def __init__(
@@ -382,8 +368,6 @@ class _PivotGroup:
     """Pivots whose back models write with the same pieces.
 
     Attributes:
-        numbers: of the pivots.
-        models: their back models.
         model: the first of these, for all that concerns pieces.
         names: the pieces by id.
     """

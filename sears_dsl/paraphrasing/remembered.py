@@ -1,9 +1,8 @@
 """Scores and paraphrases that an interrupted run has found already are not worked out again.
 
-In: a scorer or a paraphraser, and the journal of the run. Out: the same, remembering. Always holds:
-what is asked for the first time is asked in an order and in portions that depend on the texts
-alone; a portion is in the journal before the next one begins, so that a killed run loses one at
-most. Costs a look-up of some microseconds a pair on top of the scorer.
+Always holds: what is asked for the first time is asked in an order and in portions that depend on
+the texts alone; a portion is in the journal before the next one begins, so that a killed run loses
+one at most. Costs a look-up of some microseconds a pair on top of the scorer.
 """
 
 from __future__ import annotations
@@ -80,29 +79,10 @@ class StreamingSource(ParaphraseSource, Protocol):
 
 
 class RememberedScorer:
-    """A scorer with a memory; itself a scorer.
+    """A scorer with a memory, itself a scorer; ``asked`` counts pairs that the one behind got.
 
     Args:
-        scorer: the one that is asked for what is not known.
-        journal: where the answers are kept.
         on_portion: told how many pairs of a call are known, where these take some time.
-
-    Attributes:
-        asked: pairs that the scorer behind was asked for.
-
-    Example:
-        >>> class Half:
-        ...     name, identity, tau = "half", "half", 0.1
-        ...     def scores(self, pairs):
-        ...         return np.full(len(pairs), 0.5)
-        ...     def at_least(self, pairs, tau):
-        ...         return self.scores(pairs) >= tau
-        >>> with RunJournal(None, task="a") as journal:
-        ...     scorer = RememberedScorer(Half(), journal)
-        ...     first = scorer.scores([("a", "b"), ("a", "c"), ("a", "b")])
-        ...     again = scorer.scores([("a", "c")])
-        ...     scorer.asked
-        2
     """
 
     def __init__(
@@ -244,15 +224,6 @@ def remembered_paraphrases_without(
     Args:
         source: asked for what is not known. One that searches without constraints is asked for all
             paraphrases, and those with such a word are left out.
-        on_portion: told how many distinct sentences are done.
-
-    Example:
-        >>> class Source:
-        ...     def paraphrase(self, sentences):
-        ...         return [["A good film.", "A nice movie."] for _ in sentences]
-        >>> with RunJournal(None, task="a") as journal:
-        ...     remembered_paraphrases_without(Source(), [("A good movie.", ("film",))], journal)
-        [['A nice movie.']]
     """
     kind = "paraphrases without"
     distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))

@@ -253,7 +253,7 @@ def _write_and_print(
     if summary is not None:
         add_summary(audit_summary(document) if grid is None else grid_markdown(grid), summary)
     if options["as_json"]:
-        echo_document(document if grid is None else grid)
+        echo_document((document if grid is None else grid).model_dump_json())
     elif options["quiet"]:
         return
     elif grid is None:

@@ -60,7 +60,7 @@ def compare_command(
         if output is not None:
             write_grid_files(several, output)
         if as_json:
-            echo_document(several)
+            echo_document(several.model_dump_json())
         elif not quiet:
             print_grid(several)
             _print_written(output)
@@ -71,7 +71,7 @@ def compare_command(
     if output is not None:
         write_comparison_files(comparison, output)
     if as_json:
-        echo_document(comparison)
+        echo_document(comparison.model_dump_json())
     elif not quiet:
         _print_comparison(comparison)
         _print_written(output)

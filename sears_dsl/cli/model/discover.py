@@ -141,7 +141,7 @@ def discover_command(output: Path, **options: Any) -> None:
         )
         inputs.run.keep = discovery.budget_reached
     if options["as_json"]:
-        echo_document(manifest)
+        echo_document(manifest.model_dump_json())
     elif not quiet:
         from sears_dsl.cli.screen.discovery import print_discovery
 

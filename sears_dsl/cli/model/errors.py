@@ -62,7 +62,7 @@ def errors_command(
     if output is not None:
         write_errors_files(document, output)
     if as_json:
-        echo_document(document)
+        echo_document(document.model_dump_json())
     elif not quiet:
         _print_errors(document, output)
 

@@ -17,7 +17,6 @@ import click
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -86,9 +85,9 @@ def echo_json(value: object) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def echo_document(document: BaseModel) -> None:
-    """A document of an audit, a comparison or a search, on standard output."""
-    echo_json(json.loads(document.model_dump_json()))
+def echo_document(content: str) -> None:
+    """JSON that is there already, laid out as `echo_json` does it."""
+    echo_json(json.loads(content))
 
 
 def as_json_object(finding: Diagnostic) -> dict[str, object]:

@@ -5,8 +5,8 @@ by a tag. Out: the pieces of the consequent. Always holds: a token that the ante
 is copied, by its bare tag where that means this token, else by its number; every other token is
 written as text.
 
-The engine puts one space between words, none before a clitic, and keeps the spacing of copies
-and of kept punctuation; glue is written only where the paraphrase has less space than that.
+The engine puts one space between words, none before a clitic, and keeps the spacing of copies and
+of kept punctuation; glue is written only where the paraphrase has less space than that.
 """
 
 from __future__ import annotations

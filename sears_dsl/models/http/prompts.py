@@ -41,12 +41,7 @@ MOST_TOKENS = 64
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What tokens cost.
-
-    Attributes:
-        input: of a million tokens that are sent.
-        output: of a million tokens that come back.
-        currency: which money.
+    """What a million tokens cost, sent (``input``) and coming back (``output``).
 
     Example:
         >>> Prices(0.5, 1.5).describe_cost(2_000_000, 100_000)
@@ -85,14 +80,6 @@ class PromptSettings:
 
     Raises:
         UsageError: a key that stands there itself, or something missing.
-
-    Example:
-        >>> settings = PromptSettings(address="http://localhost:8000/v1", model="small",
-        ...     prompt="Good or bad? $text", labels={"good": "1", "bad": "0"})
-        >>> settings.filled({"text": "Costs $text."})
-        'Good or bad? Costs $text.'
-        >>> settings.label("**Good.**"), settings.label("It is neither good nor bad.")
-        ('1', None)
     """
 
     address: str
