@@ -38,10 +38,6 @@ NEEDS: Mapping[Order, Mapping[Stage, float]] = {"meaning": _MEANING, "paper": _P
 class Budget:
     """The time that is left, and what of it a stage may have.
 
-    Args:
-        seconds: that a run may take; None for no limit.
-        began: when the run began, by the clock; None for now.
-
     Attributes:
         reached: the stages that were cut short, in their order.
     """

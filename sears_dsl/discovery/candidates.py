@@ -36,7 +36,6 @@ class CandidateRule:
     """A row of the table: what is known of a rule before it is applied.
 
     Attributes:
-        rule: as an object.
         support: how many searched rows its antecedent is in, or that of the rule that it narrows.
         sources: the rewordings that it reproduces, by position.
         judged: what its rewrites on text say; None where it was not judged on text.

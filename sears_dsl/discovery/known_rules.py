@@ -104,7 +104,6 @@ def load_known(
     files: Sequence[str] = (),
     *,
     with_shipped: bool = True,
-    allow_imports_outside: bool = False,
     tagger: Tagger,
 ) -> KnownRules | None:
     """The shipped rules that keep the meaning, and those of files.
@@ -113,10 +112,6 @@ def load_known(
     there to be rejected, those with the tag ``careless``, and those of which it is not four in five
     that readers accept nine of ten rewrites (`believed`); by the names of their rulesets they are
     loaded like any file. Of a folder the files of rules that reviewers rejected are left.
-
-    Args:
-        files: rule files, folders, or names of shipped rulesets.
-        allow_imports_outside: whether imports may lead out of the folder of a file.
 
     Returns:
         The rules; None where there are none.
@@ -137,7 +132,7 @@ def load_known(
     loaded = (
         (name, ruleset if path in named_paths else _with_care(ruleset))
         for path, name in chosen.items()
-        for ruleset in [load(path, allow_imports_outside=allow_imports_outside)]
+        for ruleset in [load(path)]
     )
     # Shipped rules of other languages are left; a file that was named is not.
     shipped_names = set(names.values())
@@ -164,18 +159,11 @@ def _with_care(ruleset: Ruleset) -> Ruleset:
 
 @cache
 def believed() -> Callable[[Rule], bool]:
-    r"""Tells of a shipped rule whether readers surely enough accept nine of ten of its rewrites.
+    """Tells of a shipped rule whether readers surely enough accept nine of ten of its rewrites.
 
     A rule that was read is judged by its readings, and from twenty on nine of ten of them have to
     be accepted; one that was not by those of other rules, of rules about tone or of all others.
     What was read of a rule counts while its text is the same.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> tone = "rule hey: x:What -> Hey, $x.lower / <s> __\n  tags: lead-in"
-        >>> plain = "rule colour: color -> colour\n  tags: spelling"
-        >>> [believed()(parse(text).rules[0]) for text in (tone, plain)]
-        [False, True]
     """
     entry = json.loads(resource_folder("rulesets").joinpath("readers.json").read_text("utf-8"))
     if entry.get("version") != READERS_VERSION:

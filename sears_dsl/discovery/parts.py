@@ -2,10 +2,9 @@
 
     choice ──▶ own parts (checked, imported) ──▶ a team of processes for the rest ──▶ `Parts`
 
-In: `PartsChoice`. Out: `Parts`, with a journal that remembers what they said. Always holds: what is
-wrong with a part, or with choices that mean nothing together, is said before rows are read and the
-model is asked; torch, transformers and models are loaded when the parts are first asked for
-something. Costs the import of the user's own parts.
+Always holds: what is wrong with a part, or with choices that mean nothing together, is said before
+rows are read and the model is asked; torch, transformers and models are loaded when the parts are
+first asked for something. Costs the import of the user's own parts.
 """
 
 from __future__ import annotations
@@ -65,11 +64,9 @@ class PartsChoice:
         scorer: what says whether meaning is kept, as `as_scorer` takes it; ``none`` for nothing.
         paraphraser: rewordings of one's own, as `as_paraphraser` takes it; None for the search
             through translation models.
-        paraphrases: whether anything is reworded at all.
         tau: S from which on texts count as equivalent; None for the scorer's own.
         pivots: languages to translate through; none for the pair that packages carry.
         beam: width of the search for paraphrases; None for `BEAM_WIDTH`.
-        device: ``cpu`` or ``cuda``.
         jobs: processes that translate; None for as many as cores, eight at most.
         readings: what readers of one's own said of rewrites; they count in the judge.
     """

@@ -32,9 +32,9 @@ def is_unit(rule: Rule) -> bool:
     return len(rule.antecedent) == 1 and isinstance(rule.antecedent[0].body, WholeUnit)
 
 
-def draws(rule: Rule, *, rated: bool = True) -> bool:
+def draws(rule: Rule) -> bool:
     """Whether what a rule writes, or where, is drawn or looked up in the whole unit."""
-    return (rated and rule.metadata.rate is not None) or any(
+    return rule.metadata.rate is not None or any(
         isinstance(piece, Drawn)
         or (isinstance(piece, Reference) and any(isinstance(f, Noise) for f in piece.functions))
         for piece in rule.consequent

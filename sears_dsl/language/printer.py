@@ -106,14 +106,7 @@ def _hashed(text: str, size: int, *, kind: str = "r") -> str:
 
 
 def print_rule(rule: Rule) -> str:
-    """The rule line in canonical form, without id and metadata.
-
-    Example:
-        >>> from sears_dsl.language.rule import Element, Literal, Rule, Tag, TagCopy, Text
-        >>> print_rule(Rule((Element(Tag("WP")), Element(Literal("is"))),
-        ...                 (TagCopy("WP"), Text("'s", glued=True))))
-        "WP is -> WP's"
-    """
+    """The rule line in canonical form, without id and metadata."""
     line = _line(rule)
     word = _KEYWORD.match(line)
     if word and (begins_statement(line) or _lost_a_colon(rule)):
@@ -200,13 +193,7 @@ def _body(body: Test | Anchor | WholeUnit | Group, place: WordPlace) -> str:
 
 
 def print_test(test: Test, *, place: WordPlace = "sequence") -> str:
-    """One test on a token, as it is written in an antecedent, a group or a set.
-
-    Example:
-        >>> from sears_dsl.language.rule import Literal
-        >>> print_test(Literal("NOUN", quoted=True, ignore_case=True))
-        '"NOUN"i'
-    """
+    """One test on a token, as it is written in an antecedent, a group or a set."""
     if isinstance(test, Literal):
         if test.quoted or objection(test.text, place) is not None:
             return quote(test.text) + ("i" if test.ignore_case else "")
@@ -369,14 +356,7 @@ def template_ids(templates: Sequence[Template]) -> tuple[str, ...]:
 
 
 def print_template(template: Template) -> str:
-    """The quoted text of a template, in canonical form, without id and metadata.
-
-    Example:
-        >>> from sears_dsl.language.rule import SetReference, Slot, SlotCopy, Template
-        >>> who = Slot(SetReference("NAME"), name="who", functions=("cap",))
-        >>> print(print_template(Template((who, " liked it, {but} not ", SlotCopy("who"), "."))))
-        "{who:NAME.cap} liked it, {{but}} not {$who}."
-    """
+    """The quoted text of a template, in canonical form, without id and metadata."""
     return quote("".join(map(_template_part, template.parts)))
 
 

@@ -118,16 +118,14 @@ def operating_curve(scores: ArrayLike, equivalent: ArrayLike) -> Curve:
     return Curve(np.concatenate([[np.inf], thresholds]), false_rates, true_rates, area)
 
 
-def area_interval(
-    area: float, *, equivalent: int, different: int, confidence: float = 0.95
-) -> tuple[float, float]:
-    """An interval for an area under the ROC curve: the areas that are not refuted by this one.
+def area_interval(area: float, *, equivalent: int, different: int) -> tuple[float, float]:
+    """A 95% interval for an area under the ROC curve: the areas that are not refuted by this one.
 
     Newcombe's method 5 (Statistics in Medicine 25, 2006): as Wilson's interval for a share,
     it takes the standard error (of Hanley and McNeil) at the area that is asked about, so
     that it never leaves [0, 1] and has a width even where the area is 1.
     """
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf(0.975)
     balance = (equivalent + different) / 2 - 1
 
     def refuted(true_area: float) -> bool:

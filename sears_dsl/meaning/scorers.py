@@ -58,12 +58,7 @@ class Shipped:
 
 
 def shipped(name: str) -> Shipped:
-    """The numbers of a scorer.
-
-    Example:
-        >>> 0 < shipped("judge").tau < 1
-        True
-    """
+    """The numbers of a scorer."""
     if name not in SCORER_NAMES:
         former = INSTEAD_OF.get(name)
         raise UsageError(
@@ -140,12 +135,7 @@ def require_judge(name: object) -> None:
 
 
 def translates(name: str) -> bool:
-    """Whether a scorer asks translation models.
-
-    Example:
-        >>> translates("pivot"), translates("minilm")
-        (True, False)
-    """
+    """Whether a scorer asks translation models."""
     return name == "pivot"
 
 
@@ -165,12 +155,6 @@ def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> s
 
     Returns:
         The sentence; empty where the numbers fit, or none of them is asked.
-
-    Example:
-        >>> unfitted("minilm", ["opus-mt-en-fr-0123", "opus-mt-fr-en-4567"])
-        ''
-        >>> unfitted("pivot", ["opus-mt-en-fr-0123", "opus-mt-fr-en-4567"]).split(":")[0]
-        'the numbers of the scorer pivot were fitted with other translation models'
     """
     fitted_with = shipped(name).provenance["models"]
     asks_none = not translates(name) or tau is not None

@@ -56,11 +56,6 @@ class MiniLM:
     Raises:
         ModelError: the package is not installed, a file of it is another one than it should be, or
             the folder holds no model that can be read.
-
-    Example:
-        >>> one, other = MiniLM().encode(["A fun film.", "A fun movie."])
-        >>> bool(one @ other > 0.8)
-        True
     """
 
     def __init__(
@@ -108,11 +103,6 @@ class EmbeddingScorer:
 
     Raises:
         ModelError: the encoder is wanted and not installed.
-
-    Example:
-        >>> scorer = EmbeddingScorer(tau=0.8)
-        >>> scorer.at_least([("Good movie!", "Good film!"), ("Good movie!", "Hi!")], 0.8).tolist()
-        [True, False]
     """
 
     name = "minilm"

@@ -30,11 +30,6 @@ class CallablePredictor(AnsweringPredictor):
 
     Raises:
         UsageError: neither a function nor an object with ``predict``, or a class.
-
-    Example:
-        >>> model = CallablePredictor(lambda texts: [int("good" in text) for text in texts])
-        >>> model.predict([{"text": "a good film"}, {"text": "a film"}])
-        ['1', '0']
     """
 
     def __init__(

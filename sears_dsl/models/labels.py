@@ -25,12 +25,7 @@ def ask_answers(
     *,
     comparison: Comparison = "exact",
 ) -> list[Answer]:
-    """Call a model about some rows and check what it gives: labels, or labels with confidences.
-
-    Example:
-        >>> ask_answers("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [("1", 0.75), "0"])
-        [Answer(label='1', confidence=0.75), Answer(label='0', confidence=None)]
-    """
+    """Call a model about some rows and check what it gives: labels, or labels with confidences."""
     try:
         # Generators run the model while they are read, so they are read here.
         predictions = listed(call())
@@ -49,12 +44,7 @@ def ask_answers(
 def answers_of(
     model: str, rows: Sequence[Row], predictions: object, *, comparison: Comparison = "exact"
 ) -> list[Answer]:
-    """The answers to the rows, out of what a model gave for them: labels, or labels in pairs.
-
-    Example:
-        >>> answers_of("m", [{"text": "Good."}], [["positive", 0.75]])
-        [Answer(label='positive', confidence=0.75)]
-    """
+    """The answers to the rows, out of what a model gave for them: labels, or labels in pairs."""
     values = listed(predictions)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(

@@ -91,12 +91,7 @@ def object_name(value: object) -> str:
 
 
 def listed(value: object) -> object:
-    """What a function gave, as Python values: arrays and tensors as lists, generators read.
-
-    Example:
-        >>> listed(number for number in (1, 2)), listed("text"), listed(None)
-        ([1, 2], 'text', None)
-    """
+    """What a function gave, as Python values: arrays and tensors as lists, generators read."""
     convert = getattr(value, "tolist", None)
     if callable(convert):
         return convert()

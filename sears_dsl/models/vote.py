@@ -97,12 +97,7 @@ class VotingPredictor:
 
 
 def most_frequent(labels: Sequence[str]) -> str:
-    """The label with the most votes; of several the one that comes first.
-
-    Example:
-        >>> most_frequent(["b", "a", "a"]), most_frequent(["b", "a"])
-        ('a', 'b')
-    """
+    """The label with the most votes; of several the one that comes first."""
     return Counter(labels).most_common(1)[0][0]
 
 
@@ -122,12 +117,7 @@ def unanimous(labels: Sequence[str], *, comparison: Comparison = "exact") -> str
 
 
 def each_answer(together: str, models: int) -> tuple[str, ...]:
-    """What each of some models said, by what `unanimous` made of it.
-
-    Example:
-        >>> each_answer('(the models say ["a", "b"])', 2), each_answer("a", 2)
-        (('a', 'b'), ('a', 'a'))
-    """
+    """What each of some models said, by what `unanimous` made of it."""
     if not together.startswith(_SAY):
         return (together,) * models
     return tuple(json.loads(together[len(_SAY) : -1]))

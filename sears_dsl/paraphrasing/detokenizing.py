@@ -22,23 +22,12 @@ _ATOM = re.compile(r"\w+|[^\w\s]+")
 
 
 def natural_form(text: str) -> str:
-    """The text with the spaces of tokenization taken out.
-
-    Example:
-        >>> natural_form("it does n't  work ( at all ) .")
-        "it doesn't work (at all)."
-    """
+    """The text with the spaces of tokenization taken out."""
     return " ".join(_JOINED.sub("", text).split())
 
 
 class Surface:
-    """How a sentence is written, for its paraphrases.
-
-    Example:
-        >>> surface = Surface("it 's a  good movie .", "it's a good movie.")
-        >>> surface.restore("it's a good film.")
-        "it 's a  good film ."
-    """
+    """How a sentence is written, for its paraphrases."""
 
     def __init__(self, original: str, plain: str) -> None:
         self._original = original

@@ -38,6 +38,7 @@ from sears_dsl.translation.pivots import Pivot
 NEAREST = 100
 FREQUENT = 1000
 _MULTIPLE = 256
+_BATCH = 16
 
 
 @torch.inference_mode()
@@ -133,7 +134,6 @@ class Paraphraser:
         exact: bool = True,
         scorer: PivotScorer | None = None,
         maximum_pieces: int = 60,
-        batch: int = 16,
     ) -> None:
         if not pivots:
             raise UsageError(
@@ -144,7 +144,6 @@ class Paraphraser:
             ("maximum_edit_distance", maximum_edit_distance),
             ("limit", limit),
             ("maximum_pieces", maximum_pieces),
-            ("batch", batch),
         ):
             if number < 1:
                 raise UsageError(f"{name} is {number}", help="give 1 or more")
@@ -158,7 +157,6 @@ class Paraphraser:
         self.limit = limit
         self.exact = exact
         self.maximum_pieces = maximum_pieces
-        self.batch = batch
         self._scorer = PivotScorer(pivots) if scorer is None else scorer
         self._groups = _groups(pivots)
         self._floor = math.log(tau) if tau > 0 else -math.inf
@@ -228,8 +226,8 @@ class Paraphraser:
         tasks = [task for task in every if self.searchable(task.sentence)]
         tasks.sort(key=lambda task: (self._length(task.sentence), task.sentence))
         paraphrases_by_task: dict[_Task, list[Paraphrase]] = {}
-        for begin in range(0, len(tasks), self.batch):
-            chunk = tasks[begin : begin + self.batch]
+        for begin in range(0, len(tasks), _BATCH):
+            chunk = tasks[begin : begin + _BATCH]
             paraphrases_by_task.update(zip(chunk, self._search(chunk), strict=True))
         return [
             self._put_back(

@@ -237,11 +237,6 @@ class GivenParaphrases:
 
     Args:
         paraphrases: of each sentence, best first; other sentences have none.
-
-    Example:
-        >>> given = GivenParaphrases({"A film.": ["A movie."]}, name="pairs.csv")
-        >>> given.paraphrase(["A film.", "A play."]), given.missing(["A film.", "A play."])
-        ([['A movie.'], []], 1)
     """
 
     def __init__(self, paraphrases: Mapping[str, Sequence[str]], *, name: str) -> None:

@@ -26,10 +26,6 @@ class Constraints:
     Attributes:
         forbidden: phrases that none has.
         ignore_case: whether ``Film`` does for ``film``.
-
-    Example:
-        >>> Constraints(required=("film",), forbidden=("movie", "motion picture")).ignore_case
-        True
     """
 
     required: tuple[str, ...] = ()

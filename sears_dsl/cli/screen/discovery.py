@@ -109,10 +109,7 @@ _FOREIGN = 0.1
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     """What is strange about rows, a sentence each.
 
-    Example:
-        >>> notes_on(["Good.", "Good."], looks_english=lambda text: True)
-        ['all rows say the same: what flips one flips all, and no rate means anything', \
-'2 of 2 rows have one word: hardly a rule acts on them']
+    '2 of 2 rows have one word: hardly a rule acts on them']
     """
     some = len(texts)
     words = [len(text.split()) for text in texts]
@@ -253,12 +250,6 @@ def estimate(
     Args:
         most: questions that there may be in all; None for no limit.
         translates: whether these processes reword the rows, or a part of the user's own.
-
-    Example:
-        >>> from sears_dsl.discovery.settings import Settings
-        >>> print(estimate(["A fun film."] * 140, Settings(), most=4000, question_count=900,
-        ...     seconds_a_question=0.001, processes=2, beam=30, translates=True))
-        ahead: at most 3,100 questions to the model, about 2 minutes
     """
     questions = (
         _QUESTIONS_WITHOUT_LIMIT * len(texts) if most is None else max(0, most - question_count)

@@ -103,7 +103,6 @@ class Corpus:
         """Put texts together.
 
         Args:
-            text: other texts; of very many some, by lot.
             without: texts that must not be there, such as held-out rows.
             sample: a sample of the language; None for the shipped one, which is of English: with
                 a tagger of another language there is none.

@@ -1,14 +1,12 @@
 """A rule is judged where it acts: on much text, before the model under test is asked.
 
-In: rules that each replace certain words, a corpus, a scorer. Out: `RuleJudgements`: the rules of
-which nearly all rewrites keep the meaning, with what was counted. A rule that fails in some places
-comes back narrowed to the others, also one that passes but is clearly better there. Always holds:
-what the model under test answers takes no part; a rule passes exactly if the lower bound of the
-share of its rewrites that keep the meaning, over the first `SAMPLE` of its places in the corpus or
-all that there are, is at least 1 - δ; the texts that choose the condition of a narrowed rule do not
-judge it. Costs what the scorer costs for the rewrites looked at: three for most rules (of whose
-first three none keeps the meaning, that one is left, whatever the others would say), `SAMPLE` for
-one that passes.
+A rule that fails in some places comes back narrowed to the others, also one that passes but is
+clearly better there. Always holds: what the model under test answers takes no part; a rule passes
+exactly if the lower bound of the share of its rewrites that keep the meaning, over the first
+`SAMPLE` of its places in the corpus or all that there are, is at least 1 - δ; the texts that choose
+the condition of a narrowed rule do not judge it. Costs what the scorer costs for the rewrites
+looked at: three for most rules (of whose first three none keeps the meaning, that one is left,
+whatever the others would say), `SAMPLE` for one that passes.
 
 The bound. Where S is the chance that readers accept a rewrite, as of the shipped judge, it is
 `believed_share`: what a judge has wrong about a change of words it has wrong in all texts, so that

@@ -62,12 +62,7 @@ class Decisions:
 
 
 def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int64]:
-    """How many of so many rows may fail so that the share that does not is at least 1 - delta.
-
-    Example:
-        >>> allowed_failures(np.array([9, 10, 30]), 0.1).tolist()
-        [0, 1, 3]
-    """
+    """How many of so many rows may fail so that the share that does not is at least 1 - delta."""
     # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
     allowed: NDArray[np.int64] = np.floor(delta * changed + 1e-9).astype(np.int64)
     return allowed

@@ -1,9 +1,7 @@
 """The consequent that writes a paraphrase, for an antecedent with some of its tokens generalized.
 
-In: a change in its row, the run of tokens that the antecedent is about, and which of them are named
-by a tag. Out: the pieces of the consequent. Always holds: a token that the antecedent generalizes
-is copied, by its bare tag where that means this token, else by its number; every other token is
-written as text.
+Always holds: a token that the antecedent generalizes is copied, by its bare tag where that means
+this token, else by its number; every other token is written as text.
 
 The engine puts one space between words, none before a clitic, and keeps the spacing of copies and
 of kept punctuation; glue is written only where the paraphrase has less space than that.
@@ -89,13 +87,7 @@ def consequent_of(site: ContextChange, tags: Sequence[str | None]) -> tuple[Piec
         tags: for each token of the run the tag that the antecedent names it by; None where it
             has the text.
 
-    Example:
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> rows = PinnedTagger().tokenize(["What is it?", "What's it?"])
-        >>> change = minimal_change(rows.row(0), rows.row(1))
-        >>> consequent_of(ContextChange(rows.row(0), change, 0, 2), ["WP", None])
-        (TagCopy(tag='WP', glued=False, span=None), Text(text="'s", quoted=False, glued=False, \
-span=None))
+    span=None))
     """
     pieces: list[Piece] = []
     copies: dict[str, int] = {}

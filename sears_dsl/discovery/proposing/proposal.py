@@ -1,13 +1,12 @@
 """From adversaries to candidate rules: what could be said about the change in general.
 
-In: adversaries (a row and a paraphrase of it that the model answers otherwise), the rows as tagged
-tokens. Out: `Candidates`: every rule that generalizes the smallest contiguous change of some
-adversary, with up to one word of context on each side, each token of the antecedent as its text,
-its coarse or its fine tag. Always holds: each rule, applied by the engine to an adversary's row
-(first instance), writes that adversary, character by character but for the length of runs of white
-space; its antecedent is in enough rows; rules are distinct, in the order of their canonical text,
-and `parse` reads that text as the same tree. Costs some runs of the engine over the rows and about
-20 microseconds a rule and adversary.
+Candidates are all rules that generalize the smallest contiguous change of some adversary, with up
+to one word of context on each side, each token of the antecedent as its text, its coarse or its
+fine tag. Always holds: each rule, applied by the engine to an adversary's row (first instance),
+writes that adversary, character by character but for the length of runs of white space; its
+antecedent is in enough rows; rules are distinct, in the order of their canonical text, and `parse`
+reads that text as the same tree. Costs some runs of the engine over the rows and about 20
+microseconds a rule and adversary.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
 Models", ACL 2018, Section 3.2.
@@ -70,7 +69,6 @@ def propose(
         adversaries: rows of the corpus and what flips them, or any paraphrase of them; rows are
             told by their text.
         corpus: the rows that rules are to be frequent in, tagged.
-        tagger: the one that tagged them; it cuts the adversaries.
         context: most unchanged tokens that a rule names on each side of the change.
         minimum_frequency: the share of rows that an antecedent has to be in.
         longest: most tokens of an antecedent; longer changes propose nothing.

@@ -52,17 +52,7 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def names_of(rules: Sequence[Rule]) -> list[str]:
-    r"""An id for each rule.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> names_of(parse("not -> ~n't\nWhat NOUN -> Which NOUN\nfilm -> <>").rules)
-        ['not-to-nt', 'what-noun-to-which-noun', 'film-to-nothing']
-        >>> names_of(parse("just -> only / (AUX|<s>) __ a").rules)
-        ['just-to-only-after-aux-or-start-before-a']
-        >>> names_of(parse("What -> Which\nwhat -> which").rules)
-        ['what-to-which-e5b247', 'what-to-which']
-    """
+    """An id for each rule."""
     texts = [print_rule(rule) for rule in rules]
     words = [_words(text) for text in texts]
     counts = Counter(words)

@@ -1,6 +1,5 @@
 """The manifest of a discovered ruleset: from what it was found, and what was counted.
 
-In: the JSON file that stands beside a found ruleset. Out: `Manifest`, checked field by field.
 Always holds: whatever decided the result is in it (data, model, translation models and the bounds
 of their search, scorer, τ, δ, seed, budget, device, versions) and nothing else is, no date and no
 path, so that the same run writes the same bytes.

@@ -70,11 +70,7 @@ def rounded(share: float) -> str:
 
 
 def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
-    """The text of the ruleset file.
-
-    Args:
-        name: of the file, without its folder and ending.
-    """
+    """The text of the ruleset file."""
     rules = [
         EmittedRule(
             each.rule,
@@ -96,9 +92,6 @@ def write_discovery(
     discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
 ) -> Manifest:
     """Write the ruleset, its manifest and a report beside it.
-
-    Args:
-        path: of the ruleset, ``NAME.sear``.
 
     Raises:
         DataError: a file cannot be written.
