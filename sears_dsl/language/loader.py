@@ -527,7 +527,6 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
     """Read the text of a rule file.
 
     Args:
-        text: the rules.
         path: where they come from; imports are looked for beside it where that is a file.
         allow_imports_outside: whether imports may lead out of the folder of that file.
 
@@ -543,10 +542,6 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
 
 def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     """Read a rule file (UTF-8) and the files that it imports.
-
-    Args:
-        path: the file.
-        allow_imports_outside: whether imports may lead out of the folder of the file.
 
     Raises:
         RuleSyntaxError: findings in the file, or a file that cannot be read.

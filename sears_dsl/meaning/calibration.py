@@ -60,7 +60,6 @@ class Calibration:
     """A threshold fitted on judgements, and how good it is on them.
 
     Attributes:
-        tau: the threshold; pairs with S ≥ τ are called equivalent.
         equivalent: how many of them people call equivalent.
         entropy_before: entropy of the judgements in bits.
         entropy: entropy that is left when the side of τ is known.
@@ -145,11 +144,6 @@ def entropy_threshold(
     only places where the upper side has the larger share of equivalent pairs; of equals the
     highest, which is the stricter one. τ is the geometric mean of the two scores (their mean if
     the lower is 0), since scores of translation models spread over many powers of ten.
-
-    Args:
-        scores: (N,) numbers in [0, 1].
-        equivalent: (N,) whether people call the pair equivalent.
-        weights: (N,) what each pair counts; all the same if None.
     """
     values, same = _checked(scores, equivalent)
     each = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
@@ -175,8 +169,6 @@ def calibrated(
     """Fit τ on judgements, or look at a given one, and measure it on them.
 
     Args:
-        scores: (N,) numbers in [0, 1].
-        equivalent: (N,) whether people call the pair equivalent.
         tau: a threshold to measure instead of the best one.
     """
     values, same = _checked(scores, equivalent)

@@ -95,9 +95,6 @@ _REMEMBERED = 1 << 16
 class PivotScorer:
     """The paper's score through one or several pivot languages.
 
-    Args:
-        translate: how an original is brought into a pivot language.
-
     Raises:
         UsageError: no pivots.
         ModelError: the carried pair is wanted and not installed.
@@ -249,13 +246,7 @@ class PivotScorer:
 
 
 class _PairGroup:
-    """Pairs that are scored together.
-
-    Attributes:
-        originals: the distinct ones.
-        numbers: of the pairs.
-        rows: for each pair the number of its original.
-    """
+    """Pairs that are scored together."""
 
     def __init__(self, pairs: Iterable[tuple[int, str, str]]) -> None:
         self.originals: list[str] = []

@@ -40,9 +40,6 @@ def scores_from(
     """S of each pair that has so much, and 0 of the others, of which scorers tell that sooner.
 
     A scorer that finds both at once has a method of this name.
-
-    Args:
-        least: above 0.
     """
     at_once: Any = getattr(scorer, "scores_from", None)
     if at_once is not None:

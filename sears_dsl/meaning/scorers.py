@@ -48,7 +48,6 @@ class Shipped:
     """What a scorer is shipped with.
 
     Attributes:
-        tau: its threshold.
         provenance: how the numbers were found: the criterion, the date, and what is known of each
             set of judgements.
     """

@@ -49,10 +49,6 @@ class Embedder(Protocol):
 class MiniLM:
     """The sentence encoder that a package carries, whose files are compared with their hashes.
 
-    Args:
-        folder: a model folder of `transformers`; that of the package if None.
-        device: where to compute; the CPU if None.
-
     Raises:
         ModelError: the package is not installed, a file of it is another one than it should be, or
             the folder holds no model that can be read.

@@ -127,12 +127,7 @@ def load_sentence_meaning(
     device: str | torch.device | None = None,
     numbers: Path | None = None,
 ) -> SentenceMeaning:
-    """The shipped scorer of whole sentences.
-
-    Args:
-        folder: of the sentence encoder all-MiniLM-L6-v2.
-        numbers: another file than the shipped sentence_meaning.json.
-    """
+    """The shipped scorer of whole sentences."""
     record = read_numbers(
         _FILE if numbers is None else numbers,
         version=VERSION,

@@ -26,7 +26,6 @@ class CallablePredictor(AnsweringPredictor):
             label and a confidence between 0.0 and 1.0.
         identity: how to know the model again; None takes its name, which is enough as long as
             predictions are not kept on disk.
-        comparison: which kind of answers it gives, as `sears_dsl.answers` has them.
 
     Raises:
         UsageError: neither a function nor an object with ``predict``, or a class.

@@ -159,7 +159,6 @@ class PipelinePredictor(AnsweringPredictor):
 
     Args:
         classify: what ``transformers.pipeline("text-classification", …)`` gives.
-        identity: how to know the model again; None takes the model's name.
         comparison: which kind of answers is wanted: the most probable label; several labels, those
             of at least one half; a number; or entities, which a token classifier gives.
 

@@ -24,7 +24,6 @@ class NamedObject(NamedTuple):
     """An object of a module.
 
     Attributes:
-        value: the object.
         identity: its name, a hash of the files that the module and the object were written in,
             and its own attribute ``identity`` where it has one (a version of its weights, say).
     """
@@ -46,9 +45,6 @@ def is_object_name(text: str) -> bool:
 
 def load_object(spec: str, *, kind: str) -> NamedObject:
     """The object that ``module:object`` names.
-
-    Args:
-        kind: what it should be, for messages: "model".
 
     Raises:
         ModelError: the module raised while it was imported.

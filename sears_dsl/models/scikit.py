@@ -22,10 +22,6 @@ from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
 class EstimatorPredictor(AnsweringPredictor):
     """A fitted estimator, most often a pipeline that begins with a vectorizer.
 
-    Args:
-        estimator: has ``predict`` as scikit-learn's estimators have it.
-        identity: how to know the model again; None takes its class.
-
     Raises:
         UsageError: there is no ``predict``.
     """

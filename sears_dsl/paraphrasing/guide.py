@@ -101,11 +101,7 @@ class Progress(NamedTuple):
 
 
 class ParaphraseGuide:
-    """Admits what stays within the edit distance, the casing and the constraints.
-
-    Args:
-        maximum: most words put in, left out or replaced.
-    """
+    """Admits what stays within the edit distance, the casing and the constraints."""
 
     def __init__(
         self,

@@ -91,14 +91,7 @@ class Paraphrase:
 
 
 class SearchBounds(NamedTuple):
-    """How far a search for paraphrases goes.
-
-    Attributes:
-        tau: smallest S of a paraphrase.
-        edit_distance: most words put in, left out or replaced.
-        paraphrases: most of a sentence.
-        pieces: most of a sentence that is searched.
-    """
+    """How far a search for paraphrases goes."""
 
     tau: float
     edit_distance: int
@@ -112,7 +105,6 @@ class Paraphraser:
     Args:
         tau: smallest S of a paraphrase; 0 for no bound.
         maximum_edit_distance: most words put in, left out or replaced.
-        limit: most paraphrases of a sentence.
         exact: False searches, and normalizes, over the pieces near the sentences only: several
             times faster; scores are then estimates. For callers that score again.
         scorer: what scores through the same pivots, so that translations are shared with it.
@@ -367,7 +359,6 @@ class _PivotGroup:
 
     Attributes:
         model: the first of these, for all that concerns pieces.
-        names: the pieces by id.
     """
 
     def __init__(self, numbers: Sequence[int], models: Sequence[TranslationModel]) -> None:

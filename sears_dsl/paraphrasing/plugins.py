@@ -179,10 +179,6 @@ def _paraphraser(
 class OwnParaphraser:
     """A function of one's own as a paraphraser; its answers are checked.
 
-    Args:
-        function: of a list of sentences; gives for each its paraphrases, best first.
-        identity: how to know it again; None for the name.
-
     Raises:
         ModelError: when asked: it raised, or gave something else.
     """
@@ -233,11 +229,7 @@ def _wrong(message: str) -> ModelError:
 
 
 class GivenParaphrases:
-    """Paraphrases that were made before; itself a paraphraser.
-
-    Args:
-        paraphrases: of each sentence, best first; other sentences have none.
-    """
+    """Paraphrases that were made before; itself a paraphraser."""
 
     def __init__(self, paraphrases: Mapping[str, Sequence[str]], *, name: str) -> None:
         self._own = OwnParaphraser(
@@ -357,7 +349,6 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
             ``name``, ``identity`` and ``at_least``; ``module:object`` or the name of an entry
             point; a name that `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the
             judge.
-        tau: the threshold; None for its own.
 
     Raises:
         UsageError: it is none of these, or its ``tau`` is no number from 0 to 1.

@@ -24,7 +24,6 @@ class Constraints:
     """What the paraphrases of one sentence must and must not say.
 
     Attributes:
-        forbidden: phrases that none has.
         ignore_case: whether ``Film`` does for ``film``.
     """
 

@@ -27,11 +27,7 @@ _SENTENCE_END = frozenset(".!?")
 
 
 def parse_pinned(text: str) -> tuple[str, list[Token]] | None:
-    """The plain text and the tokens of a text in pinned notation; None if no word is pinned.
-
-    Token(text='?', coarse='', fine='', start=6, end=7)])
-        >>> parse_pinned("either/or")
-    """
+    """The plain text and the tokens of a text in pinned notation; None if no word is pinned."""
     words = text.split()
     parts = [_PINNED_WORD.fullmatch(word) for word in words]
     if not any(parts):

@@ -40,13 +40,6 @@ _EPSILON = 1e-9
 class Bergamot(TranslationModel):
     """A tiny model of Firefox Translations, dequantized to float32.
 
-    Args:
-        name: for people and manifests, ``bergamot-enpt``.
-        weights: the ``model.*.intgemm.alphas.bin`` file.
-        vocabulary: the SentencePiece model that both sides share.
-        source, target: the languages.
-        device: where to compute; the CPU if None.
-
     Raises:
         ModelError: a file cannot be read or holds another network.
     """

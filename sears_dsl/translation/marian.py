@@ -65,11 +65,7 @@ def weights_file(folder: Path) -> Path:
 
 
 def replace_pickle(folder: Path) -> Path:
-    """Read pickled weights with torch's restricted reader, and put safetensors in their place.
-
-    Returns:
-        The new file.
-    """
+    """Read pickled weights with torch's restricted reader, and put safetensors in their place."""
     try:
         model = MarianMTModel.from_pretrained(
             folder, local_files_only=True, use_safetensors=False, weights_only=True
@@ -89,10 +85,6 @@ def replace_pickle(folder: Path) -> Path:
 
 class MarianModel(TranslationModel):
     """A Marian model of ``transformers``.
-
-    Args:
-        source, target: the languages.
-        device: where to compute; the CPU if None.
 
     Raises:
         ModelError: a file is missing or is no Marian model, or the model translates into several

@@ -40,7 +40,6 @@ class ModelFiles:
 
     Attributes:
         origin: the package that carries it, or ``hub``.
-        folder: where it is; None if it is not installed.
         hashes: SHA-256 of each file, by its name in the folder.
     """
 

@@ -34,7 +34,6 @@ class Memory:
 
     Attributes:
         keys: for each decoder layer the cross-attention keys, (B, H, L, D).
-        values: likewise the values.
         mask: (B, 1, 1, L), True where there is a piece.
     """
 
@@ -70,7 +69,6 @@ class DecoderState:
 
     Attributes:
         rows: (N,), which text of the memory each hypothesis reads.
-        position: how many pieces went in; 0 at the start.
         cells: what the network remembers, one tensor or several a layer, each (N, …).
     """
 

@@ -54,12 +54,7 @@ def _hash(path: Path, *_stat: int) -> str:
 
 
 def check_file(path: Path, expected: str, *, remedy: str) -> None:
-    """Compare a file with the SHA-256 that it must have.
-
-    Args:
-        expected: 64 hex digits.
-        remedy: what a person does about a file that differs.
-    """
+    """Compare a file with the SHA-256 that it must have."""
     digest = file_hash(path)
     if digest != expected:
         raise ModelError(

@@ -71,8 +71,12 @@ def unfinished_run(
         raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
     output = output.absolute()  # `.` has no name to go by
     folder = output.parent / f"{output.name}.partial"
-    _make_own_folder(folder)
-    _check_writable(output)
+    with _with_advice(f"{folder} could not be made"):
+        make_private_folder(folder)
+    # Before an hour of work, not after it.
+    place = output if output.is_dir() else output.parent
+    with _with_advice(f"{place} cannot be written to"), tempfile.TemporaryFile(dir=place):
+        pass
     with _held(folder, output), _interrupted_by_signals():
         if keeps_models:
             _check_made_here(folder, options)
@@ -106,16 +110,6 @@ def unfinished_run(
             click.echo(f"what was found out is in {folder.name}: --resume goes on", err=True)
 
 
-def _make_own_folder(folder: Path) -> None:
-    try:
-        make_private_folder(folder)
-    except OSError as error:
-        raise DataError(
-            f"{folder} could not be made: {error.strerror}",
-            help="choose another place with -o",
-        ) from error
-
-
 def _check_made_here(folder: Path, options: dict[str, Any]) -> None:
     if not options["restart"] and not is_marked(folder) and len(list(folder.iterdir())) > 1:
         raise UsageError(
@@ -125,36 +119,27 @@ def _check_made_here(folder: Path, options: dict[str, Any]) -> None:
         )
 
 
-def _check_writable(output: Path) -> None:
-    """Before an hour of work, not after it."""
-    place = output if output.is_dir() else output.parent
+@contextmanager
+def _with_advice(message: str) -> Iterator[None]:
     try:
-        with tempfile.TemporaryFile(dir=place):
-            pass
+        yield
     except OSError as error:
         raise DataError(
-            f"{place} cannot be written to: {error.strerror}", help="choose another place with -o"
+            f"{message}: {error.strerror}", help="choose another place with -o"
         ) from error
 
 
 @contextmanager
 def _held(folder: Path, output: Path) -> Iterator[None]:
-    with _open_lock(folder) as file:
+    with _with_advice(f"{folder} cannot be written to"):
+        file = (folder / "lock").open("ab")
+    with file:
         if not lock(file.fileno()) or not _is_there(file, folder):
             raise DataError(
                 f"another process is at work on {output}",
                 help="wait for it, end it, or give another -o",
             )
         yield
-
-
-def _open_lock(folder: Path) -> BinaryIO:
-    try:
-        return open(folder / "lock", "ab")
-    except OSError as error:
-        raise DataError(
-            f"{folder} cannot be written to: {error.strerror}", help="choose another place with -o"
-        ) from error
 
 
 def _is_there(file: BinaryIO, folder: Path) -> bool:

@@ -107,10 +107,7 @@ _FOREIGN = 0.1
 
 
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
-    """What is strange about rows, a sentence each.
-
-    '2 of 2 rows have one word: hardly a rule acts on them']
-    """
+    """What is strange about rows, a sentence each."""
     some = len(texts)
     words = [len(text.split()) for text in texts]
     foreign = sum(not looks_english(text) for text in texts)
@@ -282,12 +279,12 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
     if not any(not each.source for each in discovery.rules):
-        out.print(*_nothing_new(discovery), sep="\n", markup=False)
+        out.print(*_nothing_new(discovery), sep="\n")
     out.print(_questions(discovery))
     if discovery.budget_reached:
         out.print(f"the time budget cut short: {', '.join(discovery.cut_short)}")
     beside = f"{output.stem}.manifest.json, {output.stem}.md"
-    out.print(f"written: {output}; beside it {beside}", markup=False)
+    out.print(f"written: {output}; beside it {beside}")
 
 
 def _stages(discovery: Discovery) -> str:

@@ -111,7 +111,7 @@ def filter_candidates(
     verdicts = np.full(applications.rule_count, CandidateVerdict.FEW_FLIPS, np.int8)
     verdicts[enough] = CandidateVerdict.UNDECIDED
     for wave in _waves(enough, counts) if in_waves else [enough]:
-        decisions = decide(
+        passed, rejected = decide(
             applications.select(wave),
             question,
             delta=delta,
@@ -119,8 +119,8 @@ def filter_candidates(
             stop=stop,
             progress=show,
         )
-        verdicts[wave[decisions.passed]] = CandidateVerdict.PASSED
-        verdicts[wave[decisions.rejected]] = CandidateVerdict.REJECTED
+        verdicts[wave[passed]] = CandidateVerdict.PASSED
+        verdicts[wave[rejected]] = CandidateVerdict.REJECTED
     return Filtered(
         verdicts=verdicts,
         flips=counts,

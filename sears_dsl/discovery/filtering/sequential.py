@@ -13,7 +13,6 @@ Questions of a round count what the ones before them will probably have decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -48,19 +47,6 @@ class Round(NamedTuple):
     rejected: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decisions:
-    """What was decided about rules.
-
-    Attributes:
-        passed: bool (rules,): few enough failures.
-        rejected: bool (rules,): too many. A rule that is neither was left undecided.
-    """
-
-    passed: NDArray[np.bool_]
-    rejected: NDArray[np.bool_]
-
-
 def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int64]:
     """How many of so many rows may fail so that the share that does not is at least 1 - delta."""
     # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
@@ -76,8 +62,8 @@ def decide(
     batch: int = 1024,
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[Round], None] = lambda _: None,
-) -> Decisions:
-    """Decide about every rule.
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rules pass, and which are rejected, each (rules,); others were left undecided.
 
     Args:
         question: asked in rounds, about each rewrite once at most.
@@ -93,7 +79,7 @@ def decide(
         passed, rejected = state.passed, state.rejected
         undecided = len(passed) - int(passed.sum()) - int(rejected.sum())
         progress(Round(questions, undecided, int(passed.sum()), int(rejected.sum())))
-    return Decisions(state.passed, state.rejected)
+    return state.passed, state.rejected
 
 
 class _State:

@@ -86,8 +86,6 @@ def consequent_of(site: ContextChange, tags: Sequence[str | None]) -> tuple[Piec
     Args:
         tags: for each token of the run the tag that the antecedent names it by; None where it
             has the text.
-
-    span=None))
     """
     pieces: list[Piece] = []
     copies: dict[str, int] = {}

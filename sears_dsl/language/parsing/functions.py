@@ -62,11 +62,7 @@ def unreadable_amount(line: str, position: int) -> Finding | None:
 
 
 def no_amount(what: str, name: str, start: int, end: int, report: Report, *, shown: str) -> None:
-    """Report what stands for an amount and is none.
-
-    Args:
-        shown: see `read_function`.
-    """
+    """Report what stands for an amount and is none."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
     hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
     report("E121", f"{what} is no amount", start, end, hint)

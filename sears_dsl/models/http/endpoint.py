@@ -29,7 +29,6 @@ class HttpPredictor(AnsweringPredictor):
     Args:
         request: how rows become JSON; None posts ``{"inputs": [text, …]}``.
         response: where the labels are; None takes them from ``{"predictions": [label, …]}``.
-        comparison: which kind of answers it gives, as `sears_dsl.answers` has them.
 
     Raises:
         UsageError: no such address or options, or a header's variable is not set.

@@ -69,10 +69,7 @@ class Posting:
 
     Args:
         headers: of each request; nothing of what stands in them is shown.
-        timeout: seconds to wait for a connection, and for a whole answer.
-        retries: how often to try again.
         connections: threads that may ask at the same time.
-        pause: waits so many seconds.
 
     Raises:
         UsageError: no such address or options.

@@ -74,8 +74,6 @@ class PromptSettings:
         price: of a million tokens; None where nobody said.
         cache: a file that keeps answers from run to run; empty for none.
         room: tokens that an answer may have where the parameters do not say.
-        timeout: seconds to wait for a connection, and for a whole answer.
-        retries: how often to try again.
         connections: questions that may be on their way at the same time.
 
     Raises:
@@ -131,8 +129,6 @@ class PromptSettings:
         Args:
             source: which; a ``cache`` is a file beside it.
             prompt: what is asked where the settings do not say.
-            labels: word in the answer → label, likewise.
-            room: tokens of an answer, likewise.
         """
         content = read_map(source, "settings of a language model", _KEYS)
         content.setdefault("prompt", prompt)
