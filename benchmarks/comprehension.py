@@ -31,7 +31,7 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.tagger import Tagger
@@ -48,7 +48,7 @@ def main() -> None:
     data = _sample(read_squad(data_file("squad/dev-v1.1.json")))
     predictor = CachedPredictor(CallablePredictor(model), batch_size=4096)
     tagger = load_tagger("spacy")
-    team = load_team(Recipe(), jobs=JOBS)
+    team = Team(Recipe(), jobs=JOBS)
     found = discover(
         data,
         predictor,

@@ -29,7 +29,7 @@ from sears_dsl.discovery.result.found import Discovery
 from sears_dsl.discovery.settings import QUESTIONS_A_ROW, Settings
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.statistics import wilson_interval
@@ -58,7 +58,7 @@ def main() -> None:
     known = load_known(tagger=tagger)
     rows = []
     with RunJournal(None, task="one model, one scorer") as journal:
-        team = load_team(Recipe(scorer=DEFAULT_SCORER), jobs=JOBS)
+        team = Team(Recipe(scorer=DEFAULT_SCORER), jobs=JOBS)
         for limit in (NO_LIMIT, *(each * right for each in reversed(A_ROW))):
             began = time.perf_counter()
             found = discover(

@@ -53,7 +53,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, Trainer
@@ -135,7 +135,7 @@ def _part(data: LabelledRows, numbers: Sequence[int]) -> LabelledRows:
 def _find(data: LabelledRows, training: Table, tagger: Tagger) -> Ruleset:
     """Rules against the model of the first seed, as `sears discover` finds them."""
     model = train(training.texts("text"), training.labels("label"), seed=0)
-    team = load_team(Recipe(scorer="pivot"), jobs=JOBS)
+    team = Team(Recipe(scorer="pivot"), jobs=JOBS)
     seen: set[str] = set()
 
     def tell(progress: SearchProgress) -> None:

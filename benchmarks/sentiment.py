@@ -54,7 +54,7 @@ from sears_dsl.meaning.scorer import PAPER_TAU, Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
-from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.tagger import Tagger
@@ -144,8 +144,8 @@ def _accuracy(accuracy: float) -> Row:
 
 def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
     tagger = load_tagger("spacy")
-    pivot = load_team(Recipe(scorer="pivot"), jobs=JOBS)
-    default = load_team(Recipe(), jobs=JOBS)
+    pivot = Team(Recipe(scorer="pivot"), jobs=JOBS)
+    default = Team(Recipe(), jobs=JOBS)
     # Searched by the team of the default scorer, as `sears discover` does it.
     source = Remembering(default)
     rows = []
@@ -305,7 +305,7 @@ def _sweep(data: LabelledRows, model: FastTextLike) -> Sequence[Row]:
         part = LabelledRows(
             data.rows[:sentences], data.column, (data.labels or ())[:sentences], data.path
         )
-        team = load_team(Recipe(scorer="pivot", beam=beam), jobs=JOBS)
+        team = Team(Recipe(scorer="pivot", beam=beam), jobs=JOBS)
         watch = Watch()
         found = discover(
             part,

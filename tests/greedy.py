@@ -32,7 +32,7 @@ def greedy_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
             written[row].append(piece)
             if len(written[row]) < limits[row]:
                 going.append(at)
-        state = model.select(state, torch.tensor(going, dtype=torch.long, device=model.device))
+        state = state.select(torch.tensor(going, dtype=torch.long, device=model.device))
         last = torch.tensor([best[at] for at in going], dtype=torch.long, device=model.device)
         alive = [alive[at] for at in going]
     return [model.text(pieces) for pieces in written]

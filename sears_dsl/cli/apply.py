@@ -32,12 +32,12 @@ from sears_dsl.cli.screen.console import (
     echo_json,
     excerpt,
     imports_option,
+    plain_table,
 )
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
-    from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Unit
@@ -131,11 +131,13 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     """
     from sears_dsl.batch.drawing import TextShare
     from sears_dsl.batch.provenance import tagger_in_language
+    from sears_dsl.batch.recipes import RulesetRecipe
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
     from sears_dsl.engine.noise.needs import unit_of
+    from sears_dsl.paraphrasing.rewording import RewordingRecipe
 
     *rules, data = rules_and_input
     if not rules:
@@ -148,8 +150,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     tell_of_templates(rulesets, quiet=quiet)
     if options["mode"] == "chain":
         warnings += warn_of_chain(rulesets, quiet=quiet)
+    rewords = tell_of_paraphrases(rulesets, quiet=quiet)
     request = ApplyRequest(
-        recipe=_recipe_for(rulesets, quiet=quiet)(
+        recipe=(RewordingRecipe if rewords else RulesetRecipe)(
             rulesets,
             tagger=tagger,
             cached=not options["no_cache"],
@@ -188,17 +191,6 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         echo_json({"unit": unit, **_as_dict(report, request, warnings)})
     elif not quiet:
         _print_report(report, request, show=options["show"], unit=_unit(rulesets, options["unit"]))
-
-
-def _recipe_for(rulesets: Sequence[Ruleset], *, quiet: bool) -> type[RulesetRecipe]:
-    """How the rules are compiled."""
-    from sears_dsl.batch.recipes import RulesetRecipe
-
-    if not tell_of_paraphrases(rulesets, quiet=quiet):
-        return RulesetRecipe
-    from sears_dsl.paraphrasing.rewording import RewordingRecipe
-
-    return RewordingRecipe
 
 
 def _applied(
@@ -283,9 +275,6 @@ def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:
 
 def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit: str) -> None:
     """A summary on standard error, so that standard output holds the data alone."""
-    from rich.table import Table
-    from rich.text import Text
-
     out = console(stderr=True)
     if report.note:
         out.print(report.note)
@@ -293,19 +282,18 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit
     most = sorted(fired.items(), key=lambda item: -item[1].rows)
     shown_rules = {"most": most[:_MOST], "all": most, "silent": []}[show]
     if shown_rules:
-        table = Table("rows", "rule", "example", box=None, pad_edge=False)
-        table.columns[0].justify = "right"
+        table = plain_table("rows", "rule", "example", right=[0])
         other_width = 10 + max(len(rule) for rule, _ in shown_rules)
         width = min(100, max(30, out.width - other_width))
         for rule, of in shown_rules:
             first = of.examples[0]
             example = excerpt(first.original, first.edits, width=width)
-            table.add_row(f"{of.rows:,}", Text(rule), example)
+            table.add_row(f"{of.rows:,}", rule, example)
         out.print(table)
         if len(most) > len(shown_rules):
             out.print(f"… and {counted(len(most) - len(shown_rules), 'more rule')} (--show all)")
     if show != "most":
-        out.print(Text(f"silent: {', '.join(report.silent) or '(none)'}"))
+        out.print(f"silent: {', '.join(report.silent) or '(none)'}")
     tally = report.tally
     silent = len(report.silent)
     target = "standard output" if request.output == "-" else request.output
@@ -342,4 +330,4 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit
     if tally.absent:
         out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
     for row, why in tally.reasons[:_FEW_REASONS]:
-        out.print(Text(f"  row {row}: {why}"))
+        out.print(f"  row {row}: {why}")

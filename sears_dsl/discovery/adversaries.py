@@ -1,9 +1,8 @@
 """Adversaries: paraphrases of a row that a model answers otherwise, though it had the row right.
 
-In: the rows that a model has right, their paraphrases, a semantic score. Out: semantically
-equivalent adversaries (SEAs), row by row, best first. Always holds: every adversary's score is at
-least τ and the model's answer to it is a flip. Costs one prediction for each paraphrase, one
-question for each that flips, and one score for each adversary.
+Always holds: every adversary's score is at least τ and the model's answer to it is a flip. Costs
+one prediction for each paraphrase, one question for each that flips, and one score for each
+adversary.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
 Models", ACL 2018: SEA(x, x') = 1[SemEq(x, x') ∧ f(x) ≠ f(x')], with SemEq(x, x') = 1[S(x, x') ≥ τ].
@@ -30,14 +29,10 @@ _LOOKS = 3
 
 @dataclass(frozen=True, slots=True)
 class Adversary:
-    """A paraphrase that flips the model's answer.
+    """A paraphrase that flips the model's answer to a right row, and S(original, text).
 
-    Attributes:
-        row: number of the right row.
-        text: the paraphrase.
-        score: S(original, text), between τ and 1.
-        label: what the model says of the original, rightly.
-        prediction: what it says of the paraphrase.
+    ``label`` is what the model says of the original, rightly; ``prediction`` what it says of the
+    paraphrase.
     """
 
     row: int
@@ -86,33 +81,11 @@ def find_adversaries(
     """The paraphrases that flip a model's answer and keep the meaning.
 
     Args:
-        right: the rows that the model has right.
         scorer: S; asked for paraphrases that flip, and for a few of each row besides.
-        tau: the score from which on a paraphrase counts as equivalent.
         ask: what the model says of right rows with other texts, None where there was no time to
             ask; `RightRows.ask` if None.
         stop: asked between portions of questions to the scorer; True leaves the rest out.
-        portion: pairs that the scorer gets at once.
         base: whether the base rate is wanted, which costs some questions to the scorer.
-
-    Example:
-        >>> import numpy as np
-        >>> from sears_dsl.data.labelled import LabelledRows
-        >>> class Shouting:
-        ...     identity = "shouting"
-        ...     def predict(self, rows):
-        ...         return ["loud" if "!" in row["text"] else "quiet" for row in rows]
-        >>> class Half:
-        ...     name, identity, tau = "half", "half", 0.1
-        ...     def scores(self, pairs):
-        ...         return np.full(len(pairs), 0.5)
-        ...     def at_least(self, pairs, tau):
-        ...         return self.scores(pairs) >= tau
-        >>> data = LabelledRows(({"text": "It is fun."},), "text", None, "a.csv")
-        >>> found = find_adversaries(
-        ...     RightRows(data, Shouting()), [["It's fun.", "It is fun!"]], scorer=Half(), tau=0.1)
-        >>> [(each.text, each.prediction, each.score) for each in found.adversaries]
-        [('It is fun!', 'loud', 0.5)]
     """
     # The best paraphrases of all rows come first: where time ends, each row was looked at.
     questions = sorted(
@@ -175,13 +148,6 @@ def one_of_each_row(
     """Of some hundred rows a paraphrase that keeps the meaning, for the base rate.
 
     One paraphrase a row, by lot: paraphrases of one row flip together, rows do not.
-
-    Args:
-        paraphrases: (row, paraphrase).
-        scorer: S; asked about three paraphrases of a row at most.
-        tau: the score from which on a paraphrase counts as equivalent.
-        stop: asked between portions of questions; True leaves the rest out.
-        portion: most rows.
     """
     of_row: dict[int, list[str]] = {}
     for number, text in paraphrases:

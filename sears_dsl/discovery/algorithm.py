@@ -3,11 +3,10 @@
     rows ─▶ right rows ─▶ held out apart ─▶ known rules ─▶ paraphrases ─▶ changes of words
          ─▶ judged on text, narrowed ─▶ the model asked ─▶ selected by coverage ─▶ `Discovery`
 
-In: the rows, the model, a source of paraphrases, a scorer, a tagger, settings; text, known rules.
-Out: `Discovery`, the rules with their numbers and all the counts on the way. Always holds: the same
-input under the same settings gives the same result, also after an interruption, unless the time
-budget cuts it short, which the result says; the model is asked no more than the limit says. Costs
-the paraphrases and the scores, nearly all of it; the rest is seconds.
+Always holds: the same input under the same settings gives the same result, also after an
+interruption, unless the time budget cuts it short, which the result says; the model is asked no
+more than the limit says. Costs the paraphrases and the scores, nearly all of it; the rest is
+seconds.
 
 Of several models a place that rules cover is not a row but a row and models, worth S of its flip.
 With M models, of which a rule r flips f(r, m) rows in model m:
@@ -80,17 +79,6 @@ def across_models(
         fails: bool (entries of the coverage, models): which models the flip makes fail.
         shared: whether rules are wanted that models share; else those that tell them apart.
         least: how many rows of a model, or more of one than of another, are often enough.
-
-    Example:
-        >>> from sears_dsl.discovery.selection import Twins
-        >>> rows = np.array([0, 1, 2, 0, 1], np.int32)
-        >>> both = Coverage(np.array([0, 3, 5]), rows, np.full(5, 1 << 40), 3, np.arange(2),
-        ...                 Twins(((), ())))
-        >>> fails = np.array([[1, 0], [1, 0], [1, 0], [1, 1], [1, 1]], bool)
-        >>> (across_models(both, fails, shared=True, least=2).weight / (1 << 40)).tolist()
-        [0.0, 4.0]
-        >>> (across_models(both, fails, shared=False, least=2).weight / (1 << 40)).tolist()
-        [3.0, 0.0]
     """
     rules, models = len(coverage), fails.shape[1]
     rule_of = np.repeat(np.arange(rules), coverage.sizes)
@@ -176,13 +164,9 @@ def discover(
     """Find the rules that make a model fail most without changing the meaning.
 
     Args:
-        data: labelled rows.
-        predictor: the model.
-        paraphraser: proposes rewordings of rows; anything that `as_paraphraser` takes.
-        scorer: S, which says whether a rewording keeps the meaning; anything that `as_scorer`
-            takes.
+        paraphraser: anything that `as_paraphraser` takes.
+        scorer: anything that `as_scorer` takes.
         tagger: the rules are over its tags.
-        settings: τ, δ and the like.
         text: unlabelled texts, on which rules are judged as well; not in the paper's order.
         known: rules that people have accepted, which are tried first; not in the paper's order.
         journal: remembers what an interrupted run found; None remembers nothing.

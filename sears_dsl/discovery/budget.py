@@ -1,8 +1,8 @@
 """The time that a run may take, and how much of it each stage may have.
 
-In: seconds, a clock. Out: `Budget`. Always holds: a stage that begins may take its share of the
-time that is then left, so that what one stage saves is there for those after it, and none is left
-without; without a limit a stage may go on for ever.
+Always holds: a stage that begins may take its share of the time that is then left, so that what one
+stage saves is there for those after it, and none is left without; without a limit a stage may go on
+for ever.
 """
 
 from __future__ import annotations
@@ -38,24 +38,8 @@ NEEDS: Mapping[Order, Mapping[Stage, float]] = {"meaning": _MEANING, "paper": _P
 class Budget:
     """The time that is left, and what of it a stage may have.
 
-    Args:
-        seconds: that a run may take; None for no limit.
-        clock: seconds.
-        order: of the search, which says what stages there are.
-        began: when the run began, by the clock; None for now.
-
     Attributes:
         reached: the stages that were cut short, in their order.
-
-    Example:
-        >>> seconds = iter([0.0, 0.0, 7.0, 8.1, 18.0, 20.0])
-        >>> budget = Budget(22, lambda: next(seconds))
-        >>> in_time = budget.stage("paraphrases")
-        >>> in_time(), in_time(), in_time()
-        (True, True, False)
-        >>> in_time = budget.stage("rules")
-        >>> in_time(), in_time(), budget.reached
-        (True, True, ['paraphrases'])
     """
 
     def __init__(

@@ -36,7 +36,6 @@ class CandidateRule:
     """A row of the table: what is known of a rule before it is applied.
 
     Attributes:
-        rule: as an object.
         support: how many searched rows its antecedent is in, or that of the rule that it narrows.
         sources: the rewordings that it reproduces, by position.
         judged: what its rewrites on text say; None where it was not judged on text.
@@ -61,7 +60,6 @@ class Candidates:
     """Rules, and what each stage has found out about them.
 
     Attributes:
-        rows: the rules with what they come from and how they were judged.
         applications: what each rule makes of the rows that it was applied to; of no rule before.
         answers: what the model says of that; nothing before it was asked.
         passed: int64: those that flip and keep the meaning, by position, once that is known.
@@ -113,14 +111,7 @@ class Candidates:
         return written
 
     def keep(self, numbers: Sequence[int] | NDArray[np.integer]) -> Candidates:
-        r"""Some of them, in the order given, as far as they were applied; the model is asked after.
-
-        Example:
-            >>> from sears_dsl.language.loader import parse
-            >>> rules = Candidates.of(parse("movie -> film\nplay -> game").rules)
-            >>> rules.keep([1]).texts
-            ('play -> game',)
-        """
+        """Some of them, in this order, as far as they were applied; the model is asked after."""
         places = np.asarray(numbers, np.int64)
         applications = self.applications
         return Candidates(

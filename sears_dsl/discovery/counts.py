@@ -1,7 +1,6 @@
 """What a run counts and shows: plain records that the result and its manifest share.
 
-In: numbers and sentences. Out: `Flip`, `TextVerdict`, `HeldOut`, `Closest`, `Funnel`. Always holds:
-values alone, so that a manifest is read without loading the engine.
+Values alone, so that a manifest is read without loading the engine.
 """
 
 from __future__ import annotations
@@ -12,14 +11,7 @@ from typing import Literal as OneOf
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A right row that a rule flips.
-
-    Attributes:
-        rewritten: the text after the rule.
-        label: what the model says of the original, rightly.
-        prediction: what it says of the rewritten text.
-        score: S of both.
-    """
+    """A right row that a rule flips; ``label`` is what the model says of the original, rightly."""
 
     original: str
     rewritten: str

@@ -1,10 +1,8 @@
 """Rules that people have read and accepted: tried before any new one is looked for.
 
-In: the shipped rulesets, files of the user's own; then the right rows. Out: `KnownRules`, and
-`KnownFlips`, what they do to the rows and the model. Always holds: each rule has the name of the
-ruleset that it comes from, and is read under the options and sets of its own file; the same seed
-asks about the same rows. Costs some two seconds for all shipped rules and a few hundred rows, and
-needs no translation model and no score.
+Always holds: each rule has the name of the ruleset that it comes from, and is read under the
+options and sets of its own file; the same seed asks about the same rows. Costs some two seconds for
+all shipped rules and a few hundred rows, and needs no translation model and no score.
 """
 
 from __future__ import annotations
@@ -80,11 +78,7 @@ class KnownRules:
         return np.array([is_writable(rule, scope) for rule, scope in pairs], np.bool_)
 
     def applied(self, tokens: Tokens, *, guards: Guards | None = None) -> Applications:
-        """What the rules make of rows; those that are about sentences see each by itself.
-
-        Args:
-            guards: what has to stay in them; None for nothing.
-        """
+        """What the rules make of rows; those that are about sentences see each by itself."""
         if any(each.options.unit == "sentence" for each in self.scopes):
             return apply_candidates(
                 self.rules, tokens, tagger=self.matcher.tagger, scopes=self.scopes, guards=guards
@@ -93,15 +87,7 @@ class KnownRules:
 
     @classmethod
     def of(cls, rulesets: Mapping[str, Ruleset], *, tagger: Tagger) -> KnownRules:
-        """Compile rulesets by name.
-
-        Example:
-            >>> from sears_dsl.language.loader import parse
-            >>> from sears_dsl.tagging.pinned import PinnedTagger
-            >>> known = KnownRules.of({"mine": parse("movie -> film")}, tagger=PinnedTagger())
-            >>> known.sources, len(known.rules)
-            (('mine',), 1)
-        """
+        """Compile rulesets by name."""
         of_rules = [
             (name, ruleset) for name, ruleset in rulesets.items() for _ in range(len(ruleset.rules))
         ]
@@ -118,7 +104,6 @@ def load_known(
     files: Sequence[str] = (),
     *,
     with_shipped: bool = True,
-    allow_imports_outside: bool = False,
     tagger: Tagger,
 ) -> KnownRules | None:
     """The shipped rules that keep the meaning, and those of files.
@@ -128,21 +113,11 @@ def load_known(
     that readers accept nine of ten rewrites (`believed`); by the names of their rulesets they are
     loaded like any file. Of a folder the files of rules that reviewers rejected are left.
 
-    Args:
-        files: rule files, folders, or names of shipped rulesets.
-        allow_imports_outside: whether imports may lead out of the folder of a file.
-
     Returns:
         The rules; None where there are none.
 
     Raises:
         RuleSyntaxError: findings in a file.
-
-    Example:
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> known = load_known(["paper/sentiment"], with_shipped=False, tagger=PinnedTagger())
-        >>> sorted(set(known.sources))
-        ['paper/sentiment']
     """
     names = {path.resolve(): name for name, path in shipped().items()}
     accepted = {path: name for path, name in names.items() if not name.startswith(NOT_ACCEPTED)}
@@ -157,7 +132,7 @@ def load_known(
     loaded = (
         (name, ruleset if path in named_paths else _with_care(ruleset))
         for path, name in chosen.items()
-        for ruleset in [load(path, allow_imports_outside=allow_imports_outside)]
+        for ruleset in [load(path)]
     )
     # Shipped rules of other languages are left; a file that was named is not.
     shipped_names = set(names.values())
@@ -184,18 +159,11 @@ def _with_care(ruleset: Ruleset) -> Ruleset:
 
 @cache
 def believed() -> Callable[[Rule], bool]:
-    r"""Tells of a shipped rule whether readers surely enough accept nine of ten of its rewrites.
+    """Tells of a shipped rule whether readers surely enough accept nine of ten of its rewrites.
 
     A rule that was read is judged by its readings, and from twenty on nine of ten of them have to
     be accepted; one that was not by those of other rules, of rules about tone or of all others.
     What was read of a rule counts while its text is the same.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> tone = "rule hey: x:What -> Hey, $x.lower / <s> __\n  tags: lead-in"
-        >>> plain = "rule colour: color -> colour\n  tags: spelling"
-        >>> [believed()(parse(text).rules[0]) for text in (tone, plain)]
-        [False, True]
     """
     entry = json.loads(resource_folder("rulesets").joinpath("readers.json").read_text("utf-8"))
     if entry.get("version") != READERS_VERSION:
@@ -222,10 +190,8 @@ class KnownFlips:
     """What known rules do to the searched rows, as far as the model was asked.
 
     Attributes:
-        known: the rules.
         applications: what they make of the rows, where the model was asked about it.
         flips: bool (rewrites,): whether a rewrite flips the model.
-        right: the searched rows.
         not_asked: how many rules that change a row the model was not asked about to the end.
     """
 

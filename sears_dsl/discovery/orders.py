@@ -1,12 +1,11 @@
 """The two orders of a search, meaning first and the paper's, and the stages that both have.
 
-In: a `Search` (rows, model, paraphrases, scorer, tagger, settings), its right rows. Out: a
-`SearchOutcome`: rules that the model was asked about, which of them pass, and what was counted.
 Meaning first: a rule has to keep the meaning on much text before the model is asked about it, so a
 few questions a row do; known rules are tried before all others. The paper's order: all paraphrases
-and all candidates are asked about, and those that flip are filtered by S on the rows. Always holds:
-where meaning comes first the limit of questions leaves something for the held-out rows; what is
-scored or paraphrased is in the journal; the model is asked through one counter.
+and all candidates are asked about, and those that flip are filtered by S on the rows.
+
+Always holds: where meaning comes first the limit of questions leaves something for the held-out
+rows; what is scored or paraphrased is in the journal; the model is asked through one counter.
 """
 
 from __future__ import annotations

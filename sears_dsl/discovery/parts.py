@@ -2,10 +2,9 @@
 
     choice ──▶ own parts (checked, imported) ──▶ a team of processes for the rest ──▶ `Parts`
 
-In: `PartsChoice`. Out: `Parts`, with a journal that remembers what they said. Always holds: what is
-wrong with a part, or with choices that mean nothing together, is said before rows are read and the
-model is asked; torch, transformers and models are loaded when the parts are first asked for
-something. Costs the import of the user's own parts.
+Always holds: what is wrong with a part, or with choices that mean nothing together, is said before
+rows are read and the model is asked; torch, transformers and models are loaded when the parts are
+first asked for something. Costs the import of the user's own parts.
 """
 
 from __future__ import annotations
@@ -65,11 +64,9 @@ class PartsChoice:
         scorer: what says whether meaning is kept, as `as_scorer` takes it; ``none`` for nothing.
         paraphraser: rewordings of one's own, as `as_paraphraser` takes it; None for the search
             through translation models.
-        paraphrases: whether anything is reworded at all.
         tau: S from which on texts count as equivalent; None for the scorer's own.
         pivots: languages to translate through; none for the pair that packages carry.
         beam: width of the search for paraphrases; None for `BEAM_WIDTH`.
-        device: ``cpu`` or ``cuda``.
         jobs: processes that translate; None for as many as cores, eight at most.
         readings: what readers of one's own said of rewrites; they count in the judge.
     """
@@ -137,14 +134,6 @@ def in_language(
 
     The shipped scorers are calibrated for English. In the place of the judge, which is the default,
     the paper's score is asked elsewhere: it works by the translation models of the language.
-
-    Args:
-        scorer: as it was chosen.
-        pivots: as they were chosen; none for the usual ones.
-
-    Example:
-        >>> in_language("judge", (), "en"), in_language("judge", (), "pt")
-        (('judge', ()), ('pivot', ('pt-en',)))
     """
     from sears_dsl.translation.model_files import languages_of  # noqa: PLC0415 - as asked for
 
@@ -176,12 +165,7 @@ def in_language(
 
 @dataclass(frozen=True, slots=True)
 class OwnParts:
-    """What the user brings; None where shipped parts do it.
-
-    Attributes:
-        paraphraser: rewords sentences.
-        scorer: scores pairs.
-    """
+    """What the user brings; None where shipped parts do it."""
 
     paraphraser: ParaphraseSource | None = None
     scorer: Scorer | None = None
@@ -213,11 +197,7 @@ def check_rows(
     show: Show = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Say what cannot work before an hour of work: halves of characters, strange models.
-
-    Args:
-        predictor: the model, which is asked about a few of them.
-    """
+    """Say what cannot work before an hour of work: halves of characters, strange models."""
     data.require_characters()
     missing = own.check_rows(data.texts)
     if missing:
@@ -232,14 +212,7 @@ def check_rows(
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What rewords sentences and scores pairs; it is loaded when it is first asked for something.
-
-    Attributes:
-        paraphraser: rewords sentences.
-        scorer: scores pairs.
-        team: the processes that do what nobody else does.
-        journal: remembers what they said.
-    """
+    """What rewords sentences and scores pairs; it is loaded when it is first asked."""
 
     paraphraser: ParaphraseSource
     scorer: Scorer
@@ -260,11 +233,10 @@ def open_parts(
     """What rewords sentences, if that is wanted, and scores pairs.
 
     Args:
-        own: the user's parts, as `PartsChoice.own` gives them.
         folder: where the journal lies; None keeps it in memory.
         language: of the texts, see `in_language`; None: that of the pivots.
     """
-    from sears_dsl.paraphrasing.team import Recipe, load_team  # noqa: PLC0415
+    from sears_dsl.paraphrasing.team import Recipe, Team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
 
     if language is not None:
@@ -282,7 +254,7 @@ def open_parts(
         device=choice.device,
         readings=choice.readings,
     )
-    team = load_team(
+    team = Team(
         recipe,
         jobs=choice.jobs or (min(usable_cores(), _MOST_JOBS) if choice.device == "cpu" else 1),
         on_loading=lambda: show("loading models", 0, None),
@@ -363,10 +335,6 @@ def load_chosen_scorer(
     """A scorer that works by itself in this process, loaded.
 
     Args:
-        name: as `as_scorer` takes it.
-        pivots: languages to translate through; none for the pair that packages carry.
-        tau: the threshold; None for its own.
-        device: where to compute; None for the CPU.
         language: of the texts, see `in_language`; None: that of the pivots.
     """
     if language is not None:

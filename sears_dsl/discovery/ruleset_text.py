@@ -1,11 +1,9 @@
 """Rules of a discovery → the text of a ruleset file: numbers, real examples as tests, own sets.
 
-In: rules as objects, what was counted for each, rows where they fire and rows where they do not.
-Out: canonical text that `language.ruleset.parse` reads, with nothing imported. Always holds: a rule
-of the file does what it did in the search, also where new rules (exact case) and known ones (under
-the options of their own files) stand side by side; every test in it was run with the tagger that
-found the rules and holds; formatting the text again changes nothing. Costs one tagging of the
-sentences in the tests.
+Always holds: a rule of the file does what it did in the search, also where new rules (exact case)
+and known ones (under the options of their own files) stand side by side; every test in it was run
+with the tagger that found the rules and holds; formatting the text again changes nothing. Costs one
+tagging of the sentences in the tests.
 """
 
 from __future__ import annotations
@@ -45,7 +43,6 @@ class EmittedRule:
 
     Attributes:
         rule: antecedent and consequent; of a known rule its tags and own tests stay, too.
-        name: its id.
         why: its numbers in one sentence.
         firing: (original, rewritten) sentences, best first.
         silent: sentences that it must leave alone, best first.
@@ -66,34 +63,16 @@ def emit(
     rules: Sequence[EmittedRule],
     *,
     name: str,
-    version: str = "1.0.0",
     comment: Sequence[str] = (),
     tagger: Tagger,
 ) -> str:
-    r"""The text of a ruleset file.
+    """The text of a ruleset file.
 
     The file is read with exact case, as new rules are, unless a known rule in it is read otherwise;
     then new rules have their words in quotes.
 
     Args:
         comment: lines that stand before everything, without their ``#``.
-
-    Example:
-        >>> from sears_dsl.language.rule import Element, Literal, Text
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> rule = Rule((Element(Literal("movie")),), (Text("film"),))
-        >>> found = EmittedRule(
-        ...     rule, "movie-to-film", "flips 3 of 9", [("a movie", "a film")], ["a book"])
-        >>> print(emit([found], name="found", comment=["Found."], tagger=PinnedTagger()), end="")
-        # Found.
-        ruleset found 1.0.0
-        option case = exact
-        <BLANKLINE>
-        rule movie-to-film: movie -> film
-          author: "sears discover"
-          why: "flips 3 of 9"
-          test "a movie" => "a film"
-          test "a book" => none
     """
     options = replace(_options(rules), language=tagger.language)
     sets = _Sets()
@@ -111,7 +90,7 @@ def emit(
         metadata = replace(rule.metadata, why=each.why, author=author, tests=tests)
         written.append(replace(rule, name=each.name, metadata=metadata))
     ruleset = Ruleset(
-        tuple(written), options=options, sets=sets.definitions, name=name, version=version
+        tuple(written), options=options, sets=sets.definitions, name=name, version="1.0.0"
     )
     ruleset = replace(ruleset, rules=tuple(_with_tests_that_hold(ruleset, tagger)))
     text = "".join(f"# {line}\n" for line in comment) + ruleset.format()
@@ -128,16 +107,11 @@ def _options(rules: Sequence[EmittedRule]) -> Options:
 
 
 def is_writable(rule: Rule, scope: Ruleset) -> bool:
-    r"""Whether a rule can stand in one file with rules of other files, and do what it did.
+    """Whether a rule can stand in one file with rules of other files, and do what it did.
 
     A file has one set of options. Casing can be said in the rule: words that are read exactly get
     quotes. Other tag sets and `repair` cannot; nor can a rule without a word, read with
     exact case, that would follow the casing of the text under the default options.
-
-    Example:
-        >>> rules = parse("option case = exact\nmovie -> film\nADV ADJ -> ADJ")
-        >>> [is_writable(rule, rules) for rule in rules.rules]
-        [True, False]
     """
     # A search has one tagger, so all its rules are of one language.
     if replace(scope.options, case="smart", language="en") != Options():
@@ -168,7 +142,6 @@ class _Sets:
         """A rule of another file, with its sets here.
 
         Args:
-            rule: as it was written.
             to_smart: whether words are written so that they are read under ``case = smart`` as
                 they are there.
         """

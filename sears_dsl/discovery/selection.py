@@ -1,12 +1,11 @@
 """The few rules that together cover the most adversaries.
 
-In: for each rule the rows that it flips with their scores (`Coverage`), how many rules are wanted.
-Out: a `RuleSelection`. It maximizes the paper's Equation 3: the sum over rows of the best score
-that a selected rule has there. Always holds: each rule taken adds the most of all that are left, so
-the sum is at least 1 - 1/e of what any rules of that number reach among those left after twins are
-collapsed (Nemhauser, Wolsey, Fisher 1978); gains never grow; equal gains go to the simpler rule;
-the result is that of trying every rule in every step. Costs a heap of rules and, since a gain can
-only fall, new gains for the few on top of it (Minoux 1978).
+The sum over rows of the best score that a selected rule has there, the paper's Equation 3, is
+maximized. Always holds: each rule taken adds the most of all that are left, so the sum is at least
+1 - 1/e of what any rules of that number reach among those left after twins are collapsed
+(Nemhauser, Wolsey, Fisher 1978); gains never grow; equal gains go to the simpler rule; the result
+is that of trying every rule in every step. Costs a heap of rules and, since a gain can only fall,
+new gains for the few on top of it (Minoux 1978).
 
 Before that, rules that say the same as another one are collapsed into it (`Twins`): what goes has,
 in the same words on the same rows, nothing (redundant) or hardly anything (more specific) that the
@@ -195,7 +194,6 @@ class Coverage:
         rows: int (entries,): rows that the rule flips with S ≥ τ.
         weights: int64 (entries,): S as a multiple of 2⁻⁴⁰.
         ranks: int64 (rules,): the place of each rule by simplicity; all are different.
-        twins: which rules say the same.
     """
 
     offsets: NDArray[np.int64]
@@ -265,7 +263,6 @@ def coverage_of(
     """What rules that passed the filter cover.
 
     Args:
-        rules: the rules.
         applications: what these rules, and no others, make of the rows.
         flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
         scores: float64 (rewrites,): S of those that flip; others are not read.
@@ -321,7 +318,6 @@ def select(
     """Select rules that together cover the most.
 
     Args:
-        size: most rules, the given start included.
         start: rules that are in anyway, such as those that a person accepted.
         excluded: rules that are out, such as those that a person rejected; what was collapsed
             into them has its chance again.

@@ -1,7 +1,4 @@
-"""What a person may choose about discovery; the defaults are the paper's where it names one.
-
-In: numbers. Out: `Settings`. Always holds: they mean something.
-"""
+"""What a person may choose about discovery; the defaults are the paper's where it names one."""
 
 from __future__ import annotations
 
@@ -62,9 +59,7 @@ class Settings:
         order: whether meaning or the model is asked first.
         max_questions: most questions to the model, those about the untouched rows included; None is
             20 for each right row, and no limit in the paper's order.
-        comparison: how answers are compared with labels.
         across: of several models which rules are selected, as `across_models` counts them.
-        seed: of the holdout.
         budget_seconds: time for everything; None for no limit.
     """
 

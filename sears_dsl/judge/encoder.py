@@ -1,11 +1,9 @@
 """What a sentence encoder sees of a change: the vectors of the changed words and of what is around.
 
-In: changes in the windows around them (`Place`). Out: for each the vectors of the old and of the
-new words in several layers, and the ``NUMBERS``: cosines, frequencies, counts. Always holds: a
-place has the same numbers alone and in any company (to the rounding of float32); of a long text
-only the words around a change are read, so that costs are bounded. Costs: one pass of the encoder
-over at most some 30 words for each distinct window, 3 to 8 ms on one core; the windows of originals
-stay read, the last ``_MOST_WINDOWS`` of them, at some 200 KiB each.
+Always holds: a place has the same numbers alone and in any company (to the rounding of float32); of
+a long text only the words around a change are read, so that costs are bounded. Costs: one pass of
+the encoder over at most some 30 words for each distinct window, 3 to 8 ms on one core; the windows
+of originals stay read, the last ``_MOST_WINDOWS`` of them, at some 200 KiB each.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0): 6 layers of width 384, lower case. The vector
 of some words is the mean of their pieces' vectors. Words that are put in or left out are judged
@@ -18,7 +16,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +31,7 @@ from torch.nn import functional
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change
+from sears_dsl.judge.networks import batches
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.runtime.documents import parse_json, read_document
 
@@ -91,10 +90,7 @@ class Place(NamedTuple):
 
     Attributes:
         original: the words around the change as the original has them.
-        start: where the changed words begin in it.
         rewrite: the same place in the rewrite.
-        first: where the new words begin in that.
-        last: where they end.
     """
 
     original: str
@@ -120,14 +116,7 @@ class PlaceVectors(NamedTuple):
 
 
 def places_of(original: str, rewrite: str, changes: Sequence[Change]) -> list[Place]:
-    """The changes of a pair in their windows; what is outside a window is not read.
-
-    Example:
-        >>> from sears_dsl.judge.changes import changes_of
-        >>> pair = ("A good film.", "A good movie.")
-        >>> places_of(*pair, changes_of(*pair))
-        [Place(original='A good film.', start=7, end=11, rewrite='A good movie.', first=7, last=12)]
-    """
+    """The changes of a pair in their windows; what is outside a window is not read."""
     whole = len(original) <= _CHARACTERS and len(rewrite) <= _CHARACTERS
     words = [] if whole else [match.span() for match in _SPACED.finditer(original)]
     places = []
@@ -198,16 +187,12 @@ class Bert:
     What always holds: nothing of the folder is run; a step is that of ``BertModel``, bit for bit.
 
     Args:
-        folder: as ``save_pretrained`` writes it, with weights in safetensors.
         longest: most pieces of a text that are read, with the two that stand around it.
-        device: where to compute; the CPU if None.
 
     Attributes:
-        tokenizer: what cuts texts into pieces.
         words, places, kind: embeddings of pieces (V, W), of places (P, W), and of texts that stand
             alone (W,).
         heads: in how many parts pieces look at each other.
-        layers: how many there are.
 
     Raises:
         ModelError: a file is missing, or is no part of such a network.
@@ -240,10 +225,6 @@ class Bert:
 
     def states(self, texts: Sequence[str], *, layers: int | None = None) -> tuple[Tensor, Tensor]:
         """What the last of some layers gives of texts that are read beside each other.
-
-        Args:
-            texts: B of them.
-            layers: how many; None for all.
 
         Returns:
             (B, pieces, W), and int64 (B, pieces): 1 where a text has a piece.
@@ -295,7 +276,6 @@ class Encoder:
 
     Args:
         frequencies: float32 (pieces,): the logarithm of how often each piece is in English text.
-        device: where to compute; the CPU if None.
     """
 
     def __init__(
@@ -372,7 +352,10 @@ class Encoder:
         pieces = [np.array(each.ids) for each in encoded]
         offsets = [np.array(each.offsets) for each in encoded]
         windows: list[_EncodedWindow | None] = [None] * len(texts)
-        for batch in _batches([len(each) for each in pieces]):
+        # The shortest first.
+        order = sorted(range(len(texts)), key=lambda at: len(pieces[at]))
+        for run in batches([len(pieces[at]) for at in order], _PIECES_AT_ONCE):
+            batch = order[run]
             states = self._layers_of([pieces[at] for at in batch])
             for at, some in zip(batch, states, strict=True):
                 windows[at] = _EncodedWindow(pieces[at], offsets[at], some)
@@ -508,17 +491,3 @@ def _unit(vectors: Float32Array) -> Float32Array:
     return np.asarray(
         vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9), np.float32
     )
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Which texts are read together: the shortest first, so many as have some pieces in all."""
-    batch: list[int] = []
-    size = 0
-    for at in sorted(range(len(lengths)), key=lengths.__getitem__):
-        batch.append(at)
-        size += lengths[at]
-        if size >= _PIECES_AT_ONCE:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

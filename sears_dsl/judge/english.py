@@ -1,9 +1,8 @@
 """What is known of English words without a model: closed classes, equals, opposites, forms.
 
-In: words in lower case with straight apostrophes, as ``changes`` cuts them; phrases with blanks.
-Out: their classes, and what two words are to each other. Always holds: no word has a relation to
-itself; but for a few phrases relations are symmetric. Costs a look-up each, after 10 milliseconds
-for reading the lists; forms come from the inflection tables, which take longer to load.
+Always holds: no word has a relation to itself; but for a few phrases relations are symmetric. Costs
+a look-up each, after 10 milliseconds for reading the lists; forms come from the inflection tables,
+which take longer to load.
 
 The lists are ``english.json``, a file of our own.
 """
@@ -51,11 +50,7 @@ _BY_CHANCE = frozenset(("fourth", "mourning", "mourn", "hours", "prised", "cours
 
 
 class English:
-    """The lists, ready to be asked. Use `english`, which reads them once.
-
-    Args:
-        lists: the content of ``english.json``.
-    """
+    """The lists, ready to be asked. Use `english`, which reads them once."""
 
     def __init__(self, lists: dict[str, Any]) -> None:
         self._classes: dict[str, frozenset[str]] = {}
@@ -91,32 +86,17 @@ class English:
         self._multipliers: dict[str, int] = lists["multipliers"]
 
     def classes(self, word: str) -> frozenset[str]:
-        """The closed classes of a word.
-
-        Example:
-            >>> sorted(english().classes("that")), sorted(english().classes("film"))
-            (['determiner', 'pronoun', 'relative'], [])
-        """
+        """The closed classes of a word."""
         return self._classes.get(word, frozenset())
 
     def same(self, old: str, new: str) -> bool:
-        """Whether a word or phrase may replace another, so that little changes.
-
-        Example:
-            >>> english().same("very", "really"), english().same("a lot of", "many")
-            (True, True)
-        """
+        """Whether a word or phrase may replace another, so that little changes."""
         return (old, new) in self._one_way or (
             old != new and not self._same.get(old, _NONE).isdisjoint(self._same.get(new, _NONE))
         )
 
     def contracted(self, old: str, new: str) -> bool:
-        """Whether one word is the other, contracted.
-
-        Example:
-            >>> english().contracted("n't", "not"), english().contracted("has", "'s")
-            (True, True)
-        """
+        """Whether one word is the other, contracted."""
         return new in self._whole.get(old, ()) or old in self._whole.get(new, ())
 
     def forms(self, word: str) -> frozenset[tuple[str, str]] | None:
@@ -124,12 +104,7 @@ class English:
         return self._forms.get(word)
 
     def near(self, old: str, new: str) -> bool:
-        """Whether two words are used alike in some places and not in others.
-
-        Example:
-            >>> english().near("that", "which"), english().near("that", "of")
-            (True, False)
-        """
+        """Whether two words are used alike in some places and not in others."""
         return old != new and not self._near.get(old, _NONE).isdisjoint(self._near.get(new, _NONE))
 
     def strength(self, word: str) -> int | None:
@@ -154,12 +129,7 @@ class English:
         )
 
     def opposite(self, old: str, new: str) -> bool:
-        """Whether one word is the other's opposite: listed, or by a prefix or suffix.
-
-        Example:
-            >>> english().opposite("loved", "hated"), english().opposite("happy", "unhappy")
-            (True, True)
-        """
+        """Whether one word is the other's opposite: listed, or by a prefix or suffix."""
         return any(
             frozenset((ours, theirs)) in self._opposites or _negated(ours, theirs)
             for ours in _bases(old)
@@ -181,14 +151,7 @@ class English:
         )
 
     def numbers(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
-        """The numbers among words, by their values, and the other words.
-
-        Example:
-            >>> english().numbers(["twenty", "-", "five", "cats"])
-            (['25'], ['cats'])
-            >>> english().numbers(["25", "cats"]), english().numbers(["the", "2nd"])
-            ((['25'], ['cats']), (['2.'], ['the']))
-        """
+        """The numbers among words, by their values, and the other words."""
         values: list[str] = []
         rest: list[str] = []
         at = 0
@@ -251,12 +214,7 @@ def forms_of(word: str) -> frozenset[tuple[str, str]]:
 
 @lru_cache(maxsize=1 << 15)
 def tags_of(word: str) -> frozenset[str]:
-    """The Penn tags that a word can have.
-
-    Example:
-        >>> sorted(tags_of("films"))
-        ['NNS', 'VBZ']
-    """
+    """The Penn tags that a word can have."""
     return frozenset(tag for _, tag in forms_of(word))
 
 

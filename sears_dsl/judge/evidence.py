@@ -1,9 +1,8 @@
 """Evidence about rewrites, and the calibrated sums of it that scorers are.
 
-In: pairs (original, rewrite) with what differs in them. Out: columns of evidence by name, each (N,)
-(`Evidence`), and chances out of columns (`Curves`). Always holds: more of any kind of evidence
-against a pair never raises a chance; a column that is missing only can. Costs: the encoder (see
-`sears_dsl.judge.encoder`); the rest some 100 microseconds a pair.
+Always holds: more of any kind of evidence against a pair never raises a chance; a column that is
+missing only can. Costs: the encoder (see `sears_dsl.judge.encoder`); the rest some 100 microseconds
+a pair.
 """
 
 from __future__ import annotations
@@ -249,13 +248,7 @@ def named(names: Sequence[str], columns: Floats) -> dict[str, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """What a scorer was fitted to be.
-
-    Attributes:
-        entry: the content of the file.
-        curves: those of each name that was asked for.
-        content: the file.
-    """
+    """What a scorer was fitted to be."""
 
     entry: Mapping[str, Any]
     curves: tuple[Curves, ...]
@@ -290,10 +283,8 @@ def load_evidence(
     """What reads rewrites.
 
     Args:
-        folder: of the sentence encoder all-MiniLM-L6-v2.
         sha256: of the file of what was learned about contents.
         learned: that file; the shipped ``judge.npz`` if None.
-        device: where to compute; the CPU if None.
     """
     content = load_content(_LEARNED if learned is None else learned, sha256)
     return Evidence(Encoder(folder, content.frequencies, device=device), content)

@@ -1,8 +1,7 @@
 """One word for another: what such an exchange is, and how much it speaks against a rewrite.
 
-In: words in lower case, as ``changes`` cuts them. Out: the columns of evidence that an exchange, a
-loss or an addition of a word fills, each with its amount. Always holds: words that are used alike
-fill none; amounts are above 0. Costs some microseconds for words that were not seen lately.
+Always holds: words that are used alike fill none; amounts are above 0. Costs some microseconds for
+words that were not seen lately.
 """
 
 from __future__ import annotations
@@ -139,12 +138,6 @@ def function_evidence(
 
     Args:
         column: that of the exchange, as `counterpart` says.
-
-    Example:
-        >>> function_evidence("that", "which", "relative replaced")
-        (('relative replaced', 0.2),)
-        >>> function_evidence("is", "was", "auxiliary replaced")
-        (('tense', 1.0),)
     """
     if {old, new} == {"a", "an"}:
         return ()  # `faults` tells which of them is right
@@ -176,10 +169,6 @@ def lone_evidence(word: str, how: str, following: str) -> tuple[tuple[str, float
 
     Args:
         how: ``lost`` or ``added``.
-
-    Example:
-        >>> lone_evidence("the", "lost", "film"), lone_evidence("very", "added", "good")
-        ((('article lost', 1.0),), (('intensifier added or lost', 0.4),))
     """
     classes = english().classes(word)
     if "article" in classes:
@@ -195,12 +184,7 @@ def lone_evidence(word: str, how: str, following: str) -> tuple[tuple[str, float
 
 @lru_cache(maxsize=1 << 15)
 def content_evidence(old: str, new: str) -> tuple[tuple[str, float], ...]:
-    """What differs between two words of open classes: columns, each with its amount.
-
-    Example:
-        >>> content_evidence("good", "bad"), content_evidence("cat", "dogs")
-        ((('opposite', 1.0),), (('other thing of its kind', 1.0), ('inflection', 1.0)))
-    """
+    """What differs between two words of open classes: columns, each with its amount."""
     if english().opposite(old, new):
         return (("opposite", 1.0),)
     kind = ["other thing of its kind"] if english().of_one_kind(old, new) else []
@@ -209,12 +193,7 @@ def content_evidence(old: str, new: str) -> tuple[tuple[str, float], ...]:
 
 @lru_cache(maxsize=1 << 15)
 def is_unknown(word: str) -> bool:
-    """Whether no list has a word of plain letters, nor its two parts.
-
-    Example:
-        >>> is_unknown("stilln"), is_unknown("website"), is_unknown("film")
-        (True, False, False)
-    """
+    """Whether no list has a word of plain letters, nor its two parts."""
     if not (word.isascii() and word.isalpha() and len(word) > 2) or is_known(word):
         return False
     return not any(is_known(word[:cut]) and is_known(word[cut:]) for cut in range(3, len(word) - 2))

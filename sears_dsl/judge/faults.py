@@ -1,6 +1,5 @@
 """What is wrong in the form of a few words: contractions, agreement, articles, verbs, marks.
 
-In: some words in a row, cut as ``changes`` cuts them. Out: how many faults of each kind they have.
 Always holds: it depends on these words alone; a fault is counted only where no reading that the
 inflection tables know of the words would be right, so that good text has hardly any. Costs some
 microseconds a word; the forms of a word are looked up once.
@@ -100,12 +99,7 @@ _AFTER_BEST = _set("friend friends seller selling man practice case")
 
 
 class _Passage:
-    """Some words in a row, with what stands beside each.
-
-    Args:
-        begins: whether the text begins with them.
-        ends: whether it ends with them.
-    """
+    """Some words in a row, with what stands beside each."""
 
     def __init__(self, words: tuple[str, ...], begins: bool, ends: bool) -> None:
         self.words = words
@@ -318,11 +312,5 @@ def faults(words: tuple[str, ...], *, begins: bool = True, ends: bool = True) ->
 
     Args:
         words: cut as ``changes`` cuts them, in their casing.
-        begins: whether the text begins with them.
-        ends: whether it ends with them.
-
-    Example:
-        >>> faults(("He", "do", "n't", "know", "a", "answer"))
-        {'subject and verb': 1, 'article sound': 1}
     """
     return dict(Counter(_Passage(words, begins, ends).faults()))

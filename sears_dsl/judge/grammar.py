@@ -1,21 +1,17 @@
 """How English the words of a text look: networks that have learned to find tampered words.
 
-In: texts, or pairs of an original and a rewrite. Out: a number a text (`Grammar.surprise`), numbers
-a pair (`Grammar.evidence`, columns `GRAMMAR`), words that no text has (`Grammar.unknown_words`),
-and whether a text is English at all (`Grammar.looks_english`). Always holds: what is said of a text
-is the same, bit for bit, alone and in any company; evidence is never negative, and nothing for a
-rewrite that is its original.
+Always holds: what is said of a text is the same, bit for bit, alone and in any company; evidence is
+never negative, and nothing for a rewrite that is its original.
 
 A network gives each word the log odds that somebody tampered with it or beside it; a word that is
 wrong for sure, by closed classes and inflection tables (`sears_dsl.judge.mistakes`: *Katherine hurt
-himself*, *he has wrote*), has at least `SURELY_WRONG`. Both networks were
-trained by ``training.grammar`` on good sentences and the same sentences with the edits that mined
-rules make: other forms, other function words, words left out, put in, moved. The small one
-(`small_grammar`) is quick and needs nothing but its file; the deep one (`deep_grammar`) reads with
-the lower layers of a sentence encoder, which has seen far more English.
-Texts are read in pieces of some sentences (`PIECE` words), each distinct one once; the last
-`_MOST_PIECES` pieces stay read.
-Costs, small and deep: 0.1 s and 0.5 s to load, some 45 and 400 microseconds a word on one core.
+himself*, *he has wrote*), has at least `SURELY_WRONG`. Both networks were trained by
+``training.grammar`` on good sentences and the same sentences with the edits that mined rules make:
+other forms, other function words, words left out, put in, moved. The small one (`small_grammar`) is
+quick and needs nothing but its file; the deep one (`deep_grammar`) reads with the lower layers of a
+sentence encoder, which has seen far more English. Texts are read in pieces of some sentences
+(`PIECE` words), each distinct one once; the last `_MOST_PIECES` pieces stay read. Costs, small and
+deep: 0.1 s and 0.5 s to load, some 45 and 400 microseconds a word on one core.
 """
 
 from __future__ import annotations
@@ -86,9 +82,6 @@ class _EncodedText(NamedTuple):
     """The words of a text.
 
     Attributes:
-        numbers: what the network sees of them.
-        starts: first character of each.
-        ends: one past the last.
         cuts: where its pieces begin and end.
         unknown: the words that no text has.
         wrong: the places of words that are wrong for sure.
@@ -106,7 +99,6 @@ class Grammar:
     """A network with the words that are known to exist; `load_grammar` reads one.
 
     Args:
-        known: words, in lower case.
         common: words of which half a text consists, if it is English.
         about: what the files say of themselves: what was trained on what, licence.
         identity: SHA-256 of the files, and so of what is said of texts.
@@ -136,12 +128,6 @@ class Grammar:
 
         Returns:
             float64 (texts,), 0 for a text without words.
-
-        Example:
-            >>> texts = ["These books sell.", "This books sell."]
-            >>> good, bad = load_grammar(deep=False).surprise(texts)
-            >>> bool(good < bad)
-            True
         """
         words = self._read(texts)
         odds = np.array([_softplus(some).sum() for some in self._logits(words)])
@@ -158,11 +144,6 @@ class Grammar:
 
         Returns:
             float64 (pairs, columns), never negative, 0 for a rewrite that is its original.
-
-        Example:
-            >>> found = load_grammar(deep=False).evidence([("a good film", "a good film")])
-            >>> found.shape == (1, len(GRAMMAR)), bool(found.any())
-            (True, False)
         """
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         place = {text: at for at, text in enumerate(texts)}
@@ -197,10 +178,6 @@ class Grammar:
 
         Names, numbers, addresses, tags, words with a hyphen and words that are drawn out (*soooo*)
         pass; a word with an apostrophe must be known.
-
-        Example:
-            >>> load_grammar(deep=False).unknown_words("I cann't say if Zweibrücken is soooo big.")
-            ("cann't",)
         """
         return self._read([text])[0].unknown
 
@@ -209,13 +186,6 @@ class Grammar:
 
         Words with capitals do not count. A text of fewer than four others passes unless there are
         two and none of them is common; one in another script than the Latin does not pass.
-
-        Example:
-            >>> grammar = load_grammar(deep=False)
-            >>> grammar.looks_english("The food was not good."), grammar.looks_english("ok")
-            (True, True)
-            >>> grammar.looks_english("A comida desta casa não é muito boa, mas é barata.")
-            False
         """
         foreign = sum(each > _LAST_LATIN and each.isalpha() for each in text)
         if 2 * foreign > sum(map(str.isalpha, text)):
@@ -296,10 +266,6 @@ def load_grammar(*, deep: bool = True) -> Grammar:
     Raises:
         DataError: a file is missing, damaged or of another version.
         ModelError: the encoder is not installed, or is another one.
-
-    Example:
-        >>> load_grammar(deep=False).about["licence"]
-        'CC BY-SA 4.0'
     """
     return _loaded(deep)
 

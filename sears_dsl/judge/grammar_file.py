@@ -1,8 +1,8 @@
 """The files of the grammar's weights: read, checked, written.
 
-In: an .npz file of plain arrays. Out: a `GrammarFile`. Always holds: what was read is what was
-written, since the file ends with the SHA-256 of the rest, which is checked before anything else is
-read; nothing in it is code. `training.grammar` writes it, and nothing else does.
+Always holds: what was read is what was written, since the file ends with the SHA-256 of the rest,
+which is checked before anything else is read; nothing in it is code. `training.grammar` writes it,
+and nothing else does.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ class GrammarFile:
         about: what it says of itself: what the weights were trained on, licence.
         words: words with a row of their own in the table, the most frequent first.
         listed: further words that are known to exist.
-        arrays: weights by their names, float32.
-        digest: SHA-256 of the file.
     """
 
     about: Mapping[str, Any]

@@ -1,18 +1,17 @@
 """The judge: the chance that most readers would accept a rewrite, out of all evidence there is.
 
-In: pairs (original, rewrite). Out: S in [0, 1] for each. Always holds: S(x, x) = 1, and so where
-only white space differs; more of any kind of evidence against a pair never raises S;
-`Judge.at_least` takes the decisions of `Judge.scores` (to the rounding of float32). Costs: see
-`sears_dsl.judge.encoder`; decisions ask the encoder only where cheap evidence leaves it open.
+Always holds: S(x, x) = 1, and so where only white space differs; more of any kind of evidence
+against a pair never raises S; `Judge.at_least` takes the decisions of `Judge.scores` (to the
+rounding of float32). Costs: see `sears_dsl.judge.encoder`; decisions ask the encoder only where
+cheap evidence leaves it open.
 
     evident = min(full, cheap),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
 where ``taken_k`` never falls, is piecewise linear and was fitted on judgements of people, with an
-intercept for rewrites as mining gives them, of which about one in eight is acceptable. ``cheap``
-is of what is known without the encoder, generous by construction: it only rejects what ``full``
-hardly ever accepts. What readers said of the same change elsewhere moves it
-(`sears_dsl.judge.readings`): that is S. Of several changes in a text the worst counts, and how
-many there are.
+intercept for rewrites as mining gives them, of which about one in eight is acceptable. ``cheap`` is
+of what is known without the encoder, generous by construction: it only rejects what ``full`` hardly
+ever accepts. What readers said of the same change elsewhere moves it (`sears_dsl.judge.readings`):
+that is S. Of several changes in a text the worst counts, and how many there are.
 """
 
 from __future__ import annotations
@@ -58,8 +57,6 @@ class Reason(NamedTuple):
     """A kind of evidence about a rewrite.
 
     Attributes:
-        name: of the evidence.
-        value: how much there is.
         taken: how much it takes from the log-odds of acceptance; below 0 it speaks for it.
     """
 
@@ -72,16 +69,7 @@ class Judge:
     """A scorer that agrees with readers.
 
     Args:
-        cheap: the curves of what is known without the encoder.
-        readings: what readers said of the same changes elsewhere.
         tau: the least S that counts as accepted: from .5 on most readers would accept a rewrite.
-
-    Example:
-        >>> from sears_dsl.meaning.scorers import load_scorer
-        >>> judge = load_scorer("judge")
-        >>> pairs = [("A good film.", "A good movie."), ("A good film.", "A bad film.")]
-        >>> judge.at_least(pairs, judge.tau).tolist()
-        [True, False]
     """
 
     name = "judge"
@@ -189,14 +177,7 @@ class Judge:
         return named(GRAMMAR, self.grammar.evidence(pairs))
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
-        """What speaks against a rewrite, the weightiest first; empty where nothing differs.
-
-        Example:
-            >>> from sears_dsl.meaning.scorers import load_scorer
-            >>> reasons = load_scorer("judge").explain("He is here.", "He was here.")
-            >>> bool(reasons[0].taken >= reasons[-1].taken)
-            True
-        """
+        """What speaks against a rewrite, the weightiest first; empty where nothing differs."""
         changes = differences(original, rewrite)
         if not changes:
             return []
@@ -225,8 +206,6 @@ def load_judge(
 
     Args:
         folder: of the sentence encoder all-MiniLM-L6-v2.
-        tau: another threshold than the shipped one.
-        device: where to compute; the CPU if None.
         numbers: another file than the shipped judge.json, with its ``judge.npz`` beside it.
     """
     file = _FOLDER / "judge.json" if numbers is None else numbers

@@ -1,9 +1,8 @@
 """The words of texts that are wrong for sure: a reflexive of nobody, a verb in the other form.
 
-In: texts as a tagger cut them, without tags. Out: for each text the places of such words. Always
-holds: what is told of a text depends on it alone; good text has hardly any (`benchmarks.grammar`
-counts them). Costs a look-up for each distinct word, and the tags of texts that have a word which
-may be wrong.
+Always holds: what is told of a text depends on it alone; good text has hardly any
+(`benchmarks.grammar` counts them). Costs a look-up for each distinct word, and the tags of texts
+that have a word which may be wrong.
 
 A pronoun such as *himself* is told where it surely cannot go back to what it must go back to, by
 number, by gender or by whether that is a person: *Katherine can't help himself*, *The kings saw
@@ -127,10 +126,6 @@ _ENDINGS_OF_THINGS = ("tion", "sion", "ment", "ness", "ity", "ism")
 def referent(word: str, tag: str) -> Referent | None:
     """Whom a word can mean; None for one that means nobody, such as a verb.
 
-    Args:
-        word: as it stands in the text.
-        tag: its fine (Penn) tag.
-
     Example:
         >>> referent("Katherine", "NNP"), referent("waitresses", "NNS").number
         (Referent(kind='female', number='one', person=3), 'several')
@@ -151,12 +146,7 @@ def referent(word: str, tag: str) -> Referent | None:
 
 
 def is_name(word: str) -> bool:
-    """Whether a word is a first name, as far as the list goes.
-
-    Example:
-        >>> is_name("Sally"), is_name("sally"), is_name("Nobody")
-        (True, False, False)
-    """
+    """Whether a word is a first name, as far as the list goes."""
     return word.istitle() and word.lower() in _names()
 
 
@@ -196,14 +186,7 @@ _OF_MANY = frozenset(("lot", "lots", "number", "couple", "most", "some", "all", 
 
 
 def disagreements(words: Sequence[TaggedWord]) -> list[int]:
-    """The places of reflexive pronouns that agree with nothing that they could go back to.
-
-    Example:
-        >>> def told(tagged):
-        ...     return disagreements([TaggedWord(*word.split("/")) for word in tagged.split()])
-        >>> told("Katherine/NNP hurt/VBD himself/PRP"), told("She/PRP hurt/VBD herself/PRP")
-        ([2], [])
-    """
+    """The places of reflexive pronouns that agree with nothing that they could go back to."""
     places = [at for at, word in enumerate(words) if word.text.lower() in REFLEXIVES]
     if not places:
         return []
@@ -389,11 +372,6 @@ def may_be_wrong_after(before: Sequence[str], word: str) -> bool:
 
     Args:
         before: the words before it in the text, in lower case.
-        word: in lower case.
-
-    Example:
-        >>> may_be_wrong_after(["she", "has"], "wrote"), may_be_wrong_after(["she"], "wrote")
-        (True, False)
     """
     near = set(before[-_NEAR:])
     if form_of(word) == "past":
@@ -402,14 +380,7 @@ def may_be_wrong_after(before: Sequence[str], word: str) -> bool:
 
 
 def wrong_forms(words: Sequence[TaggedWord]) -> list[int]:
-    """The places of past forms for participles, and of participles for past forms.
-
-    Example:
-        >>> def wrong(tagged):
-        ...     return wrong_forms([TaggedWord(*word.split("/")) for word in tagged.split()])
-        >>> wrong("He/PRP has/VBZ wrote/VBD"), wrong("They/PRP seen/VBN it/PRP")
-        ([2], [1])
-    """
+    """The places of past forms for participles, and of participles for past forms."""
     places = []
     for at, word in enumerate(words):
         kind = form_of(word.text)
@@ -480,19 +451,7 @@ VERSION = "mistakes-1"
 
 
 def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
-    """The places of wrong words, by the rows of the texts that have any.
-
-    Args:
-        tokens: of the texts, cut by ``tagger``.
-        tagger: gives tags of Penn.
-
-    Example:
-        >>> from sears_dsl.tagging.loading import load_tagger
-        >>> tagger = load_tagger("fast")
-        >>> texts = ["He knew it.", "He has knew it.", "Mary knows himself."]
-        >>> mistakes(tagger.tokenize(texts), tagger)
-        {1: [2], 2: [2]}
-    """
+    """The places of wrong words, by the rows of the texts that have any."""
     words = tokens.types.texts()
     asking = [word.lower() in REFLEXIVES or bool(form_of(word)) for word in words]
     asks = np.array(asking, np.bool_)[tokens.type_ids]

@@ -1,12 +1,12 @@
 """What both networks of the grammar compute with: products, norms and attention over packed rows.
 
-In: rows of vectors, those of a text's piece one after the other. Out: rows. Always holds: what
-comes out of a row, or of a piece, is the same bit for bit whatever else there is.
+Always holds: what comes out of a row, or of a piece, is the same bit for bit whatever else there
+is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,20 +20,36 @@ from sears_dsl.runtime.array_types import Float32Array
 _ROWS = 16
 
 
+def batches(lengths: Sequence[int], most: int) -> Iterator[slice]:
+    """Runs of pieces; each ends with the piece by which it has so many rows."""
+    begin, size = 0, 0
+    for end, length in enumerate(lengths, start=1):
+        size += length
+        if size >= most or end == len(lengths):
+            yield slice(begin, end)
+            begin, size = end, 0
+
+
 class Layout(NamedTuple):
     """Pieces end to end, the longest first, perhaps with empty rows between them.
 
     Attributes:
-        order: which piece comes where.
         starts: first row of each.
         lengths: rows of each, falling.
-        size: rows in all.
     """
 
     order: list[int]
     starts: NDArray[np.int64]
     lengths: NDArray[np.int64]
     size: int
+
+    def apart(self, rows: Float32Array) -> list[Float32Array]:
+        """The rows of each piece."""
+        pieces: list[Float32Array] = [rows] * len(self.order)
+        for at, start, length in zip(*self[:3], strict=True):
+            # A copy, so that a piece that is kept does not keep the others.
+            pieces[at] = rows[start : start + length].copy()
+        return pieces
 
 
 def layout_of(lengths: Sequence[int], *, gap: int = 0) -> Layout:

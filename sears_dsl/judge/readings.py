@@ -1,8 +1,7 @@
 """What readers said before of the same change of words in other texts.
 
-In: the changes of rewrites. Out: for each rewrite how much more, or less, readers accept its
-changes than the evidence about the place says. Always holds: a change that nobody read has 0, with
-the spread of all changes; the more readings, the smaller the spread.
+Always holds: a change that nobody read has 0, with the spread of all changes; the more readings,
+the smaller the spread.
 
 Why. What a judge has wrong about *just → merely* it has wrong in every text: of sixty such rewrites
 it accepted 58, readers 3 of 20. So the log-odds of a rewrite are taken as
@@ -30,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sears_dsl.engine.rewrite.shown_edits import common_ends
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.runtime.array_types import Floats
@@ -47,13 +47,7 @@ _GRID = np.linspace(-8.0, 8.0, 81)
 
 
 class Reading(NamedTuple):
-    """What a reader said of a rewrite.
-
-    Attributes:
-        original: the text.
-        rewrite: what became of it.
-        accepted: whether the reader would accept it.
-    """
+    """What a reader said of a rewrite."""
 
     original: str
     rewrite: str
@@ -65,8 +59,6 @@ class Effect:
     """What readings of one change say.
 
     Attributes:
-        readings: how many rewrites with this change were read.
-        accepted: how many of them the readers accepted.
         mean: of u, in log-odds: above 0 where readers accept more than the evidence says.
         spread: the standard deviation of u.
     """
@@ -86,13 +78,6 @@ class Readings:
         spread: σ, the standard deviation of u among all changes, in log-odds.
         effects: of each change that was read, by `change_name`.
         digest: SHA-256 of the file, or of it and of what was added.
-
-    Example:
-        >>> readings = Readings(1.0, 0.0, 1.5, {"movie -> film": Effect(12, 12, 1.6, 0.8)})
-        >>> changes = [changes_of("A movie.", "A film."), changes_of("A movie.", "A flick.")]
-        >>> mean, spread = readings.effects_of(changes)
-        >>> mean.tolist(), spread.tolist()
-        ([1.6, 0.0], [0.8, 1.5])
     """
 
     slope: float
@@ -110,12 +95,6 @@ class Readings:
 
         Args:
             evident: (N,) the chances of these by the evidence about their places.
-
-        Example:
-            >>> none = Readings(1.0, 0.0, 1.5, {})
-            >>> ours = none.with_readings([Reading("A movie.", "A film.", True)], np.array([0.5]))
-            >>> ours.effects["movie -> film"].readings, ours.effects["movie -> film"].mean > 0
-            (1, True)
         """
         readings_by_change: dict[str, list[tuple[float, bool]]] = {}
         odds = self.slope * _odds(evident) + self.shift
@@ -189,12 +168,6 @@ def conditional_odds(chances: Floats, spread: float) -> Floats:
 
     Source: MacKay, "The evidence framework applied to classification networks", Neural Computation
     4, 1992: the mean of a logistic function under a normal distribution.
-
-    Example:
-        >>> odds = conditional_odds(np.array([0.8]), 1.5)
-        >>> u = np.random.default_rng(0).normal(0, 1.5, 100_000)
-        >>> round(float((1 / (1 + np.exp(-(odds + u)))).mean()), 1)
-        0.8
     """
     return _odds(chances) * _widening(np.array(spread))
 
@@ -216,26 +189,12 @@ def change_name(change: Change) -> str:
 
     So a remark put before a sentence has one name, whatever the sentence begins with. Sides that
     differ in casing alone are left whole.
-
-    Example:
-        >>> [change_name(change) for change in changes_of("The film is dull.", "A film dull!")]
-        ['the -> a', 'is ->', '. -> !']
-        >>> [change_name(change) for change in changes_of("It is dull.", "To me, it is dull.")]
-        ['-> to me ,']
     """
     old, new = ([word.lower() for word in words] for words in (change.old, change.new))
     if old != new:
-        first = _shared(old, new)
-        old, new = old[first:], new[first:]
-        last = _shared(old[::-1], new[::-1])
-        old, new = old[: len(old) - last], new[: len(new) - last]
+        front, back = common_ends(old, new)
+        old, new = old[front : len(old) - back], new[front : len(new) - back]
     return f"{' '.join(old)} -> {' '.join(new)}".strip()
-
-
-def _shared(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many words both begin with."""
-    equal = [one == other for one, other in zip(old, new, strict=False)]
-    return [*equal, False].index(False)
 
 
 @cache
@@ -244,10 +203,6 @@ def load_readings() -> Readings:
 
     Raises:
         ModelError: the file is of another version.
-
-    Example:
-        >>> load_readings().spread > 0
-        True
     """
     content = files(__package__).joinpath("readings.json").read_bytes()
     entry = json.loads(content)

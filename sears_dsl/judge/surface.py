@@ -1,11 +1,10 @@
 """Evidence against a rewrite, and for it, that lists and inflection tables give without any model.
 
-In: pairs (original, rewrite). Out: ``surface_evidence``, a column for each of ``SURFACE``, and
-``support_evidence``, one for each of ``SUPPORT``. Always holds: no value is below 0; a pair of
-equal texts has only zeros; more evidence speaks more against the rewrite, more support more for it;
-a column of a kind is 0 where nothing of that kind differs; what stands more than a few words away
-from all changes has no influence, but on the share of words changed. Costs some 100 microseconds a
-pair; pairs and words that came lately are remembered.
+Always holds: no value is below 0; a pair of equal texts has only zeros; more evidence speaks more
+against the rewrite, more support more for it; a column of a kind is 0 where nothing of that kind
+differs; what stands more than a few words away from all changes has no influence, but on the share
+of words changed. Costs some 100 microseconds a pair; pairs and words that came lately are
+remembered.
 
 Evidence is about 1 where most readers would refuse the rewrite for that alone (*is* → *was*,
 *good* → *bad*, *he do*), and smaller for what is often harmless (a comma, *that* → *which*). What
@@ -121,23 +120,12 @@ _LIKE_MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "–": "-", "�
 
 
 def surface_evidence(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-    """What speaks against each rewrite, a column for each of ``SURFACE``.
-
-    Example:
-        >>> evidence = surface_evidence([("A good film.", "A bad film."), ("I am.", "I'm.")])
-        >>> [[name for name, value in zip(SURFACE[10:], row[10:]) if value] for row in evidence]
-        [['opposite'], ['bad contraction']]
-    """
+    """What speaks against each rewrite, a column for each of ``SURFACE``."""
     return np.array([_compared(*pair)[0] for pair in pairs]).reshape(-1, len(SURFACE))
 
 
 def support_evidence(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-    """What speaks for each rewrite, a column for each of ``SUPPORT``.
-
-    Example:
-        >>> support_evidence([("A colour.", "A color."), ("I don't.", "I do not.")]).tolist()
-        [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]]
-    """
+    """What speaks for each rewrite, a column for each of ``SUPPORT``."""
     return np.array([_compared(*pair)[1] for pair in pairs]).reshape(-1, len(SUPPORT))
 
 

@@ -1,8 +1,7 @@
 """Shares and amounts as they are written: ``25%``, ``(25%)``, ``(3)``.
 
-In: text. Out: whole millionths, or numbers of places, and back. Always holds: a share is more than
-0% and at most 100%, with at most four decimals, so that it is a whole number of millionths; it is
-printed without zeros behind it.
+Always holds: a share is more than 0% and at most 100%, with at most four decimals, so that it is a
+whole number of millionths; it is printed without zeros behind it.
 """
 
 from __future__ import annotations

@@ -42,15 +42,7 @@ _MOST_REPETITIONS = 8
 
 
 def check_rule(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
-    """Everything that is wrong with the names and the meaning of one rule.
-
-    Example:
-        >>> from sears_dsl.language.rule import Element, Rule, Tag, TagCopy
-        >>> from sears_dsl.language.ruleset import Ruleset
-        >>> same = Rule((Element(Tag("NOUN")),), (TagCopy("NOUN"),))
-        >>> [finding.code for finding in check_rule(same, Ruleset.from_rules([]))]
-        ['E301']
-    """
+    """Everything that is wrong with the names and the meaning of one rule."""
     if _is_plain(rule):
         return []
     return _Checker(rule, scope).check()

@@ -1,8 +1,7 @@
 """Rules that write noise → what is wrong with them.
 
-In: a rule and its `RuleScope`. Out: diagnostics, by their codes: E325 (`<unit>` beside something),
-E327 (a function that needs one token, or a whole unit), W619 (a share of one instance). What needs
-the table of look-alikes is told when a rule is compiled.
+E325 (`<unit>` beside something), E327 (a function that needs one token, or a whole unit), W619 (a
+share of one instance). What needs the table of look-alikes is told when a rule is compiled.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ def is_unit(rule: Rule) -> bool:
     return len(rule.antecedent) == 1 and isinstance(rule.antecedent[0].body, WholeUnit)
 
 
-def draws(rule: Rule, *, rated: bool = True) -> bool:
+def draws(rule: Rule) -> bool:
     """Whether what a rule writes, or where, is drawn or looked up in the whole unit."""
-    return (rated and rule.metadata.rate is not None) or any(
+    return rule.metadata.rate is not None or any(
         isinstance(piece, Drawn)
         or (isinstance(piece, Reference) and any(isinstance(f, Noise) for f in piece.functions))
         for piece in rule.consequent
@@ -54,15 +53,7 @@ def draws_text(rule: Rule) -> bool:
 
 
 def check_noise(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
-    """What is wrong with the noise in a rule.
-
-    Example:
-        >>> from sears_dsl.language.rule import Tag
-        >>> from sears_dsl.language.ruleset import Ruleset
-        >>> many = Rule((Element(Tag("NOUN"), 1, 2),), (Reference(1, (Noise("neighbor"),)),))
-        >>> [finding.code for finding in check_noise(many, Ruleset.from_rules([]))]
-        ['E327']
-    """
+    """What is wrong with the noise in a rule."""
     yield from _units(rule)
     for piece in rule.consequent:
         if isinstance(piece, Drawn):
@@ -80,20 +71,7 @@ def check_noise(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
 
 
 def chain_findings(rulesets: Sequence[RuleSource]) -> list[Diagnostic]:
-    r"""W620: rules of a chain that change characters before others that read words or tags.
-
-    Example:
-        >>> from sears_dsl.language.rule import Literal, Text
-        >>> from sears_dsl.language.ruleset import Ruleset
-        >>> word = (Element(Literal("movie")),)
-        >>> noise = Rule(word, (Reference(1, (Noise("typo"),)),))
-        >>> rules = Ruleset.from_rules([noise, Rule(word, (Text("film"),))])
-        >>> [finding.code for finding in chain_findings([rules])]
-        ['W620']
-        >>> twice = Ruleset.from_rules([noise, Rule(word, (Reference(1, (Noise("swap"),)),))])
-        >>> [finding.help.split(";")[0] for finding in chain_findings([twice])]
-        ['it puts noise on noise']
-    """
+    """W620: rules of a chain that change characters before others that read words or tags."""
     noise: Rule | None = None
     for ruleset in rulesets:
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):

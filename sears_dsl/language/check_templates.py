@@ -1,8 +1,7 @@
 """Templates → what is wrong with what they mean.
 
-In: a template and the ruleset around it. Out: `Diagnostic`s with the places of the tree; whoever
-knows the file adds path and line. Always holds: a template without errors has a label, finds its
-sets, and writes at most a million sentences, those of a file at most five million together.
+Always holds: a template without errors has a label, finds its sets, and writes at most a million
+sentences, those of a file at most five million together.
 """
 
 from __future__ import annotations
@@ -98,11 +97,7 @@ def _lookups(part: Slot | SlotCopy) -> Iterator[Diagnostic]:
 
 
 def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """Members of sets that have no text, and more sentences than templates may have.
-
-    Args:
-        ruleset: a file whose templates and sets have no errors.
-    """
+    """Members of sets that have no text, and more sentences than templates may have."""
     counts = []
     for template in ruleset.templates:
         sizes = []

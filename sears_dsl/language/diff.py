@@ -1,8 +1,7 @@
 """What changed between two versions of a ruleset, rule by rule and template by template.
 
-In: two rulesets. Out: a `RulesetDiff`. Always holds: every rule and template of either version is
-in exactly one of added, removed, changed, renamed or unchanged; it is found again by its id, else
-by its canonical text.
+Always holds: every rule and template of either version is in exactly one of added, removed,
+changed, renamed or unchanged; it is found again by its id, else by its canonical text.
 """
 
 from __future__ import annotations
@@ -24,10 +23,6 @@ class RuleChange:
     """A rule or template that is in both versions under the same id or with the same text.
 
     Attributes:
-        old: as it was.
-        new: as it is.
-        old_id: its id as it was.
-        new_id: its id as it is.
         parts: what differs: ``id``, ``rule`` or ``template`` (the line itself), or a key of
             metadata such as ``expect``, ``label`` or ``tests``.
     """
@@ -46,8 +41,6 @@ class RulesetDiff:
     Attributes:
         added: (id, rule) of rules and then templates that only the new version has, in its order.
         removed: (id, rule) of those that only the old version has, in its order.
-        changed: those with the same id and another text or other metadata.
-        renamed: those with the same text and another id.
         options: (name, old value, new value) of options that differ.
         sets: names of sets that were added, removed or changed, those of imported files too
             (``common.WH``).
@@ -65,14 +58,7 @@ class RulesetDiff:
 
 
 def diff_rulesets(old: Ruleset, new: Ruleset) -> RulesetDiff:
-    """Compare two versions of a ruleset. Comments and the order of rules do not count.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> found = diff_rulesets(parse("rule m: movie -> film"), parse("rule m: movie -> flick"))
-        >>> [(change.new_id, change.parts) for change in found.changed]
-        [('m', ('rule',))]
-    """
+    """Compare two versions of a ruleset. Comments and the order of rules do not count."""
     rules = _compared(
         dict(zip(old.rule_ids, old.rules, strict=True)),
         dict(zip(new.rule_ids, new.rules, strict=True)),

@@ -1,11 +1,9 @@
 """A `.sear` file → a `Ruleset`, with imports read and everything checked: `parse` and `load`.
 
-In: the text of a file, or its path. Out: a `Ruleset`, or a `RuleSyntaxError` with every finding,
-about syntax and about meaning, in the order of the file. Always holds: what a broken line would
-have defined does not cause further findings; an imported file is a regular file of at most 16 MiB
-below the folder of the first one (unless the caller allows more), and its lines are shown only if
-it reads as rules. Costs some 20 µs a plain spelling rule and 150 µs any other; each file is read
-once, however many imports lead to it.
+Always holds: what a broken line would have defined does not cause further findings; an imported
+file is a regular file of at most 16 MiB below the folder of the first one (unless the caller allows
+more), and its lines are shown only if it reads as rules. Costs some 20 µs a plain spelling rule and
+150 µs any other; each file is read once, however many imports lead to it.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.check import check_rule
@@ -25,19 +23,17 @@ from sears_dsl.language.notations import notation_warnings, set_notation_warning
 from sears_dsl.language.parsing.parser import no_rules, no_text, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.rule import (
-    CaseOption,
+    OPTION_NAMES,
+    OPTION_VALUES,
     HeaderLine,
     ImportLine,
     OptionLine,
     Options,
-    RepairOption,
     Rule,
     SetDefinition,
     SetReference,
-    TagsetOption,
     Template,
     Test,
-    UnitOption,
     VersionLine,
     Wildcard,
 )
@@ -45,12 +41,6 @@ from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset, circle
 from sears_dsl.language.usage import drawn_findings, usage_warnings, used_sets
 from sears_dsl.language.words import nearest
 
-_VALUES = {
-    "case": get_args(CaseOption),
-    "tagset": get_args(TagsetOption),
-    "repair": get_args(RepairOption),
-    "unit": get_args(UnitOption),
-}
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
 _NAME_FILE = "give the path of a .sear file"
@@ -127,7 +117,7 @@ class _Assembly:
         self._parsed = parse_lines(text, path=path)
         self._findings = list(self._parsed.findings)
         self._elsewhere: list[Diagnostic] = []
-        self._options: dict[str, str] = {}
+        self._options: dict[str, Any] = {}  # their values were checked
         self._first_spans: dict[str, Span] = {}
         self._imports: list[Import] = []
         self._sets: dict[str, SetDefinition] = {}
@@ -289,7 +279,7 @@ class _Assembly:
             )
 
     def _option(self, node: OptionLine) -> None:
-        known = ("case", "language", "tagset", "repair", "unit", "vectors")
+        known = OPTION_NAMES
         if node.name not in known:
             self._add(
                 "E210", f"there is no option `{node.name}`", node.span, nearest(node.name, known)
@@ -297,7 +287,7 @@ class _Assembly:
             return
         if node.name in self._options:
             self._add("E315", f"option `{node.name}` is given twice", node.span, "keep one of them")
-        values = _VALUES.get(node.name)
+        values = OPTION_VALUES.get(node.name)
         if values is not None and node.value not in values:
             self._add(
                 "E211",
@@ -318,15 +308,7 @@ class _Assembly:
         self._options[node.name] = node.value
 
     def _read_options(self) -> Options:
-        default = Options()
-        options = Options(
-            case=cast(CaseOption, self._options.get("case", default.case)),
-            language=self._options.get("language", default.language),
-            tagset=cast(TagsetOption, self._options.get("tagset", default.tagset)),
-            repair=cast(RepairOption, self._options.get("repair", default.repair)),
-            unit=cast("UnitOption | None", self._options.get("unit", default.unit)),
-            vectors=self._options.get("vectors", default.vectors),
-        )
+        default, options = Options(), Options(**self._options)
         for name in ("tagset", "repair"):
             if options.language != "en" and getattr(options, name) != getattr(default, name):
                 what = f"option `{name} = {getattr(options, name)}` is about English"
@@ -545,7 +527,6 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
     """Read the text of a rule file.
 
     Args:
-        text: the rules.
         path: where they come from; imports are looked for beside it where that is a file.
         allow_imports_outside: whether imports may lead out of the folder of that file.
 
@@ -561,10 +542,6 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
 
 def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     """Read a rule file (UTF-8) and the files that it imports.
-
-    Args:
-        path: the file.
-        allow_imports_outside: whether imports may lead out of the folder of the file.
 
     Raises:
         RuleSyntaxError: findings in the file, or a file that cannot be read.

@@ -70,13 +70,7 @@ _SUFFIXES = {"ed": "VBD", "ing": "VBG", "s": "NNS", "es": "NNS", "er": "JJR", "e
 
 
 def notation_warnings(rule: Rule, tagset: TagsetOption = "ud2") -> Iterator[Diagnostic]:
-    """W607 to W616 of one rule, which is read under the tagset.
-
-    Example:
-        >>> rule = Rule((Element(Literal("movie+")),), (Text("film"),))
-        >>> [finding.code for finding in notation_warnings(rule)]
-        ['W607']
-    """
+    """W607 to W616 of one rule, which is read under the tagset."""
     for elements in (rule.left, rule.antecedent, rule.right):
         yield from _sequence(elements, rule.span, tagset)
     yield from _carets(rule)

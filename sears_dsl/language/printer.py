@@ -1,9 +1,8 @@
 """Syntax tree → canonical text, and the ids that are made of it.
 
-In: rules, or the statements of a file. Out: text that parses back to the same tree; printing that
-again changes nothing. Always holds: a bare literal is printed bare only where the parser would
-read it as that literal, else quoted; notation that the language cannot express is refused with
-`UsageError`. Costs linear time, about 5 µs a plain rule.
+Always holds: a bare literal is printed bare only where the parser would read it as that literal,
+else quoted; notation that the language cannot express is refused with `UsageError`. Costs linear
+time, about 5 µs a plain rule.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.amounts import print_function, print_share
@@ -60,9 +58,6 @@ from sears_dsl.language.words import (
     quote,
     strange_character,
 )
-
-if TYPE_CHECKING:
-    pass
 
 _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
 _KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
@@ -111,14 +106,7 @@ def _hashed(text: str, size: int, *, kind: str = "r") -> str:
 
 
 def print_rule(rule: Rule) -> str:
-    """The rule line in canonical form, without id and metadata.
-
-    Example:
-        >>> from sears_dsl.language.rule import Element, Literal, Rule, Tag, TagCopy, Text
-        >>> print_rule(Rule((Element(Tag("WP")), Element(Literal("is"))),
-        ...                 (TagCopy("WP"), Text("'s", glued=True))))
-        "WP is -> WP's"
-    """
+    """The rule line in canonical form, without id and metadata."""
     line = _line(rule)
     word = _KEYWORD.match(line)
     if word and (begins_statement(line) or _lost_a_colon(rule)):
@@ -205,13 +193,7 @@ def _body(body: Test | Anchor | WholeUnit | Group, place: WordPlace) -> str:
 
 
 def print_test(test: Test, *, place: WordPlace = "sequence") -> str:
-    """One test on a token, as it is written in an antecedent, a group or a set.
-
-    Example:
-        >>> from sears_dsl.language.rule import Literal
-        >>> print_test(Literal("NOUN", quoted=True, ignore_case=True))
-        '"NOUN"i'
-    """
+    """One test on a token, as it is written in an antecedent, a group or a set."""
     if isinstance(test, Literal):
         if test.quoted or objection(test.text, place) is not None:
             return quote(test.text) + ("i" if test.ignore_case else "")
@@ -361,12 +343,7 @@ def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
 
 
 def effect_lines(metadata: Metadata) -> list[str]:
-    """The lines that decide what a rule does beside its own: ``expect``, ``rate``, ``seed``.
-
-    Example:
-        >>> effect_lines(Metadata(rate=250_000, seed=7))
-        ['rate: 25%', 'seed: 7']
-    """
+    """The lines that decide what a rule does beside its own: ``expect``, ``rate``, ``seed``."""
     return [text for key, text in _metadata(metadata) if key in {"expect", "rate", "seed"}]
 
 
@@ -379,14 +356,7 @@ def template_ids(templates: Sequence[Template]) -> tuple[str, ...]:
 
 
 def print_template(template: Template) -> str:
-    """The quoted text of a template, in canonical form, without id and metadata.
-
-    Example:
-        >>> from sears_dsl.language.rule import SetReference, Slot, SlotCopy, Template
-        >>> who = Slot(SetReference("NAME"), name="who", functions=("cap",))
-        >>> print(print_template(Template((who, " liked it, {but} not ", SlotCopy("who"), "."))))
-        "{who:NAME.cap} liked it, {{but}} not {$who}."
-    """
+    """The quoted text of a template, in canonical form, without id and metadata."""
     return quote("".join(map(_template_part, template.parts)))
 
 
@@ -442,14 +412,7 @@ def print_statements(statements: Iterable[Statement]) -> str:
 
 
 def print_entries(entries: Sequence[Entry], trailing: Sequence[str] = ()) -> str:
-    r"""A file with its comments and blank lines; ends with a line break unless it is empty.
-
-    Example:
-        >>> from sears_dsl.language.parsing.parser import parse_lines
-        >>> parsed = parse_lines('color   ->  colour # British')
-        >>> print_entries(parsed.entries, parsed.trailing)
-        'color -> colour  # British\n'
-    """
+    """A file with its comments and blank lines; ends with a line break unless it is empty."""
     lines: list[str] = []
     for entry in entries:
         lines.extend(entry.leading)
@@ -475,17 +438,9 @@ def _with_comment(line: str, comment: str) -> str:
 
 
 def distinct_ids(rulesets: Sequence[RuleSource]) -> tuple[str, ...]:
-    r"""The ids of all rules; where two are the same, with the name of their ruleset.
+    """The ids of all rules; where two are the same, with the name of their ruleset.
 
     Rulesets of one name are told apart by their paths, and what is given twice by a number.
-
-    Example:
-        >>> from sears_dsl import parse
-        >>> one = parse("rule x: a -> b", path="one.sear")
-        >>> distinct_ids([one, parse("rule x: b -> c\nrule y: a -> b", path="two.sear")])
-        ('one/x', 'two/x', 'y')
-        >>> distinct_ids([one, parse("rule x: b -> c", path="old/one.sear")])
-        ('one/x', 'old/one/x')
     """
     plain = Counter(name for ruleset in rulesets for name in ruleset.rule_ids)
     named = [

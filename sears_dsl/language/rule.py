@@ -14,9 +14,9 @@ comparisons. The tree says what was written; what it means on text is the engine
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal as OneOf
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, get_args
 
 from sears_dsl.errors import Diagnostic, Span
 
@@ -25,6 +25,14 @@ CaseOption: TypeAlias = OneOf["smart", "exact", "ignore"]
 TagsetOption: TypeAlias = OneOf["ud2", "sears2018"]
 RepairOption: TypeAlias = OneOf["off", "on"]
 UnitOption: TypeAlias = OneOf["text", "sentence"]
+
+OPTION_VALUES: dict[str, tuple[str, ...]] = {
+    "case": get_args(CaseOption),
+    "tagset": get_args(TagsetOption),
+    "repair": get_args(RepairOption),
+    "unit": get_args(UnitOption),
+}
+"""The values of options that have a list of them."""
 
 INFLECTIONS = ("VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS")
 """Functions that inflect one token."""
@@ -142,13 +150,11 @@ class Element:
     """One element of an antecedent or of a context, counted as written for ``$n``.
 
     Attributes:
-        body: what has to match.
         minimum: fewest repetitions; ``x?`` is 0 to 1, ``x{2,3}`` is 2 to 3.
         maximum: most repetitions, at most 8; greedy.
         name: ``a`` in ``a:NOUN``, or None.
         glued: written without a space after the element before it (``WP's``). In an antecedent
             this is notation only; the tokens may stand apart in the text.
-        span: where it was written.
     """
 
     body: Test | Anchor | WholeUnit | Group
@@ -313,11 +319,9 @@ class Slot:
     """``{NAME}``, ``{who:NAME.cap}``, ``{w.DEGREE?}``: one member of a set, every one in turn.
 
     Attributes:
-        reference: the set.
         name: by which a `SlotCopy` finds it; None for none.
         optional: whether it may be empty, which is its first choice.
         functions: of casing, inflection and characters, left to right.
-        span: where it was written.
     """
 
     reference: SetReference
@@ -344,7 +348,6 @@ class Template:
         parts: text and slots, in order; no text follows a text.
         name: the id that the file declares; else it is a hash of the canonical text.
         metadata: with its label; a template has no ``expect``.
-        span: where it was written.
     """
 
     parts: tuple[str | Slot | SlotCopy, ...]
@@ -380,6 +383,9 @@ class Options:
     repair: RepairOption = "off"
     unit: UnitOption | None = None
     vectors: str | None = None
+
+
+OPTION_NAMES = tuple(each.name for each in fields(Options))
 
 
 class RuleScope(Protocol):
@@ -447,7 +453,6 @@ class ParsedFile:
     """What a file says, and what is wrong with how it says it.
 
     Attributes:
-        entries: the statements in the order of the file.
         trailing: comments and blank lines after the last one.
         findings: what is wrong with the syntax, in the order of the lines.
     """

@@ -10,7 +10,7 @@ and set is looked at once, however many ways lead there; nothing here recurses a
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -20,9 +20,13 @@ from typing import TYPE_CHECKING, overload
 from sears_dsl.errors import Diagnostic, Span, UsageError
 from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
 from sears_dsl.language.rule import (
+    OPTION_NAMES,
+    Element,
     Entry,
+    Group,
     HeaderLine,
     ImportLine,
+    Negation,
     OptionLine,
     Options,
     Rule,
@@ -33,19 +37,11 @@ from sears_dsl.language.rule import (
     Test,
     VersionLine,
 )
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher
     from sears_dsl.tagging.tagger import Tagger
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-from sears_dsl.language.rule import (
-    Element,
-    Group,
-    Negation,
-)
-from sears_dsl.runtime.wording import counted
 
 _MOST_SHOWN = 200
 # In a line that stands for a ruleset: so many rules, each cut to so many characters.
@@ -290,13 +286,35 @@ class Ruleset:
 
     @cached_property
     def set_depths(self) -> dict[str, int]:
-        """How deep each of them contains sets; see `set_depths`."""
-        return set_depths(self.sets, self.imports)
+        """How deep each set of a file without circles contains sets; 1 for one that has none."""
+        sets = {definition.name: definition for definition in self.sets}
+        elsewhere = {each.name: each.ruleset.set_depths for each in self.imports}
+        depths: dict[str, int] = {}
+        for name in _ordered(sets)[0]:
+            inner = [
+                (depths if each.module is None else elsewhere.get(each.module, {})).get(
+                    each.name, 0
+                )
+                for each in references_in(sets[name].members)
+            ]
+            depths[name] = 1 + max(inner, default=0)
+        return depths
 
     @cached_property
     def set_sizes(self) -> dict[str, int]:
-        """For how many tests each of them stands; see `set_sizes`."""
-        return set_sizes(self)
+        """For how many tests each set of a file stands, the sets under negations written out."""
+        sizes: dict[str, int] = {}
+
+        def size_of(reference: SetReference) -> int:
+            if reference.module is None:
+                return sizes[reference.name]
+            return home(self, reference.module).set_sizes[reference.name]
+
+        for name in _ordered({definition.name: definition for definition in self.sets})[0]:
+            tests = self.members(SetReference(name))
+            size = len(tests) + sum(map(size_of, references_in(tests)))
+            sizes[name] = min(size, LARGEST + 1)
+        return sizes
 
     @cached_property
     def _members(self) -> dict[SetReference, tuple[Test, ...]]:
@@ -317,9 +335,22 @@ class Ruleset:
             >>> [member.text for member in rules.members(SetReference("WH"))]
             ['What', 'Which']
         """
-        if reference not in self._members:
-            self._members[reference] = members(self, reference)
-        return self._members[reference]
+        if reference in self._members:
+            return self._members[reference]
+        tests: dict[Test, None] = {}
+        visited: set[tuple[int, str]] = set()
+        pending: list[Test] = [reference]
+        while pending:
+            test = pending.pop()
+            if not isinstance(test, SetReference):
+                tests.setdefault(test)
+                continue
+            owner = home(self, test.module)
+            if (id(owner), test.name) not in visited:
+                visited.add((id(owner), test.name))
+                written = owner.written_sets[test.name]
+                pending.extend(_qualified(member, test.module) for member in reversed(written))
+        return self._members.setdefault(reference, tuple(tests))
 
     def set_names(self) -> tuple[str, ...]:
         """The names that a reference may use, such as ``WH`` and ``c.WH``."""
@@ -387,7 +418,7 @@ class Ruleset:
         for each in self.imports:
             yield ImportLine(each.path, each.name, nowhere)
         default = Options()
-        for option in ("case", "language", "tagset", "repair", "unit", "vectors"):
+        for option in OPTION_NAMES:
             value = getattr(self.options, option)
             if value != getattr(default, option) or option in stated:
                 yield OptionLine(option, value, nowhere, nowhere)
@@ -447,24 +478,6 @@ def home(file: Ruleset, module: str | None) -> Ruleset:
             raise KeyError(name)
         file = imported
     return file
-
-
-def members(file: Ruleset, reference: SetReference) -> tuple[Test, ...]:
-    """The members of a set as ``file`` sees them, those of sets among them included, in order."""
-    tests: dict[Test, None] = {}
-    visited: set[tuple[int, str]] = set()
-    pending: list[Test] = [reference]
-    while pending:
-        test = pending.pop()
-        if not isinstance(test, SetReference):
-            tests.setdefault(test)
-            continue
-        owner = home(file, test.module)
-        if (id(owner), test.name) not in visited:
-            visited.add((id(owner), test.name))
-            written = owner.written_sets[test.name]
-            pending.extend(_qualified(member, test.module) for member in reversed(written))
-    return tuple(tests)
 
 
 def _qualified(test: Test, module: str | None) -> Test:
@@ -542,33 +555,3 @@ def _own_references(sets: Mapping[str, SetDefinition], name: str) -> Iterator[st
             if each.module is None and each.name in sets
         ]
     )
-
-
-def set_depths(definitions: Sequence[SetDefinition], imports: Sequence[Import]) -> dict[str, int]:
-    """How deep each set of a file without circles contains sets; 1 for one that has none."""
-    sets = {definition.name: definition for definition in definitions}
-    elsewhere = {each.name: each.ruleset.set_depths for each in imports}
-    depths: dict[str, int] = {}
-    for name in _ordered(sets)[0]:
-        inner = [
-            (depths if each.module is None else elsewhere.get(each.module, {})).get(each.name, 0)
-            for each in references_in(sets[name].members)
-        ]
-        depths[name] = 1 + max(inner, default=0)
-    return depths
-
-
-def set_sizes(file: Ruleset) -> dict[str, int]:
-    """For how many tests each set of a file stands, the sets under negations written out."""
-    sizes: dict[str, int] = {}
-
-    def size_of(reference: SetReference) -> int:
-        if reference.module is None:
-            return sizes[reference.name]
-        return home(file, reference.module).set_sizes[reference.name]
-
-    for name in _ordered({definition.name: definition for definition in file.sets})[0]:
-        tests = members(file, SetReference(name))
-        size = len(tests) + sum(map(size_of, references_in(tests)))
-        sizes[name] = min(size, LARGEST + 1)
-    return sizes

@@ -1,7 +1,6 @@
 """What a ruleset uses of its sets, what it writes of them and cannot, and which tests it lacks.
 
-In: the rules, sets and imports of a file without errors. Out: warnings, and E330 for members that
-are to be written and have no text.
+Of files without errors: warnings, and E330 for members that are to be written and have no text.
 """
 
 from __future__ import annotations
@@ -99,16 +98,7 @@ def used_sets(rules: Sequence[Rule], sets: Sequence[SetDefinition]) -> set[SetRe
 
 
 def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
-    r"""Members of drawn sets that have no text, of sets among them too.
-
-    Example:
-        >>> from sears_dsl.language.rule import Element, SetDefinition, Tag
-        >>> from sears_dsl.language.ruleset import Ruleset
-        >>> sets = (SetDefinition("S", (Literal("good"), Tag("NOUN"))),)
-        >>> rule = Rule((Element(Literal("a")),), (Drawn("S"),))
-        >>> [finding.code for finding in drawn_findings(rule, Ruleset((rule,), sets=sets))]
-        ['E330']
-    """
+    """Members of drawn sets that have no text, of sets among them too."""
     for piece in rule.consequent:
         if isinstance(piece, Drawn):
             reference = SetReference(piece.name, piece.module)

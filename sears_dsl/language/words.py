@@ -84,12 +84,7 @@ _STATEMENT = re.compile(
 
 
 def begins_statement(line: str) -> bool:
-    """Whether a rule written like this would be read as another statement.
-
-    Example:
-        >>> begins_statement('set a = "x" -> b'), begins_statement("set a = x -> b")
-        (True, False)
-    """
+    """Whether a rule written like this would be read as another statement."""
     return _STATEMENT.match(line) is not None
 
 
@@ -113,12 +108,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def quote(text: str) -> str:
-    r"""The text as a quoted literal with JSON's escapes; invisible characters are spelled out.
-
-    Example:
-        >>> print(quote('say "hi"'))
-        "say \"hi\""
-    """
+    """The text as a quoted literal with JSON's escapes; invisible characters are spelled out."""
     quoted = json.dumps(text, ensure_ascii=False)
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
@@ -175,14 +165,7 @@ def is_bare_punctuation(literal: Literal) -> bool:
 
 
 def objection(text: str, place: WordPlace) -> Objection | None:
-    """Why this text cannot stand bare as a literal there, or None when it can.
-
-    Example:
-        >>> objection("don't", "sequence") is None
-        True
-        >>> objection(",?", "sequence").code
-        'E105'
-    """
+    """Why this text cannot stand bare as a literal there, or None when it can."""
     if _PLAIN.fullmatch(text) and text != "X":
         return None
     if not text:

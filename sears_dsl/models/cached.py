@@ -1,16 +1,17 @@
 """A predictor that is asked in batches, once for each distinct row, and can be stopped between.
 
-In: rows. Out: one label a row, those of the model behind. Always holds: the model is asked for a
-row at most once (once more where its confidence is wanted later), in the order in which rows were
-first seen; a batch that was answered is kept before the next one is asked for, so that a model that
-fails, too little time or a killed process loses one batch at most, one a connection where a model
-is asked side by side. Costs some microseconds a row on top of the model.
+Always holds: the model is asked for a row at most once (once more where its confidence is wanted
+later), in the order in which rows were first seen; a batch that was answered is kept before the
+next one is asked for, so that a model that fails, too little time or a killed process loses one
+batch at most, one a connection where a model is asked side by side. Costs some microseconds a row
+on top of the model.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TypeAlias, TypeVar
@@ -19,13 +20,10 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.predictor import (
     REFUSED,
     Answer,
-    BatchPredictor,
-    ConcurrentPredictor,
     ConfidentPredictor,
     OnError,
     Predictor,
     PricedPredictor,
-    RemarkingPredictor,
     Row,
     RowsRefused,
     answers_to,
@@ -58,18 +56,6 @@ class CachedPredictor:
 
     Raises:
         UsageError: a batch size below 1.
-
-    Example:
-        >>> from sears_dsl.models.function import CallablePredictor
-        >>> asked = []
-        >>> def predict(texts):
-        ...     asked.extend(texts)
-        ...     return ["long" if len(text) > 5 else "short" for text in texts]
-        >>> model = CachedPredictor(CallablePredictor(predict))
-        >>> model.predict([{"text": "Good!"}, {"text": "So good!"}, {"text": "Good!"}])
-        ['short', 'long', 'short']
-        >>> asked
-        ['Good!', 'So good!']
     """
 
     def __init__(
@@ -87,14 +73,9 @@ class CachedPredictor:
             )
         self.predictor = predictor
         self._store = store
-        if batch_size is None:
-            batch_size = _BATCH_SIZE
-            if isinstance(predictor, BatchPredictor):
-                batch_size = predictor.batch_size
-        self._batch_size = batch_size
-        self._connections = 1
-        if isinstance(predictor, ConcurrentPredictor):
-            self._connections = predictor.connections
+        own_size: int | None = getattr(predictor, "batch_size", _BATCH_SIZE)
+        self._batch_size = own_size if batch_size is None else batch_size
+        self._connections: int = getattr(predictor, "connections", 1)
         self._on_error = on_error
         self._announce = announce
         self._announced = 0
@@ -122,20 +103,14 @@ class CachedPredictor:
     @property
     def remarks(self) -> list[str]:
         """What was out of the ordinary so far, a sentence each."""
-        sentences: list[str] = []
-        if isinstance(self.predictor, RemarkingPredictor):
-            sentences += self.predictor.remarks
+        sentences: list[str] = [*getattr(self.predictor, "remarks", ())]
         if self._refused:
             texts = counted(len(self._refused), "text was", "texts were")
             sentences.append(f"{texts} refused by the model: left out, and no flip")
         return sentences
 
     def predict(self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None) -> list[str]:
-        """One label for each row.
-
-        Args:
-            on_progress: called before the first batch and after each one.
-        """
+        """One label for each row."""
         labels = self.predict_in_time(rows, on_progress=on_progress)
         return [label for label in labels if label is not None]
 
@@ -151,20 +126,14 @@ class CachedPredictor:
         Args:
             in_time: asked before each batch; when it says no, the rest is left. Batches are small
                 at first then, so that a slow model does not go far beyond the time.
-            on_progress: called before the first batch and after each one.
-
-        Example:
-            >>> from sears_dsl.models.function import CallablePredictor
-            >>> model = CachedPredictor(CallablePredictor(lambda texts: ["long" for _ in texts]))
-            >>> model.predict_in_time([{"text": "So good!"}], in_time=lambda: False)
-            [None]
         """
         keys = [row_key(row) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))
+        stored = None if self._store is None else self._store.get
         self._ask_missing(
             distinct,
-            self._missing(list(distinct)),
-            ask=self._ask,
+            _unknown(distinct, self._labels, stored, self.identity),
+            ask=self.predictor.predict,
             refused=REFUSED,
             keep=self._keep,
             in_time=in_time,
@@ -175,25 +144,16 @@ class CachedPredictor:
     def predict_with_confidence(
         self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None
     ) -> list[Answer]:
-        """One label for each row, with its confidence where the model gives one.
-
-        Args:
-            on_progress: called before the first batch and after each one.
-
-        Example:
-            >>> from sears_dsl.models.function import CallablePredictor
-            >>> model = CachedPredictor(CallablePredictor(lambda texts: [("long", 0.5)]))
-            >>> model.predict_with_confidence([{"text": "So good!"}] * 2)[1].confidence
-            0.5
-        """
+        """One label for each row, with its confidence where the model gives one."""
         if not isinstance(self.predictor, ConfidentPredictor):
             return [Answer(label) for label in self.predict(rows, on_progress=on_progress)]
         keys = [row_key(row) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))
+        stored = None if self._store is None else self._store.get_answers
         self._ask_missing(
             distinct,
-            self._missing_answers(list(distinct)),
-            ask=self._ask_for_answers,
+            _unknown(distinct, self._answers, stored, self.identity),
+            ask=partial(answers_to, self.predictor),
             refused=Answer(REFUSED),
             keep=self._keep_answers,
             in_time=None,
@@ -240,10 +200,18 @@ class CachedPredictor:
     ) -> list[_Prediction]:
         """What the model gives; where it refuses rows that may be skipped, the others are found."""
         try:
-            return ask(rows)
+            answers = ask(rows)
         except RowsRefused:
             if self._on_error == "stop":
                 raise
+        else:
+            if len(answers) != len(rows):
+                raise ModelError(
+                    f"{self.identity} was asked for {len(rows)} predictions and gave "
+                    f"{len(answers)}",
+                    help="a predictor gives one label for each row, in order",
+                )
+            return answers
         if len(rows) > 1:
             middle = len(rows) // 2
             first = self._unless_refused(rows[:middle], ask, refused)
@@ -251,31 +219,11 @@ class CachedPredictor:
         self._refused.add(row_key(rows[0]))
         return [refused]
 
-    def _missing(self, keys: list[str]) -> list[str]:
-        """The keys without a label, after a look into the store."""
-        stored = None if self._store is None else self._store.get
-        return _unknown(keys, self._labels, stored, self.identity)
-
-    def _missing_answers(self, keys: list[str]) -> list[str]:
-        """The keys about whose confidence nobody asked, after a look into the store."""
-        stored = None if self._store is None else self._store.get_answers
-        return _unknown(keys, self._answers, stored, self.identity)
-
-    def _ask(self, rows: list[Row]) -> list[str]:
-        labels = self.predictor.predict(rows)
-        self._check_count(len(rows), len(labels))
-        return labels
-
     def _keep(self, labels: dict[str, str]) -> None:
         if self._store is not None:
             stored_labels = {key: label for key, label in labels.items() if label != REFUSED}
             self._store.put(self.identity, stored_labels)
         self._labels.update(labels)
-
-    def _ask_for_answers(self, rows: list[Row]) -> list[Answer]:
-        answers = answers_to(self.predictor, rows)
-        self._check_count(len(rows), len(answers))
-        return answers
 
     def _keep_answers(self, answers: dict[str, Answer]) -> None:
         if self._store is not None:
@@ -286,16 +234,9 @@ class CachedPredictor:
         self._answers.update(answers)
         self._labels.update((key, answer.label) for key, answer in answers.items())
 
-    def _check_count(self, row_count: int, answer_count: int) -> None:
-        if answer_count != row_count:
-            raise ModelError(
-                f"{self.identity} was asked for {row_count} predictions and gave {answer_count}",
-                help="a predictor gives one label for each row, in order",
-            )
-
 
 def _unknown(
-    keys: list[str],
+    keys: Iterable[str],
     known: dict[str, _Prediction],
     stored: Callable[[str, list[str]], Mapping[str, _Prediction]] | None,
     identity: str,

@@ -1,9 +1,8 @@
 """How sure a reader is of a span: the normalized entropy of where it begins and where it ends.
 
-In: the probabilities of the words of a context to be the first and the last of the answer; or only
-those of the answer's own two words. Out: a confidence from 0 (any word as well as another) to 1
-(one word, no doubt). Always holds: both ways give the same where the rest of the probability lies
-flat; a context of one word leaves no doubt. Costs a logarithm a word.
+0 is any word as well as another, 1 one word, no doubt. Always holds: both ways give the same where
+the rest of the probability lies flat; a context of one word leaves no doubt. Costs a logarithm a
+word.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 4.3: c = 1 - (H(start) + H(end)) / (2 log n), over the n words of a context.
@@ -17,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
-
-__all__ = ["from_distributions", "from_top"]
 
 # Probabilities of float32 networks add up to one as far as that.
 _TOLERANCE = 1e-3
@@ -59,12 +56,6 @@ def from_top(start: float, end: float, words: int) -> float:
 
     Raises:
         ModelError: no probability, or a context without words.
-
-    Example:
-        >>> from_top(1.0, 1.0, 20), from_top(0.05, 0.05, 20)
-        (1.0, 0.0)
-        >>> round(from_top(0.9, 0.6, 20), 3)
-        0.588
     """
     if words < 1:
         raise ModelError(

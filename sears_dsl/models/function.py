@@ -1,9 +1,8 @@
 """A model that is a Python function, or an object with a method ``predict``.
 
-In: rows. Out: labels, with a confidence each where the function gives pairs (label, confidence).
-Always holds: a function sees a list of texts where the rows have one
-column, and a list of dictionaries (column → text) where they have several; only the module that
-the user named is imported. Costs what the function costs.
+Always holds: a function sees a list of texts where the rows have one column, and a list of
+dictionaries (column → text) where they have several; only the module that the user named is
+imported. Costs what the function costs.
 """
 
 from __future__ import annotations
@@ -27,15 +26,9 @@ class CallablePredictor(AnsweringPredictor):
             label and a confidence between 0.0 and 1.0.
         identity: how to know the model again; None takes its name, which is enough as long as
             predictions are not kept on disk.
-        comparison: which kind of answers it gives, as `sears_dsl.answers` has them.
 
     Raises:
         UsageError: neither a function nor an object with ``predict``, or a class.
-
-    Example:
-        >>> model = CallablePredictor(lambda texts: [int("good" in text) for text in texts])
-        >>> model.predict([{"text": "a good film"}, {"text": "a film"}])
-        ['1', '0']
     """
 
     def __init__(

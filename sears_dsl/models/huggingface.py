@@ -1,13 +1,13 @@
 """Hugging Face models: text classification, spans of contexts, questions about pictures.
 
-In: rows; for classification one column, or two for a pair of texts in the order of the columns;
-for question answering the columns ``question`` and ``context``; for pictures ``question``,
-``image`` (a path) and perhaps ``choices``. Out: the name of the most probable label, the answer as
-it stands in the context, or the likeliest of the network's own answers (of the choices, where there
-are any). Always holds: pictures are decoded here and sent nowhere; a folder or a model that
-is already on this machine is used, nothing is downloaded unless that is asked for; weights are
-safetensors, never pickles; code that comes with a model is not run. Costs what the network costs,
-in batches of 32, of pictures 16.
+In: rows; for classification one column, or two for a pair of texts in the order of the columns; for
+question answering the columns ``question`` and ``context``; for pictures ``question``, ``image`` (a
+path) and perhaps ``choices``. Out: the name of the most probable label, the answer as it stands in
+the context, or the likeliest of the network's own answers (of the choices, where there are any).
+Always holds: pictures are decoded here and sent nowhere; a folder or a model that is already on
+this machine is used, nothing is downloaded unless that is asked for; weights are safetensors, never
+pickles; code that comes with a model is not run. Costs what the network costs, in batches of 32, of
+pictures 16.
 
 Contexts that are too long are read in overlapping windows, and the best span of all is taken; it is
 never empty where the context has a word. The confidence is `certainty.from_distributions` over the
@@ -49,11 +49,7 @@ _WINDOWS_A_PASS = 32
 
 
 class ExtractionPredictor(AnsweringPredictor):
-    """An extractive question answering model of transformers.
-
-    Args:
-        model: an ``AutoModelForQuestionAnswering``, ready to be used.
-    """
+    """An extractive question answering model of transformers."""
 
     def __init__(self, model: Any, tokenizer: Any, *, identity: str) -> None:
         self._model = model
@@ -163,7 +159,6 @@ class PipelinePredictor(AnsweringPredictor):
 
     Args:
         classify: what ``transformers.pipeline("text-classification", …)`` gives.
-        identity: how to know the model again; None takes the model's name.
         comparison: which kind of answers is wanted: the most probable label; several labels, those
             of at least one half; a number; or entities, which a token classifier gives.
 
@@ -264,26 +259,20 @@ def load_pipeline(
     name: str,
     *,
     download: bool = False,
-    device: str | None = None,
     comparison: Comparison = "exact",
 ) -> Predictor:
-    """The model in a folder, or of that name on the hub where it is on this machine already.
-
-    Args:
-        name: a folder, or a name such as ``distilbert-base-uncased-finetuned-sst-2-english``.
-        device: of torch; None takes a GPU where there is one.
-    """
+    """The model in a folder, or of that name on the hub where it is on this machine already."""
     with _without_progress_bars():
-        return _loaded(name, download, device, comparison)
+        return _loaded(name, download, comparison)
 
 
-def _loaded(name: str, download: bool, device: str | None, comparison: Comparison) -> Predictor:
+def _loaded(name: str, download: bool, comparison: Comparison) -> Predictor:
     local = Path(name).is_dir()
     options: dict[str, Any] = {
         "local_files_only": local or not download,
         "trust_remote_code": False,
     }
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         config = AutoConfig.from_pretrained(name, **options)
     # Whatever transformers raises about files that are not what they should be.
@@ -386,11 +375,7 @@ _NEEDED = ("question", "image")
 
 
 class VisualPredictor(AnsweringPredictor):
-    """A network such as ViLT, whose answers are classes.
-
-    Args:
-        model: of transformers, ``ViltForQuestionAnswering``.
-    """
+    """A network such as ViLT, whose answers are classes."""
 
     def __init__(self, model: Any, processor: Any, *, identity: str) -> None:
         self._model = model

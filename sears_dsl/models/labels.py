@@ -1,8 +1,7 @@
 """What a model gave, made into labels, or an error that says what is wrong with it.
 
-In: the rows of a call and whatever the model returned or raised. Out: one string a row, or one
-`Answer`. Always holds: a label is a string, a whole number or a truth value of Python, NumPy or
-torch, written with ``str``; a pair of a label and a fraction from 0.0 to 1.0 is a label with its
+Always holds: a label is a string, a whole number or a truth value of Python, NumPy or torch,
+written with ``str``; a pair of a label and a fraction from 0.0 to 1.0 is a label with its
 confidence; anything else is an error with the place, never a guess. Costs a microsecond a row.
 """
 
@@ -19,22 +18,6 @@ from sears_dsl.models.predictor import Answer, Row
 _SHOWN = 80
 
 
-def ask(
-    model: str,
-    rows: Sequence[Row],
-    call: Callable[[], object],
-    *,
-    comparison: Comparison = "exact",
-) -> list[str]:
-    """Call a model about some rows and check what it gives.
-
-    Example:
-        >>> ask("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [1, 0])
-        ['1', '0']
-    """
-    return [answer.label for answer in ask_answers(model, rows, call, comparison=comparison)]
-
-
 def ask_answers(
     model: str,
     rows: Sequence[Row],
@@ -42,12 +25,7 @@ def ask_answers(
     *,
     comparison: Comparison = "exact",
 ) -> list[Answer]:
-    """`ask`, with the confidences that the model gave beside its labels.
-
-    Example:
-        >>> ask_answers("m", [{"text": "Good."}, {"text": "Bad."}], lambda: [("1", 0.75), "0"])
-        [Answer(label='1', confidence=0.75), Answer(label='0', confidence=None)]
-    """
+    """Call a model about some rows and check what it gives: labels, or labels with confidences."""
     try:
         # Generators run the model while they are read, so they are read here.
         predictions = listed(call())
@@ -63,28 +41,10 @@ def ask_answers(
     return answers_of(model, rows, predictions, comparison=comparison)
 
 
-def labels_of(model: str, rows: Sequence[Row], predictions: object) -> list[str]:
-    """The labels of the rows, out of what a model gave for them.
-
-    Example:
-        >>> labels_of("m", [{"text": "Good."}], [0.93])
-        Traceback (most recent call last):
-        ...
-        sears_dsl.errors.ModelError: m gave 0.93 (float) as the label of 'Good.'
-          = help: numbers with a fraction are no labels: return the most probable label
-    """
-    return [answer.label for answer in answers_of(model, rows, predictions)]
-
-
 def answers_of(
     model: str, rows: Sequence[Row], predictions: object, *, comparison: Comparison = "exact"
 ) -> list[Answer]:
-    """The answers to the rows, out of what a model gave for them: labels, or labels in pairs.
-
-    Example:
-        >>> answers_of("m", [{"text": "Good."}], [["positive", 0.75]])
-        [Answer(label='positive', confidence=0.75)]
-    """
+    """The answers to the rows, out of what a model gave for them: labels, or labels in pairs."""
     values = listed(predictions)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(

@@ -10,12 +10,12 @@
     every:SPEC,SPEC          several of these together: right where each of them is
 
 From Python, also what there is already: a function of a list of texts, an estimator of
-scikit-learn, a text-classification pipeline of transformers, any object with ``predict``; a list
-of such, or a dictionary from names to them, is as ``every:``.
+scikit-learn, a text-classification pipeline of transformers, any object with ``predict``; a list of
+such, or a dictionary from names to them, is as ``every:``.
 
 In: one of these and options. Out: a `CachedPredictor`. Always holds: only what was named is
-imported, unpickled or asked; an option that the kind of model does not know is an error. Costs
-the loading of the model.
+imported, unpickled or asked; an option that the kind of model does not know is an error. Costs the
+loading of the model.
 """
 
 from __future__ import annotations
@@ -140,15 +140,7 @@ def load_predictor(
     if kind == "llm":
         predictor = language_model(rest, timeout=timeout, retries=retries, connections=connections)
     elif kind in _ENDPOINTS:
-        predictor = _endpoint(
-            spec,
-            request_map=request_map,
-            response_map=response_map,
-            timeout=timeout,
-            retries=retries,
-            connections=connections,
-            comparison=comparison,
-        )
+        predictor = _endpoint(spec, options, comparison)
     else:
         predictor = _local(kind, rest, spec, inputs, download=download, comparison=comparison)
     return CachedPredictor(
@@ -325,16 +317,7 @@ def _check_transformers_model(name: str, *, download: bool) -> None:
         )
 
 
-def _endpoint(
-    url: str,
-    *,
-    request_map: str | None,
-    response_map: str | None,
-    timeout: float | None,
-    retries: int | None,
-    connections: int | None,
-    comparison: Comparison,
-) -> Predictor:
+def _endpoint(url: str, options: Mapping[str, Any], comparison: Comparison) -> Predictor:
     try:
         from sears_dsl.models.http.endpoint import HttpPredictor  # noqa: PLC0415
     except ImportError as error:
@@ -343,14 +326,14 @@ def _endpoint(
         ) from error
     from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap  # noqa: PLC0415
 
+    request, response = options.get("request_map"), options.get("response_map")
+    waits = ("timeout", "retries", "connections")
     return HttpPredictor(
         url,
-        request=None if request_map is None else RequestMap.read(request_map),
-        response=None if response_map is None else ResponseMap.read(response_map),
-        timeout=30.0 if timeout is None else timeout,
-        retries=3 if retries is None else retries,
-        connections=4 if connections is None else connections,
+        request=None if request is None else RequestMap.read(request),
+        response=None if response is None else ResponseMap.read(response),
         comparison=comparison,
+        **{name: options[name] for name in waits if name in options},
     )
 
 
@@ -364,16 +347,9 @@ def language_model(
     retries: int | None = None,
     connections: int | None = None,
 ) -> LanguageModel:
-    """A language model, by its settings.
+    """A language model, by its settings as `PromptSettings.read` takes them.
 
-    Args:
-        source: a .toml or .json file, or JSON, as `PromptSettings.read` takes it.
-        prompt: what it is asked where the settings do not say.
-        labels: word in the answer → label, likewise.
-        room: tokens of an answer, likewise (64).
-        timeout: seconds to wait; None for what the settings say, and 30 where they do not.
-        retries: how often to try again; likewise, and 3.
-        connections: requests at the same time (4).
+    What is given beside them counts where they do not say; of the waits, before what they say.
     """
     try:
         from sears_dsl.models.http.language_model import LanguageModel  # noqa: PLC0415

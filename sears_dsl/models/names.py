@@ -1,7 +1,6 @@
 """What several models are called that stand side by side.
 
-In: models, given or written as ``--model`` takes them, also ``NAME=SPEC``. Out: the models by
-their names, in order. Always holds: no two have one name. Costs nothing.
+No two have one name. Costs nothing.
 """
 
 from __future__ import annotations

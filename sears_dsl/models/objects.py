@@ -1,8 +1,7 @@
 """Objects of one's own that are named as ``module:object``: models, paraphrasers, scorers.
 
-In: what a person wrote. Out: the object, and how to know it again. Always holds: the module is
-imported as ``python -m`` would from the current folder, and nothing else is; only a person names
-one, never a file. Costs the import.
+Always holds: the module is imported as ``python -m`` would from the current folder, and nothing
+else is; only a person names one, never a file. Costs the import.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ class NamedObject(NamedTuple):
     """An object of a module.
 
     Attributes:
-        value: the object.
         identity: its name, a hash of the files that the module and the object were written in,
             and its own attribute ``identity`` where it has one (a version of its weights, say).
     """
@@ -47,10 +45,6 @@ def is_object_name(text: str) -> bool:
 
 def load_object(spec: str, *, kind: str) -> NamedObject:
     """The object that ``module:object`` names.
-
-    Args:
-        spec: the name; the object may be dotted.
-        kind: what it should be, for messages: "model".
 
     Raises:
         ModelError: the module raised while it was imported.
@@ -93,12 +87,7 @@ def object_name(value: object) -> str:
 
 
 def listed(value: object) -> object:
-    """What a function gave, as Python values: arrays and tensors as lists, generators read.
-
-    Example:
-        >>> listed(number for number in (1, 2)), listed("text"), listed(None)
-        ([1, 2], 'text', None)
-    """
+    """What a function gave, as Python values: arrays and tensors as lists, generators read."""
     convert = getattr(value, "tolist", None)
     if callable(convert):
         return convert()

@@ -1,11 +1,9 @@
 """A model that lives elsewhere: its inputs are written to a file, its predictions read from one.
 
-In: rows. Out: the predictions that the file has for them, or, where some are missing, the file of
-inputs and an error that says what to do with it. Always holds: a row is known by its content, so
-that the order and the number of runs do not matter; the file of inputs is written whole or not at
-all and holds every row that was ever asked for, so that a model which is run over all of it gives
-a complete file of predictions; the file of predictions is only read. Costs one reading of each
-file and all rows in memory.
+Always holds: a row is known by its content, so that the order and the number of runs do not matter;
+the file of inputs is written whole or not at all and holds every row that was ever asked for, so
+that a model which is run over all of it gives a complete file of predictions; the file of
+predictions is only read. Costs one reading of each file and all rows in memory.
 """
 
 from __future__ import annotations
@@ -27,13 +25,7 @@ _CONFIDENCE = "confidence"
 
 
 class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing went wrong
-    """Some rows have no prediction yet; the inputs are written and the user has to run a model.
-
-    Attributes:
-        missing: how many rows have none.
-        inputs: the file that holds them.
-        predictions: the file to put the predictions into.
-    """
+    """Some rows have no prediction yet; ``inputs`` holds them, and the user has to run a model."""
 
     def __init__(self, missing: int, total: int, *, inputs: Path, predictions: Path) -> None:
         rows = "row needs a prediction" if missing == 1 else "rows need predictions"
@@ -44,7 +36,6 @@ class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing 
         )
         self.missing = missing
         self.inputs = inputs
-        self.predictions = predictions
 
 
 class FilePredictor(AnsweringPredictor):
@@ -59,22 +50,6 @@ class FilePredictor(AnsweringPredictor):
 
     Raises:
         UsageError: the file's name says no format, or both files are the same.
-
-    Example:
-        >>> import json, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> model = FilePredictor(Path(folder.name, "labels.jsonl"))
-        >>> try:
-        ...     model.predict([{"text": "Good."}])
-        ... except PredictionsNeeded as needed:
-        ...     asked = json.loads(needed.inputs.read_text())
-        >>> asked["text"]
-        'Good.'
-        >>> answer = {"id": asked["id"], "prediction": "positive"}
-        >>> _ = Path(folder.name, "labels.jsonl").write_text(json.dumps(answer))
-        >>> model.predict([{"text": "Good."}])
-        ['positive']
-        >>> folder.cleanup()
     """
 
     def __init__(self, predictions: Path, *, inputs: Path | None = None) -> None:

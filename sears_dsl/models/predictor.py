@@ -1,10 +1,8 @@
 """What a model under test is to the rest of the package.
 
-In: rows, each a mapping from column to text. Out: one label or answer a row, a string, or an
-`Answer`, which also says how sure the model is. Always holds: nothing here knows what kind of model
-it is; a row's key depends on its columns and their texts, never on their order; a confidence is
-what the model itself gave, never a guess, and "not given" is None and never 0. Costs a microsecond
-or two a row.
+Rows are mappings from column to text. Always holds: nothing here knows what kind of model it is; a
+row's key depends on its columns and their texts, never on their order; a confidence is what the
+model itself gave, never a guess, and "not given" is None and never 0.
 """
 
 from __future__ import annotations
@@ -37,7 +35,12 @@ class Answer(NamedTuple):
 
 @runtime_checkable
 class Predictor(Protocol):
-    """A model that gives one label, or one answer, for each row."""
+    """A model that gives one label, or one answer, for each row.
+
+    It may have more: ``batch_size``, the rows that it wants in a call, None for all of them at
+    once; ``connections``, how many threads may ask at the same time; ``remarks``, what was out of
+    the ordinary so far, a sentence each.
+    """
 
     @property
     def identity(self) -> str:
@@ -53,15 +56,6 @@ class Predictor(Protocol):
 
 class RowsRefused(ModelError):  # noqa: N818 - others of its rows may be answered
     """A model will not answer some of the rows it was given, and would not when asked again."""
-
-
-@runtime_checkable
-class BatchPredictor(Predictor, Protocol):
-    """A predictor that says how many rows it wants in a call."""
-
-    @property
-    def batch_size(self) -> int | None:
-        """Rows of a call; None for all of them at once."""
 
 
 @runtime_checkable
@@ -96,24 +90,6 @@ class AnsweringPredictor(ABC):
 
 
 @runtime_checkable
-class ConcurrentPredictor(Predictor, Protocol):
-    """A predictor that can be asked by several threads at once."""
-
-    @property
-    def connections(self) -> int:
-        """How many calls at the same time."""
-
-
-@runtime_checkable
-class RemarkingPredictor(Predictor, Protocol):
-    """A predictor that tells what was out of the ordinary."""
-
-    @property
-    def remarks(self) -> Sequence[str]:
-        """What was out of the ordinary so far, a sentence each."""
-
-
-@runtime_checkable
 class PricedPredictor(Predictor, Protocol):
     """A predictor each of whose answers costs money."""
 
@@ -122,30 +98,13 @@ class PricedPredictor(Predictor, Protocol):
 
 
 def answers_to(predictor: Predictor, rows: Sequence[Row]) -> list[Answer]:
-    """What a model says of rows, with confidences where it can give them.
-
-    Example:
-        >>> from sears_dsl.models.function import CallablePredictor
-        >>> sure = CallablePredictor(lambda texts: [("positive", 0.75) for _ in texts])
-        >>> answers_to(sure, [{"text": "Good."}])
-        [Answer(label='positive', confidence=0.75)]
-        >>> plain = CallablePredictor(lambda texts: ["positive" for _ in texts])
-        >>> answers_to(plain, [{"text": "Good."}])
-        [Answer(label='positive', confidence=None)]
-    """
+    """What a model says of rows, with confidences where it can give them."""
     if isinstance(predictor, ConfidentPredictor):
         return list(predictor.predict_with_confidence(rows))
     return [Answer(label) for label in predictor.predict(rows)]
 
 
 def row_key(row: Row) -> str:
-    """A name for the content of a row: 32 hex digits, the same on every machine.
-
-    Example:
-        >>> row_key({"question": "Who?", "context": "He."})
-        '697f6fb8e7c0e878c5031a44b791c950'
-        >>> row_key({"context": "He.", "question": "Who?"})
-        '697f6fb8e7c0e878c5031a44b791c950'
-    """
+    """A name for the content of a row: 32 hex digits, the same on every machine."""
     content = _CONTENT.encode(dict(row))
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,10 +1,8 @@
 """A scikit-learn estimator in a file, written by joblib or pickle.
 
-In: rows. Out: the estimator's labels, with their probabilities where it has ``predict_proba``.
-Always holds: only the file that the user named is
-unpickled, since reading a pickle runs code; an estimator that was fitted on a data frame gets
-one, any other gets what a function gets (texts, or dictionaries where rows have several columns).
-Costs what the estimator costs.
+Always holds: only the file that the user named is unpickled, since reading a pickle runs code; an
+estimator that was fitted on a data frame gets one, any other gets what a function gets (texts, or
+dictionaries where rows have several columns). Costs what the estimator costs.
 """
 
 from __future__ import annotations
@@ -17,26 +15,15 @@ from typing import Any
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import inputs_of
-from sears_dsl.models.labels import ask, ask_answers
-from sears_dsl.models.predictor import Answer, Row
+from sears_dsl.models.labels import ask_answers
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
 
 
-class EstimatorPredictor:
+class EstimatorPredictor(AnsweringPredictor):
     """A fitted estimator, most often a pipeline that begins with a vectorizer.
-
-    Args:
-        estimator: has ``predict`` as scikit-learn's estimators have it.
-        identity: how to know the model again; None takes its class.
 
     Raises:
         UsageError: there is no ``predict``.
-
-    Example:
-        >>> from sklearn.dummy import DummyClassifier
-        >>> dummy = DummyClassifier(strategy="constant", constant="positive")
-        >>> model = EstimatorPredictor(dummy.fit(["A film."], ["positive"]))
-        >>> model.predict([{"text": "Good."}])
-        ['positive']
     """
 
     def __init__(
@@ -52,21 +39,17 @@ class EstimatorPredictor:
         self._comparison = comparison
         self._identity = identity or f"{kind.__module__}:{kind.__qualname__}"
 
-    @property
-    def identity(self) -> str:
-        """As given, or the estimator's class."""
-        return self._identity
-
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """The estimator's labels."""
         if not rows:
             return []
-        return ask(
+        answers = ask_answers(
             self._identity,
             rows,
             lambda: self._estimator.predict(self._inputs(rows)),
             comparison=self._comparison,
         )
+        return [answer.label for answer in answers]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The labels, each with its probability where the estimator has ``predict_proba``."""

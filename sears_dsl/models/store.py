@@ -1,17 +1,16 @@
 """Predictions on disk, so that an interrupted run does not ask a slow model again.
 
-In: the identity of a model, keys of rows, labels or answers. Out: the same. Always holds: a label
-is found only under the identity that gave it; a batch is stored whole or not at all, and a process
-that is killed leaves a readable file (SQLite with a write-ahead log); several processes may use
-the file at once; a file of another program or another version is refused. The file holds keys
-(hashes) and labels, no text. Costs about 60 bytes a row and some microseconds to read one.
+Always holds: a label is found only under the identity that gave it; a batch is stored whole or not
+at all, and a process that is killed leaves a readable file (SQLite with a write-ahead log); several
+processes may use the file at once; a file of another program or another version is refused. The
+file holds keys (hashes) and labels, no text. Costs about 60 bytes a row and some microseconds to
+read one.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from sears_dsl.errors import CacheError
 from sears_dsl.models.predictor import Answer
@@ -24,19 +23,8 @@ _NOT_GIVEN = -1.0
 class PredictionStore(Database):
     """A file of predictions; close it, or use it in a ``with`` statement.
 
-    Args:
-        path: the file; it and its folder are made where they are not there.
-
     Raises:
         CacheError: the file cannot be used.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with PredictionStore(Path(folder, "predictions.sqlite3")) as store:
-        ...         store.put("demo:predict", {"0a": "positive"})
-        ...         store.get("demo:predict", ["0a", "0b"]), store.get("another", ["0a"])
-        ({'0a': 'positive'}, {})
     """
 
     version = 2
@@ -47,23 +35,12 @@ CREATE TABLE predictions (
     model INTEGER, key BLOB, label TEXT, confidence REAL, PRIMARY KEY (model, key)) WITHOUT ROWID;
 """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-
     def get(self, identity: str, keys: Sequence[str]) -> dict[str, str]:
-        """The labels that this model gave for those of the keys that are known.
-
-        Raises:
-            CacheError: the file cannot be read.
-        """
+        """The labels that this model gave for those of the keys that are known."""
         return {key: label for key, label, _ in self._rows(identity, keys)}
 
     def get_answers(self, identity: str, keys: Sequence[str]) -> dict[str, Answer]:
-        """The answers to those of the keys about which the model was asked for its confidence.
-
-        Raises:
-            CacheError: the file cannot be read.
-        """
+        """The answers to those of the keys about which the model was asked for its confidence."""
         return {
             key: Answer(label, None if confidence == _NOT_GIVEN else confidence)
             for key, label, confidence in self._rows(identity, keys)
@@ -84,19 +61,11 @@ CREATE TABLE predictions (
                 yield key.hex(), label, confidence
 
     def put(self, identity: str, labels: Mapping[str, str]) -> None:
-        """Keep what a model gave: all of it, or nothing where this fails.
-
-        Raises:
-            CacheError: the file cannot be written.
-        """
+        """Keep what a model gave: all of it, or nothing where this fails."""
         self._put(identity, [(key, label, None) for key, label in labels.items()])
 
     def put_answers(self, identity: str, answers: Mapping[str, Answer]) -> None:
-        """Keep labels with their confidences: all of them, or nothing where this fails.
-
-        Raises:
-            CacheError: the file cannot be written.
-        """
+        """Keep labels with their confidences: all of them, or nothing where this fails."""
         self._put(
             identity,
             [

@@ -1,10 +1,9 @@
 """Several models that answer together: by the majority of labels, word by word, or all alike.
 
-In: rows. Out: one label or answer a row. Always holds: every model is asked about every row; a
-label that most give wins, and of labels with as many votes the one whose model stands first; of
-answers a word stays where more than half of the models have it. Models that answer all alike have
-a row right where each of them has, so that whatever makes one of them fail is a flip of them
-together. Costs what the models cost.
+Always holds: every model is asked about every row; a label that most give wins, and of labels with
+as many votes the one whose model stands first; of answers a word stays where more than half of the
+models have it. Models that answer all alike have a row right where each of them has, so that
+whatever makes one of them fail is a flip of them together. Costs what the models cost.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 3.2 and Table 3 (three models of which two are needed). The paper leaves open in
@@ -22,17 +21,7 @@ from sears_dsl.answers import Comparison, answers_equal, is_of_words
 from sears_dsl.errors import ModelError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.prediction_file import PredictionsNeeded
-from sears_dsl.models.predictor import (
-    REFUSED,
-    BatchPredictor,
-    Predictor,
-    RemarkingPredictor,
-    Row,
-)
-
-__all__ = [
-    "VotingPredictor", "common_words", "each_answer", "models_of", "most_frequent", "unanimous",
-]  # fmt: skip
+from sears_dsl.models.predictor import REFUSED, Predictor, Row
 
 _SAY = "(the models say "
 _LEAST_BATCH = 64
@@ -45,7 +34,6 @@ class VotingPredictor:
         models: at least two, in the order in which ties are broken.
         comparison: ``exact`` votes on labels, ``squad`` on the words of answers.
         alike: whether they answer together only where all answer alike, instead of by votes.
-        names: what they are called; by their identities where nobody says.
     """
 
     def __init__(
@@ -73,17 +61,13 @@ class VotingPredictor:
 
         Models cut what they get themselves, and one that is asked side by side wants many.
         """
-        sizes = [model.batch_size for model in self._models if isinstance(model, BatchPredictor)]
-        known = [size for size in sizes if size is not None]
-        return max([_LEAST_BATCH, *known]) if len(known) == len(sizes) else None
+        sizes = [getattr(model, "batch_size", _LEAST_BATCH) for model in self._models]
+        return None if None in sizes else max(_LEAST_BATCH, *sizes)
 
     @property
     def remarks(self) -> list[str]:
         """What the models have to say."""
-        remarks_by_model = [
-            model.remarks for model in self._models if isinstance(model, RemarkingPredictor)
-        ]
-        return [remark for of_model in remarks_by_model for remark in of_model]
+        return [remark for model in self._models for remark in getattr(model, "remarks", ())]
 
     @property
     def identity(self) -> str:
@@ -113,12 +97,7 @@ class VotingPredictor:
 
 
 def most_frequent(labels: Sequence[str]) -> str:
-    """The label with the most votes; of several the one that comes first.
-
-    Example:
-        >>> most_frequent(["b", "a", "a"]), most_frequent(["b", "a"])
-        ('a', 'b')
-    """
+    """The label with the most votes; of several the one that comes first."""
     return Counter(labels).most_common(1)[0][0]
 
 
@@ -138,12 +117,7 @@ def unanimous(labels: Sequence[str], *, comparison: Comparison = "exact") -> str
 
 
 def each_answer(together: str, models: int) -> tuple[str, ...]:
-    """What each of some models said, by what `unanimous` made of it.
-
-    Example:
-        >>> each_answer('(the models say ["a", "b"])', 2), each_answer("a", 2)
-        (('a', 'b'), ('a', 'a'))
-    """
+    """What each of some models said, by what `unanimous` made of it."""
     if not together.startswith(_SAY):
         return (together,) * models
     return tuple(json.loads(together[len(_SAY) : -1]))
@@ -161,14 +135,6 @@ def common_words(answers: Sequence[str]) -> str:
 
     Words stand between white space and are compared in lower case. A word stays as often as more
     than half of the answers have it; order and spelling are those of the first answer that has it.
-
-    Example:
-        >>> common_words(["Orientalism", "behaviourism identities", "The discourse of Orientalism"])
-        'Orientalism'
-        >>> common_words(["a b", "b c", "c a"]), common_words(["x x y", "x x", "x"])
-        ('a b c', 'x x')
-        >>> common_words(["one", "two", "three"])
-        ''
     """
     spelled = [answer.split() for answer in answers]
     counts = [Counter(word.lower() for word in words) for words in spelled]

@@ -1,13 +1,10 @@
 """Sentences as translation models like them, and paraphrases back in the sentence's own spacing.
 
-In: a sentence as it stands in the data, perhaps tokenized (``it 's a good movie .``), with odd
-spaces or characters that a model normalizes; later a paraphrase of its natural form. Out: the
-natural form (``it's a good movie.``); the paraphrase with everything that it did not change as the
-data has it (``it 's a good film .``).
-Holds: only white space differs between a sentence and its natural form; a paraphrase that changes
-nothing gives the very same sentence. Where the model's normalized text cannot be matched to the
-sentence token by token, paraphrases stay as the model wrote them.
-Costs: a comparison of some tens of tokens for each paraphrase of a sentence that is not natural.
+A sentence may be tokenized (``it 's a good movie .``), with odd spaces or characters that a model
+normalizes. Holds: only white space differs between a sentence and its natural form; a paraphrase
+that changes nothing gives the very same sentence. Where the model's normalized text cannot be
+matched to the sentence token by token, paraphrases stay as the model wrote them. Costs: a
+comparison of some tens of tokens for each paraphrase of a sentence that is not natural.
 """
 
 from __future__ import annotations
@@ -25,26 +22,12 @@ _ATOM = re.compile(r"\w+|[^\w\s]+")
 
 
 def natural_form(text: str) -> str:
-    """The text with the spaces of tokenization taken out.
-
-    Example:
-        >>> natural_form("it does n't  work ( at all ) .")
-        "it doesn't work (at all)."
-    """
+    """The text with the spaces of tokenization taken out."""
     return " ".join(_JOINED.sub("", text).split())
 
 
 class Surface:
-    """How a sentence is written, for its paraphrases.
-
-    Args:
-        original: the sentence as it stands in the data.
-
-    Example:
-        >>> surface = Surface("it 's a  good movie .", "it's a good movie.")
-        >>> surface.restore("it's a good film.")
-        "it 's a  good film ."
-    """
+    """How a sentence is written, for its paraphrases."""
 
     def __init__(self, original: str, plain: str) -> None:
         self._original = original

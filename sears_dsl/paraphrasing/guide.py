@@ -1,13 +1,12 @@
 """What may follow the beginning of a paraphrase.
 
-In: a sentence's natural form, the pieces of a model, the most words changed, constraints. Out: a
-`Guide` for the beam search. Holds: exactly the outputs within the edit distance and the constraints
-are complete; an all lower-case sentence gets lower-case paraphrases only. The distance is
-Levenshtein's of the lists of words, told on prefixes: no prefix of a text within it is `DEAD`.
-Prefixes are banked by the words that they have changed so far, and each is offered the way back
-into the sentence: without that a sentence that the model itself would put otherwise fills the beam
-with outputs that change everything, and the small changes, which make rules, are never seen.
-Costs: a few look-ups for each candidate.
+Holds: exactly the outputs within the edit distance and the constraints are complete; an all
+lower-case sentence gets lower-case paraphrases only. The distance is Levenshtein's of the lists of
+words, told on prefixes: no prefix of a text within it is `DEAD`. Prefixes are banked by the words
+that they have changed so far, and each is offered the way back into the sentence: without that a
+sentence that the model itself would put otherwise fills the beam with outputs that change
+everything, and the small changes, which make rules, are never seen. Costs: a few look-ups for each
+candidate.
 """
 
 from __future__ import annotations
@@ -26,19 +25,7 @@ _Row = tuple[tuple[int, int], ...]
 
 
 class WordDistance:
-    """Bounded Levenshtein distance to one sentence, as an automaton over words.
-
-    Args:
-        maximum: most words changed.
-
-    Example:
-        >>> automaton = WordDistance(["a", "good", "movie"], 1)
-        >>> state = automaton.follow(automaton.follow(0, "a"), "good")
-        >>> automaton.accepts(automaton.follow(state, "film"))
-        True
-        >>> automaton.follow(automaton.follow(0, "the"), "bad") == DEAD
-        True
-    """
+    """Bounded Levenshtein distance to one sentence, as an automaton over words."""
 
     def __init__(self, words: Sequence[str], maximum: int) -> None:
         self._words = tuple(words)
@@ -62,11 +49,7 @@ class WordDistance:
         return known
 
     def changes(self, state: int, beginning: str = "") -> int:
-        """The fewest changes so far, whatever is still to come; over the maximum: too many.
-
-        Args:
-            beginning: the letters of the word that is being written, if one is.
-        """
+        """The fewest changes so far, whatever is still to come; over the maximum: too many."""
         key = state, beginning
         known = self._fewest.get(key)
         if known is None:
@@ -118,13 +101,7 @@ class Progress(NamedTuple):
 
 
 class ParaphraseGuide:
-    """Admits what stays within the edit distance, the casing and the constraints.
-
-    Args:
-        model: whose pieces the paraphrases are written with.
-        maximum: most words put in, left out or replaced.
-        constraints: words that must or must not be there.
-    """
+    """Admits what stays within the edit distance, the casing and the constraints."""
 
     def __init__(
         self,

@@ -1,12 +1,10 @@
 """Paraphrases of sentences, by translating there and back.
 
-In: sentences, one or several pivots. Out: for each sentence its paraphrases x' with
-S(x, x') = min(1, P(x'|x) / P(x|x)) of at least tau, best first.
-Holds: scores are those of `PivotScorer` (or, where asked, estimates); texts are distinct, differ
-from the sentence in more than white space and are within the edit distance; the same call gives the
-same bytes, and other sentences in the call change scores by rounding only.
-Costs: a beam search for each sentence and group of pivots that share a vocabulary. Sentences of
-like length are searched together.
+A paraphrase x' of x has S(x, x') = min(1, P(x'|x) / P(x|x)) of at least tau. Holds: scores are
+those of `PivotScorer` (or, where asked, estimates); texts are distinct, differ from the sentence in
+more than white space and are within the edit distance; the same call gives the same bytes, and
+other sentences in the call change scores by rounding only. Costs: a beam search for each sentence
+and group of pivots that share a vocabulary. Sentences of like length are searched together.
 
 Several pivots: P(x'|x) is the mean over the pivots. Pivots that write with the same pieces are
 searched in one beam that holds this mean exactly. Others search for themselves, each by its own
@@ -40,6 +38,7 @@ from sears_dsl.translation.pivots import Pivot
 NEAREST = 100
 FREQUENT = 1000
 _MULTIPLE = 256
+_BATCH = 16
 
 
 @torch.inference_mode()
@@ -49,11 +48,7 @@ def near_pieces(
     *,
     needed: Iterable[int] = (),
 ) -> list[int]:
-    """The shortlist of a batch.
-
-    Args:
-        readers: decoders over one vocabulary.
-    """
+    """The shortlist of a batch."""
     model = readers[0].model
     chosen = {piece for target in targets for piece in target} | set(needed)
     padded = torch.full((len(targets), max(map(len, targets))), model.end)
@@ -96,14 +91,7 @@ class Paraphrase:
 
 
 class SearchBounds(NamedTuple):
-    """How far a search for paraphrases goes.
-
-    Attributes:
-        tau: smallest S of a paraphrase.
-        edit_distance: most words put in, left out or replaced.
-        paraphrases: most of a sentence.
-        pieces: most of a sentence that is searched.
-    """
+    """How far a search for paraphrases goes."""
 
     tau: float
     edit_distance: int
@@ -115,10 +103,8 @@ class Paraphraser:
     """Finds paraphrases through pivot languages.
 
     Args:
-        pivots: models into each pivot language and back.
         tau: smallest S of a paraphrase; 0 for no bound.
         maximum_edit_distance: most words put in, left out or replaced.
-        limit: most paraphrases of a sentence.
         exact: False searches, and normalizes, over the pieces near the sentences only: several
             times faster; scores are then estimates. For callers that score again.
         scorer: what scores through the same pivots, so that translations are shared with it.
@@ -127,13 +113,6 @@ class Paraphraser:
 
     Raises:
         UsageError: no pivot, or a number out of its range.
-
-    Example:
-        >>> from sears_dsl.translation.pivots import load_pivots
-        >>> paraphraser = Paraphraser(load_pivots())
-        >>> [found] = paraphraser.paraphrase(["Good movie!"])
-        >>> "Good film!" in [paraphrase.text for paraphrase in found]
-        True
     """
 
     def __init__(
@@ -147,7 +126,6 @@ class Paraphraser:
         exact: bool = True,
         scorer: PivotScorer | None = None,
         maximum_pieces: int = 60,
-        batch: int = 16,
     ) -> None:
         if not pivots:
             raise UsageError(
@@ -158,7 +136,6 @@ class Paraphraser:
             ("maximum_edit_distance", maximum_edit_distance),
             ("limit", limit),
             ("maximum_pieces", maximum_pieces),
-            ("batch", batch),
         ):
             if number < 1:
                 raise UsageError(f"{name} is {number}", help="give 1 or more")
@@ -172,7 +149,6 @@ class Paraphraser:
         self.limit = limit
         self.exact = exact
         self.maximum_pieces = maximum_pieces
-        self.batch = batch
         self._scorer = PivotScorer(pivots) if scorer is None else scorer
         self._groups = _groups(pivots)
         self._floor = math.log(tau) if tau > 0 else -math.inf
@@ -242,8 +218,8 @@ class Paraphraser:
         tasks = [task for task in every if self.searchable(task.sentence)]
         tasks.sort(key=lambda task: (self._length(task.sentence), task.sentence))
         paraphrases_by_task: dict[_Task, list[Paraphrase]] = {}
-        for begin in range(0, len(tasks), self.batch):
-            chunk = tasks[begin : begin + self.batch]
+        for begin in range(0, len(tasks), _BATCH):
+            chunk = tasks[begin : begin + _BATCH]
             paraphrases_by_task.update(zip(chunk, self._search(chunk), strict=True))
         return [
             self._put_back(
@@ -382,10 +358,7 @@ class _PivotGroup:
     """Pivots whose back models write with the same pieces.
 
     Attributes:
-        numbers: of the pivots.
-        models: their back models.
         model: the first of these, for all that concerns pieces.
-        names: the pieces by id.
     """
 
     def __init__(self, numbers: Sequence[int], models: Sequence[TranslationModel]) -> None:

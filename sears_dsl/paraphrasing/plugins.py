@@ -8,10 +8,10 @@
 
 From Python also functions, objects, and a mapping from sentences to their paraphrases.
 
-In: one of these. Out: a `ParaphraseSource` or a `Scorer`. Always holds: only what a person names is
-imported; what a part gives is one list of texts for each sentence, or one number from 0 to 1 for
-each pair, or an error that says who gave what. Parts work in this process, in the order in which
-they are asked. Costs the import, and some microseconds a text.
+Always holds: only what a person names is imported; what a part gives is one list of texts for each
+sentence, or one number from 0 to 1 for each pair, or an error that says who gave what. Parts work
+in this process, in the order in which they are asked. Costs the import, and some microseconds a
+text.
 """
 
 from __future__ import annotations
@@ -77,11 +77,7 @@ _SCORE = "score"
 
 
 def offered(group: str) -> dict[str, EntryPoint]:
-    """What installed packages offer, by name; nothing of it is imported.
-
-    Args:
-        group: `PARAPHRASERS` or `SCORERS`.
-    """
+    """What installed packages offer, by name; nothing of it is imported."""
     return {each.name: each for each in sorted(entry_points(group=group))}
 
 
@@ -183,17 +179,8 @@ def _paraphraser(
 class OwnParaphraser:
     """A function of one's own as a paraphraser; its answers are checked.
 
-    Args:
-        function: of a list of sentences; gives for each its paraphrases, best first.
-        identity: how to know it again; None for the name.
-
     Raises:
         ModelError: when asked: it raised, or gave something else.
-
-    Example:
-        >>> mine = OwnParaphraser(lambda sentences: [["A movie.", "A film."]], name="mine")
-        >>> mine.paraphrase(["A film."])
-        [['A movie.']]
     """
 
     def __init__(
@@ -242,16 +229,7 @@ def _wrong(message: str) -> ModelError:
 
 
 class GivenParaphrases:
-    """Paraphrases that were made before; itself a paraphraser.
-
-    Args:
-        paraphrases: of each sentence, best first; other sentences have none.
-
-    Example:
-        >>> given = GivenParaphrases({"A film.": ["A movie."]}, name="pairs.csv")
-        >>> given.paraphrase(["A film.", "A play."]), given.missing(["A film.", "A play."])
-        ([['A movie.'], []], 1)
-    """
+    """Paraphrases that were made before; itself a paraphraser."""
 
     def __init__(self, paraphrases: Mapping[str, Sequence[str]], *, name: str) -> None:
         self._own = OwnParaphraser(
@@ -284,20 +262,12 @@ def identity_of_source(source: ParaphraseSource) -> str:
 
 
 def read_paraphrases(path: str | Path) -> GivenParaphrases:
-    r"""Read paraphrases that somebody else made.
+    """Read paraphrases that somebody else made.
 
     Args:
         path: a file with two columns of texts, ``original`` and ``paraphrase`` (or others that can
             be meant), a pair a row, best first or with a ``score``; or with a column
             ``paraphrases`` that holds lists.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "pairs.csv")
-        ...     _ = path.write_text("original,paraphrase\na film,a movie\na film,the film\n")
-        ...     read_paraphrases(path).paraphrase(["a film"])
-        [['a movie', 'the film']]
     """
     dataset = Dataset(str(path))
     pairs = _listed_pairs(dataset) if _LISTS in dataset.names else _plain_pairs(dataset)
@@ -379,7 +349,6 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
             ``name``, ``identity`` and ``at_least``; ``module:object`` or the name of an entry
             point; a name that `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the
             judge.
-        tau: the threshold; None for its own.
 
     Raises:
         UsageError: it is none of these, or its ``tau`` is no number from 0 to 1.
@@ -408,20 +377,9 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
 class OwnScorer:
     """A function or an object of one's own as a scorer; its answers are checked.
 
-    Args:
-        scorer: as `as_scorer` takes it.
-        name: None for its own.
-        identity: how to know it again; None for its own.
-        tau: the threshold; None for its own.
-
     Raises:
         UsageError: it is no scorer, or its ``tau`` is no number from 0 to 1.
         ModelError: when asked: it raised, or gave something else than a number for each pair.
-
-    Example:
-        >>> mine = OwnScorer(lambda pairs: [0.4 for _ in pairs], name="mine", tau=0.5)
-        >>> mine.at_least([("A film.", "A play.")], mine.tau).tolist()
-        [False]
     """
 
     def __init__(

@@ -1,9 +1,8 @@
 """Language models as parts: one rewords sentences, one gives a second opinion beside the judge.
 
-In: sentences, or pairs of a text and its rewrite. Out: paraphrases, or scores. Always holds: a
-second opinion is asked for only where the judge passes a pair, and can only reject it, so that a
-model that says yes to everything leaves what the judge says; what a model will not answer, or does
-not answer with a yes or a no, is rejected and counted.
+Always holds: a second opinion is asked for only where the judge passes a pair, and can only reject
+it, so that a model that says yes to everything leaves what the judge says; what a model will not
+answer, or does not answer with a yes or a no, is rejected and counted.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Scores and paraphrases that an interrupted run has found already are not worked out again.
 
-In: a scorer or a paraphraser, and the journal of the run. Out: the same, remembering. Always holds:
-what is asked for the first time is asked in an order and in portions that depend on the texts
-alone; a portion is in the journal before the next one begins, so that a killed run loses one at
-most. Costs a look-up of some microseconds a pair on top of the scorer.
+Always holds: what is asked for the first time is asked in an order and in portions that depend on
+the texts alone; a portion is in the journal before the next one begins, so that a killed run loses
+one at most. Costs a look-up of some microseconds a pair on top of the scorer.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,15 @@ class FoundParaphrase(Protocol):
         """The paraphrase."""
 
 
+_Found: TypeAlias = Sequence[FoundParaphrase | str]
+_Question = TypeVar("_Question")
+_Answers: TypeAlias = Callable[[Iterable[list[_Question]]], Iterable[Sequence[_Found]]]
+
+
 class ParaphraseSource(Protocol):
     """Something that rewords sentences."""
 
-    def paraphrase(self, sentences: Sequence[str]) -> Sequence[Sequence[FoundParaphrase | str]]:
+    def paraphrase(self, sentences: Sequence[str]) -> Sequence[_Found]:
         """The paraphrases of each sentence, best first: texts, or objects with a ``text``."""
 
 
@@ -57,7 +62,7 @@ class ConstrainedSource(Protocol):
 
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
-    ) -> Sequence[Sequence[FoundParaphrase | str]]:
+    ) -> Sequence[_Found]:
         """The paraphrases of each sentence, best first, that lack the words beside it."""
 
 
@@ -80,30 +85,7 @@ class StreamingSource(ParaphraseSource, Protocol):
 
 
 class RememberedScorer:
-    """A scorer with a memory; itself a scorer.
-
-    Args:
-        scorer: the one that is asked for what is not known.
-        journal: where the answers are kept.
-        on_portion: told how many pairs of a call are known, where these take some time.
-
-    Attributes:
-        asked: pairs that the scorer behind was asked for.
-
-    Example:
-        >>> class Half:
-        ...     name, identity, tau = "half", "half", 0.1
-        ...     def scores(self, pairs):
-        ...         return np.full(len(pairs), 0.5)
-        ...     def at_least(self, pairs, tau):
-        ...         return self.scores(pairs) >= tau
-        >>> with RunJournal(None, task="a") as journal:
-        ...     scorer = RememberedScorer(Half(), journal)
-        ...     first = scorer.scores([("a", "b"), ("a", "c"), ("a", "b")])
-        ...     again = scorer.scores([("a", "c")])
-        ...     scorer.asked
-        2
-    """
+    """A scorer with a memory, itself a scorer; ``asked`` counts pairs that the one behind got."""
 
     def __init__(
         self, scorer: Scorer, journal: RunJournal, *, on_portion: OnPortion | None = None
@@ -185,50 +167,24 @@ def remembered_paraphrases(
     sentences: Sequence[str],
     journal: RunJournal,
     *,
-    on_portion: OnPortion | None = None,
+    on_portion: OnPortion = lambda done, total: None,
     in_time: Callable[[], bool] = lambda: True,
 ) -> list[list[str] | None]:
     """The paraphrases of each sentence, best first.
 
     Args:
-        on_portion: told how many distinct sentences are done.
         in_time: asked before each group of sentences; when it says no, those that are left get
             None.
     """
     distinct = sorted(set(sentences), key=lambda text: (len(text), text))
-    known: dict[str, list[str]] = journal.get_many("paraphrases", distinct)
-    if not all(map(_are_texts, known.values())):
-        raise journal.damaged("paraphrases")
-    size = GROUP if isinstance(source, StreamingSource) else _SENTENCES
-    drawn: deque[list[str]] = deque()
-
-    def missing_groups() -> Iterator[list[str]]:
-        # Groups are cut before looking what is known, so that a resumed run searches the same ones.
-        for first in range(0, len(distinct), size):
-            group = distinct[first : first + size]
-            if all(text in known for text in group):
-                continue
-            if not in_time():
-                return
-            drawn.append(group)
-            yield group
-
-    if on_portion is not None:
-        on_portion(len(known), len(distinct))
-    answered: Iterator[Sequence[Sequence[FoundParaphrase | str]]]
+    answers: _Answers[str] = partial(map, source.paraphrase)
+    size = _SENTENCES
     if isinstance(source, StreamingSource):
-        answered = iter(source.paraphrase_each(missing_groups()))
-    else:
-        answered = map(source.paraphrase, missing_groups())
-    for paraphrases in answered:
-        answers = {
-            text: [_text_of(each) for each in of_text]
-            for text, of_text in zip(drawn.popleft(), paraphrases, strict=True)
-        }
-        journal.put_many("paraphrases", answers)
-        known.update(answers)
-        if on_portion is not None:
-            on_portion(len(known), len(distinct))
+        answers, size = source.paraphrase_each, GROUP
+    known = _worked_out(
+        "paraphrases", {text: text for text in distinct}, answers, journal,
+        size=size, on_portion=on_portion, in_time=in_time,
+    )  # fmt: skip
     return [known.get(text) for text in sentences]
 
 
@@ -237,49 +193,70 @@ def remembered_paraphrases_without(
     sentences: Sequence[tuple[str, tuple[str, ...]]],
     journal: RunJournal,
     *,
-    on_portion: OnPortion | None = None,
+    on_portion: OnPortion = lambda done, total: None,
 ) -> list[list[str]]:
     """The paraphrases of each sentence, best first, that have none of some words in any casing.
 
     Args:
         source: asked for what is not known. One that searches without constraints is asked for all
             paraphrases, and those with such a word are left out.
-        on_portion: told how many distinct sentences are done.
-
-    Example:
-        >>> class Source:
-        ...     def paraphrase(self, sentences):
-        ...         return [["A good film.", "A nice movie."] for _ in sentences]
-        >>> with RunJournal(None, task="a") as journal:
-        ...     remembered_paraphrases_without(Source(), [("A good movie.", ("film",))], journal)
-        [['A nice movie.']]
     """
-    kind = "paraphrases without"
     distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
     keys = {pair: "\0".join((pair[0], *pair[1])) for pair in distinct}
-    known: dict[str, list[str]] = journal.get_many(kind, list(keys.values()))
+
+    def without(pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
+        if isinstance(source, ConstrainedSource):
+            found = source.paraphrase_without(pairs)
+        else:
+            found = source.paraphrase([sentence for sentence, _ in pairs])
+        return [
+            [text for text in map(_text_of, of_one) if not _has_word(text, words)]
+            for (_, words), of_one in zip(pairs, found, strict=True)
+        ]
+
+    known = _worked_out(
+        "paraphrases without", {keys[pair]: pair for pair in distinct}, partial(map, without),
+        journal, size=_SENTENCES, on_portion=on_portion, in_time=lambda: True,
+    )  # fmt: skip
+    return [known[keys[pair]] for pair in sentences]
+
+
+def _worked_out(
+    kind: str,
+    questions: Mapping[str, _Question],
+    answers: _Answers[_Question],
+    journal: RunJournal,
+    *,
+    size: int,
+    on_portion: OnPortion,
+    in_time: Callable[[], bool],
+) -> dict[str, list[str]]:
+    """Paraphrases by key, those out of the journal and then, while there is time, the others."""
+    keys = list(questions)
+    known: dict[str, list[str]] = journal.get_many(kind, keys)
     if not all(map(_are_texts, known.values())):
         raise journal.damaged(kind)
-    for first in range(0, len(distinct), _SENTENCES):
-        if on_portion is not None:
-            on_portion(first, len(distinct))
-        # Portions are cut before looking what is known, so that a resumed run searches the same.
-        some = distinct[first : first + _SENTENCES]
-        if all(keys[pair] in known for pair in some):
-            continue
-        if isinstance(source, ConstrainedSource):
-            paraphrases = source.paraphrase_without(some)
-        else:
-            paraphrases = source.paraphrase([sentence for sentence, _ in some])
-        answers = {
-            keys[pair]: [text for text in map(_text_of, of_text) if not _has_word(text, pair[1])]
-            for pair, of_text in zip(some, paraphrases, strict=True)
-        }
-        journal.put_many(kind, answers)
-        known.update(answers)
-    if on_portion is not None:
-        on_portion(len(distinct), len(distinct))
-    return [known[keys[pair]] for pair in sentences]
+    drawn: deque[list[str]] = deque()
+
+    def missing_groups() -> Iterator[list[_Question]]:
+        # Groups are cut before looking what is known, so that a resumed run searches the same ones.
+        for first in range(0, len(keys), size):
+            group = keys[first : first + size]
+            if all(key in known for key in group):
+                continue
+            if not in_time():
+                return
+            drawn.append(group)
+            yield [questions[key] for key in group]
+
+    on_portion(len(known), len(keys))
+    for found in answers(missing_groups()):
+        texts = [list(map(_text_of, each)) for each in found]
+        portion = dict(zip(drawn.popleft(), texts, strict=True))
+        journal.put_many(kind, portion)
+        known.update(portion)
+        on_portion(len(known), len(keys))
+    return known
 
 
 def _has_word(text: str, words: Sequence[str]) -> bool:

@@ -1,8 +1,7 @@
 """Rules that write paraphrases: the best one of each text, by a source of paraphrases.
 
-In: rulesets, texts. Out: for each text the first paraphrase that differs in a word. Always holds:
-nothing is drawn; the models are loaded when the first text is reworded. Costs a search of
-translations for each distinct text, some sentences a second.
+Always holds: nothing is drawn; the models are loaded when the first text is reworded. Costs a
+search of translations for each distinct text, some sentences a second.
 """
 
 from __future__ import annotations
@@ -30,14 +29,6 @@ class BestParaphrases:
 
     Args:
         source: rewords sentences, best first; None: the translation models of the package.
-
-    Example:
-        >>> class Films:
-        ...     name = "films"
-        ...     def paraphrase(self, sentences):
-        ...         return [["A movie!", "A film."] for _ in sentences]
-        >>> BestParaphrases(Films()).paraphrase(["A movie."])
-        ['A film.']
     """
 
     def __init__(self, source: ParaphraseSource | None = None) -> None:
@@ -74,16 +65,7 @@ def reword(rulesets: Iterable[Ruleset]) -> bool:
 
 
 def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> Sources:
-    """Where a run with these rulesets looks words and texts up; no model is loaded before that.
-
-    Args:
-        vectors: that the run names; None: those that the rules name.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> sources_of([parse("movie -> film")]).paraphrases is None
-        True
-    """
+    """Where a run with these rulesets looks words and texts up; no model is loaded before that."""
     return Sources(vectors=vectors, paraphrases=BestParaphrases() if reword(rulesets) else None)
 
 

@@ -1,8 +1,7 @@
 """Paraphrases and scores by several processes: the costly half of discovery on all cores.
 
-In: a `Recipe`, then sentences and pairs as a paraphraser and a scorer take them. Out: the same
-answers. Always holds: work is cut into portions by the texts alone, and each is done by one thread,
-so that any number of processes gives the same answers, bit for bit; a sentence is translated once,
+Always holds: work is cut into portions by the texts alone, and each is done by one thread, so that
+any number of processes gives the same answers, bit for bit; a sentence is translated once,
 whichever process did it; nothing is loaded before the first question, and then only what the recipe
 asks for. Costs a copy of the models for each process. Several processes of one thread each do about
 twice the work of one process of several threads here: the arrays are small.
@@ -47,10 +46,7 @@ class Recipe:
     Attributes:
         pivots: names as `load_pivots` takes them; none for the embedded pair.
         scorer: a name as `load_scorer` takes it; None where somebody else scores.
-        paraphrases: whether sentences are reworded.
-        beam: prefixes that the search keeps.
         tau: the threshold of the run; None for the scorer's own. The search follows it.
-        device: where to compute.
         readings: what readers of one's own said of rewrites, for the judge.
     """
 
@@ -225,7 +221,8 @@ def answering(recipe: Recipe) -> Callable[[_Question], _Reply]:
 class Team:
     """A paraphraser and a scorer in one, by as many processes as there are jobs.
 
-    It starts them, and they load their models, when it is first asked for something.
+    It starts them, and they load their models, when it is first asked for something: a model that
+    is missing is an error then.
 
     Args:
         jobs: how many processes; 1 does everything in this one, by one thread.
@@ -233,7 +230,7 @@ class Team:
     """
 
     def __init__(
-        self, recipe: Recipe, *, jobs: int, on_loading: Callable[[], None] = lambda: None
+        self, recipe: Recipe, *, jobs: int = 1, on_loading: Callable[[], None] = lambda: None
     ) -> None:
         self.recipe = recipe
         self.jobs = jobs
@@ -302,27 +299,14 @@ class Team:
     def paraphrase(self, sentences: Sequence[str]) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence, best first."""
         distinct = sorted(set(sentences), key=lambda text: (len(text), text))
-        groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
-        paraphrases_by_sentence = {
-            text: paraphrases
-            for group, answer in zip(groups, self.paraphrase_each(groups), strict=True)
-            for text, paraphrases in zip(group, answer, strict=True)
-        }
-        return [paraphrases_by_sentence[text] for text in sentences]
+        return self._of_each("paraphrase", sentences, _groups(distinct))
 
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
     ) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence that lack some words in any casing, best first."""
         distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
-        groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
-        answers = self._ask("paraphrase without", groups)
-        paraphrases_by_pair = {
-            pair: paraphrases
-            for group, answer in zip(groups, answers, strict=True)
-            for pair, paraphrases in zip(group, answer, strict=True)
-        }
-        return [paraphrases_by_pair[pair] for pair in sentences]
+        return self._of_each("paraphrase without", sentences, _groups(distinct))
 
     def too_long(self, sentences: Sequence[str]) -> list[bool]:
         """Whether some sentence of each text is not reworded, since it is too long."""
@@ -350,15 +334,22 @@ class Team:
         if self._children is not None:
             self._children.close()
 
-    def _scored(self, kind: str, pairs: Sequence[Pair], *, tau: float = 0.0) -> list[float]:
-        portions = list(_portions(sorted(set(pairs), key=lambda pair: (len(pair[0]), pair))))
+    def _scored(self, kind: str, pairs: Sequence[Pair], *, tau: float = 0.0) -> list[Any]:
+        distinct = sorted(set(pairs), key=lambda pair: (len(pair[0]), pair))
+        return self._of_each(kind, pairs, list(_portions(distinct)), tau=tau)
+
+    def _of_each(
+        self, kind: str, items: Sequence[Any], portions: Sequence[Sequence[Any]], *,
+        tau: float = 0.0,
+    ) -> list[Any]:  # fmt: skip
+        """What is said of each item, asked in portions of distinct ones."""
         answers = self._ask(kind, portions, tau=tau)
-        scores_by_pair = {
-            pair: value
+        by_item = {
+            item: value
             for portion, answer in zip(portions, answers, strict=True)
-            for pair, value in zip(portion, answer.tolist(), strict=True)
+            for item, value in zip(portion, answer, strict=True)
         }
-        return [scores_by_pair[pair] for pair in pairs]
+        return [by_item[item] for item in items]
 
     def _ask(
         self, kind: str, portions: Iterable[Sequence[Any]], *, tau: float = 0.0
@@ -376,6 +367,10 @@ class Team:
         return {text: self._known[text] for text in sentences if text in self._known}
 
 
+def _groups(items: Sequence[Any]) -> list[Sequence[Any]]:
+    return [items[first : first + GROUP] for first in range(0, len(items), GROUP)]
+
+
 def _portions(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
     """Sorted pairs in portions of some size, those of one original together."""
     portion: list[Pair] = []
@@ -387,19 +382,3 @@ def _portions(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
         portion.append(pair)
     if portion:
         yield portion
-
-
-def load_team(
-    recipe: Recipe, *, jobs: int = 1, on_loading: Callable[[], None] = lambda: None
-) -> Team:
-    """A team, here or in several processes; a model that is missing is an error when it is asked.
-
-    Args:
-        jobs: how many processes; 1 does everything in this one.
-
-    Example:
-        >>> team = load_team(Recipe(scorer="pivot", beam=4))
-        >>> [bool(same) for same in team.at_least([("Good movie!", "Good film!")], team.tau)]
-        [True]
-    """
-    return Team(recipe, jobs=jobs, on_loading=on_loading)

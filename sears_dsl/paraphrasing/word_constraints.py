@@ -1,11 +1,8 @@
 """Words that a paraphrase must have, or must not have.
 
-In: phrases, and the pieces of a model's vocabulary. Out: for each growing output a state, which
-says whether a forbidden phrase was said, which required ones are still to come, and which pieces
-lead to them. Holds: an output is complete exactly where its text has every required phrase and no
-forbidden one, as whole words, however it is cut into pieces.
-Costs: a look at the last few characters for each piece; the pieces of required phrases are
-compared with the last few pieces.
+Holds: an output is complete exactly where its text has every required phrase and no forbidden one,
+as whole words, however it is cut into pieces. Costs: a look at the last few characters for each
+piece; the pieces of required phrases are compared with the last few pieces.
 """
 
 from __future__ import annotations
@@ -27,13 +24,7 @@ class Constraints:
     """What the paraphrases of one sentence must and must not say.
 
     Attributes:
-        required: phrases that every paraphrase has, as whole words.
-        forbidden: phrases that none has.
         ignore_case: whether ``Film`` does for ``film``.
-
-    Example:
-        >>> Constraints(required=("film",), forbidden=("movie", "motion picture")).ignore_case
-        True
     """
 
     required: tuple[str, ...] = ()
@@ -69,11 +60,7 @@ class _Required(NamedTuple):
 
 
 class LexicalGuide:
-    """The constraints of one sentence, over one model's pieces.
-
-    Args:
-        constraints: see `Constraints`.
-    """
+    """The constraints of one sentence, over one model's pieces."""
 
     def __init__(
         self, constraints: Constraints, model: TranslationModel, names: Sequence[str]

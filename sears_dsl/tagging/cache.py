@@ -1,14 +1,12 @@
 """Tagged texts on disk, so that the same text is tagged once.
 
-In: texts and the `Tokens` that a tagger gave for them. Out: the same tokens. Always holds: the
-key is a hash of the text with the tagger's name and version, so another tagger or a newer one
-finds nothing of the old one's; the file holds places and tags, no text; what is read back is
-checked, and a file that is damaged or of another version is refused, never misread. Several
+Always holds: the key is a hash of the text with the tagger's name and version, so another tagger or
+a newer one finds nothing of the old one's; the file holds places and tags, no text; what is read
+back is checked, and a file that is damaged or of another version is refused, never misread. Several
 processes may read and write at once, and one that is killed leaves a readable file (SQLite with a
-write-ahead log). A cache that cannot be used is an error: nothing is lost, and going on without
-it is the caller's choice.
-Costs about 12 bytes a token and 60 a text on disk and a microsecond a token to read. The file is
-bounded: beyond `max_bytes` the texts that were stored longest ago make room.
+write-ahead log). A cache that cannot be used is an error: nothing is lost, and going on without it
+is the caller's choice. Costs about 12 bytes a token and 60 a text on disk and a microsecond a token
+to read. The file is bounded: beyond `max_bytes` the texts that were stored longest ago make room.
 """
 
 from __future__ import annotations
@@ -124,14 +122,7 @@ _CHARACTERS_A_STEP = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What a cache holds.
-
-    Attributes:
-        path: the file.
-        entries: texts in it.
-        bytes: its size on disk.
-        taggers: ``name (version)`` → texts that it tagged.
-    """
+    """What a cache holds."""
 
     path: Path
     entries: int
@@ -149,14 +140,6 @@ class TagCache(Closing):
 
     Raises:
         CacheError: the folder cannot be written, or the file is damaged or of another version.
-
-    Example:
-        >>> import tempfile
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> with tempfile.TemporaryDirectory() as folder, TagCache(Path(folder)) as cache:
-        ...     tokens = CachedTagger(PinnedTagger(), cache).tag(["It is red."])
-        ...     cache.info().taggers
-        {'pinned (1)': 1}
     """
 
     def __init__(self, path: Path | None = None, *, max_bytes: int = 4 << 30) -> None:
@@ -170,16 +153,7 @@ class TagCache(Closing):
     def get_many(
         self, tagger: str, version: str, texts: Sequence[str]
     ) -> tuple[NDArray[np.bool_], Tokens]:
-        """Which of the texts are there, and the tokens of those that are, in order.
-
-        Args:
-            tagger: the tagger's name.
-            version: its version.
-            texts: what to look up.
-
-        Raises:
-            CacheError: the file is damaged or cannot be read.
-        """
+        """Which of the texts are there, and the tokens of those that are, in order."""
         keys = _keys(tagger, version, texts)
         stored: dict[bytes, bytes] = {}
         with self._file.using("read") as connection:
@@ -214,11 +188,6 @@ class TagCache(Closing):
     def put_many(self, tagger: str, version: str, tokens: Tokens) -> None:
         """Store tagged texts; what is stored for them already is replaced.
 
-        Args:
-            tagger: the name of the tagger that gave the tokens.
-            version: its version.
-            tokens: tagged texts.
-
         Raises:
             CacheError: the file is damaged, or cannot be written: what was in it is untouched.
         """
@@ -250,11 +219,7 @@ class TagCache(Closing):
         return CacheInfo(self.path, sum(taggers.values()), size, taggers)
 
     def clear(self, tagger: str | None = None) -> None:
-        """Empty the cache, or forget what the taggers of this name tagged.
-
-        Raises:
-            CacheError: the file cannot be written.
-        """
+        """Empty the cache, or forget what the taggers of this name tagged."""
         with self._file.using("emptied") as connection:
             with transaction(connection):
                 if tagger is None:
@@ -269,11 +234,7 @@ class TagCache(Closing):
 
     @classmethod
     def remove(cls, path: Path | None = None) -> Path:
-        """Empty a cache in whatever state it is, damaged and foreign ones too; its file's path.
-
-        Raises:
-            CacheError: the file cannot be deleted.
-        """
+        """Empty a cache in whatever state it is, damaged and foreign ones too; its file's path."""
         file = _folder(path) / FILE_NAME
         if not file.exists():
             return file

@@ -1,11 +1,11 @@
 """Contractions in capitals: ``DON'T`` as the two tokens that ``don't`` is.
 
-In: tokens as the tokenizer cuts them. Out: tokens as rules see them. Always holds: only words that
-stand in a closed list are cut, and where the tokenizer cuts their lower-case form; other tokens and
-their tags stay as they are. spaCy's English rules list contractions in lower case and with a first
-capital, so ``DON'T`` stays whole there, while ``IT'S`` is cut by its suffix. Behind a single
-capital they keep a full stop, as in ``T. Hardy``, so ``DON'T.`` and ``IT'S.`` stay whole. The parts
-get the tags that they have nearly always. Costs one look-up for each distinct token of a batch.
+Always holds: only words that stand in a closed list are cut, and where the tokenizer cuts their
+lower-case form; other tokens and their tags stay as they are. spaCy's English rules list
+contractions in lower case and with a first capital, so ``DON'T`` stays whole there, while ``IT'S``
+is cut by its suffix. Behind a single capital they keep a full stop, as in ``T. Hardy``, so
+``DON'T.`` and ``IT'S.`` stay whole. The parts get the tags that they have nearly always. Costs one
+look-up for each distinct token of a batch.
 """
 
 from __future__ import annotations
@@ -91,12 +91,7 @@ _PARTS = _in_capitals()
 
 
 def contraction(word: str) -> tuple[str, ...]:
-    """The parts of a contraction in capitals, or the word alone.
-
-    Example:
-        >>> contraction("DON'T"), contraction("CANNOT"), contraction("don't"), contraction("ID")
-        (('DO', "N'T"), ('CAN', 'NOT'), ("don't",), ('ID',))
-    """
+    """The parts of a contraction in capitals, or the word alone."""
     parts = _PARTS.get(word)
     return (word,) if parts is None else tuple(part.text for part in parts)
 
@@ -107,15 +102,7 @@ def may_separate(words: Iterable[str]) -> bool:
 
 
 def separated(tokens: Tokens) -> Tokens:
-    """The tokens with contractions in capitals cut; the same object where there are none.
-
-    Example:
-        >>> from sears_dsl.tagging.tokens import Token
-        >>> row = [Token("I", "PRON", "PRP", 0, 1), Token("CAN'T", "AUX", "MD", 2, 7)]
-        >>> [(token.text, token.fine) for token in separated(
-        ...     Tokens.from_rows(["I CAN'T"], [row])).row(0)]
-        [('I', 'PRP'), ('CA', 'MD'), ("N'T", 'RB')]
-    """
+    """The tokens with contractions in capitals cut; the same object where there are none."""
     if not tokens.types.has_word(_PARTS):
         return tokens
     cut = [_PARTS.get(text) for text in tokens.types.texts()]

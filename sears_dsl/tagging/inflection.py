@@ -1,11 +1,9 @@
 """The lemma of a word by its tag, and its inflection under another tag.
 
-In: a word as it stands in a text and its fine (Penn) tag. Out: a lower-cased lemma, or an
-`Inflection`: the one form, or the several forms that English has, or none. Always holds: the
-answer depends on the arguments alone, never on the sentence or on a model, so that a pinned test
-and a tagged text agree. This module is the only user of lemminflect, whose tables are read at the
-first word that needs them (some 0.1 s); words in their base form and contracted words need none.
-Answers are cached: a repeated word costs a dictionary look-up.
+Always holds: the answer depends on the arguments alone, never on the sentence or on a model, so
+that a pinned test and a tagged text agree. This module is the only user of lemminflect, whose
+tables are read at the first word that needs them (some 0.1 s); words in their base form and
+contracted words need none. Answers are cached: a repeated word costs a dictionary look-up.
 """
 
 from __future__ import annotations
@@ -35,22 +33,15 @@ _WORD_CLASS = {
 }
 _DEGREES = frozenset({"JJR", "JJS", "RBR", "RBS"})
 
+_FORMS_OF_BE = (
+    "'s", "'m", "'re", "am", "are", "is", "was", "were", "been", "being", "be", "ai"
+)  # fmt: skip
+
 # (word, first letters of the tag) → lemma, where the word is contracted or the tables say less.
 _IRREGULAR = {
-    ("'s", "VB"): "be",
-    ("'m", "VB"): "be",
-    ("'re", "VB"): "be",
+    **{(form, "VB"): "be" for form in _FORMS_OF_BE},
     ("'ve", "VB"): "have",
     ("'d", "VB"): "have",
-    ("am", "VB"): "be",
-    ("are", "VB"): "be",
-    ("is", "VB"): "be",
-    ("was", "VB"): "be",
-    ("were", "VB"): "be",
-    ("been", "VB"): "be",
-    ("being", "VB"): "be",
-    ("be", "VB"): "be",
-    ("ai", "VB"): "be",
     ("'d", "MD"): "would",
     ("'ll", "MD"): "will",
     ("wo", "MD"): "will",
@@ -228,15 +219,7 @@ def _plain(word: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def is_listed(word: str) -> bool:
-    """Whether a word is a form of a noun, verb, adjective or adverb of the tables.
-
-    Args:
-        word: in lower case.
-
-    Example:
-        >>> is_listed("cacti"), is_listed("wrote"), is_listed("goodest")
-        (True, True, False)
-    """
+    """Whether a word is a form of a noun, verb, adjective or adverb of the tables."""
     tables = _tables()
     return any(tables.lemmas(word, upos, guess=False) for upos in ("NOUN", "VERB", "ADJ", "ADV"))
 
@@ -246,10 +229,6 @@ def lemma(word: str, fine: str) -> str:
     """The lower-cased base form of a word under its fine tag.
 
     Tags without inflection (and empty tags) give the lower-cased word itself.
-
-    Args:
-        word: the text of a token, in any casing.
-        fine: its Penn tag.
 
     Example:
         >>> lemma("'s", "VBZ"), lemma("n't", "RB"), lemma("Movie", "NN"), lemma("The", "DT")
@@ -280,11 +259,6 @@ def inflect(word: str, fine: str | None, target: str) -> Inflection:
     that is not in the tables does not exist (*beautifuler*), and a word of a class without
     inflection (*the*, *?*) has no form.
 
-    Args:
-        word: the text of a token, or a word of a rule.
-        fine: the token's Penn tag; None where the word is known without one.
-        target: the Penn tag of the wanted form.
-
     Example:
         >>> inflect("Is", "VBZ", "VBD").forms, inflect("be", None, "VBD").forms
         (('was',), ('was', 'were'))
@@ -311,14 +285,6 @@ def inflect_like(word: str, model: str, fine: str) -> Inflection:
     """The forms of a rule's own word under the tag of a token; capitals of the word are kept.
 
     *be* also agrees with a token that is itself a form of *be*.
-
-    Args:
-        model: the text of the token.
-        fine: its Penn tag.
-
-    Example:
-        >>> inflect_like("film", "movies", "NNS").forms, inflect_like("seem", "was", "VBD").forms
-        (('films',), ('seemed',))
     """
     form = inflect(word, None, fine)
     if form.ambiguous and word.lower() == "be":
@@ -375,12 +341,7 @@ def _distinct(forms: Sequence[str], base: str) -> tuple[str, ...]:
 
 
 def keep_casing(form: str, token: str) -> str:
-    """A lower-cased form in the casing shape of the token that it replaces.
-
-    Example:
-        >>> keep_casing("was", "Is"), keep_casing("was", "IS"), keep_casing("iphones", "iPhone")
-        ('Was', 'WAS', 'iPhones')
-    """
+    """A lower-cased form in the casing shape of the token that it replaces."""
     letters = sum(character.isalpha() for character in token)
     if letters > 1 and token.isupper():
         return form.upper()

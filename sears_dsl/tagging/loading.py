@@ -1,7 +1,6 @@
 """Taggers by name: those that come with the package, spaCy's, and those of a person's own.
 
-In: a name. Out: a `Tagger`. Costs nothing to import; spaCy is looked for when it is asked for and
-loaded when it is used.
+Costs nothing to import; spaCy is looked for when it is asked for and loaded when it is used.
 """
 
 from __future__ import annotations
@@ -60,10 +59,6 @@ def as_tagger(tagger: object) -> Tagger:
 
     Raises:
         TaggerError: there is no such tagger, or it is not installed.
-
-    Example:
-        >>> as_tagger("pinned").name
-        'pinned'
     """
     if isinstance(tagger, str):
         return load_tagger(tagger)
@@ -79,7 +74,6 @@ def in_language(name: str, languages: Iterable[str]) -> str:
     """The name of a tagger for rules: ``fast`` is the fast tagger of their language.
 
     Args:
-        name: as `load_tagger` takes it.
         languages: those of the rules; where they have several, or none, the name stays as it is.
 
     Example:
@@ -116,12 +110,7 @@ def may_be_named(name: str) -> bool:
 
 
 def load_named(name: str) -> Tagger:
-    """The tagger of a name that a file gives; `load_tagger` is for names that a person gives.
-
-    Example:
-        >>> load_named("fast").name
-        'fast'
-    """
+    """The tagger of a name that a file gives; `load_tagger` is for names that a person gives."""
     if not may_be_named(name):
         raise TaggerError(
             f"{name} is no tagger that a file may name",
@@ -136,12 +125,7 @@ def load_named(name: str) -> Tagger:
 
 
 def needs_cache(name: str) -> bool:
-    """Whether tags of the tagger of this name are worth keeping.
-
-    Example:
-        >>> needs_cache("fast:pt"), needs_cache("spacy")
-        (False, True)
-    """
+    """Whether tags of the tagger of this name are worth keeping."""
     return name.partition(":")[0] not in _QUICK
 
 

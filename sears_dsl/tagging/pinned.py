@@ -1,9 +1,7 @@
 """Tags written in the text, for tests that need no tagger: ``What/PRON/WP color/NOUN/NN ?``.
 
-In: words between white space, some ending in ``/COARSE/FINE``. Out: the text without the tags,
-its words joined by single spaces, and its tokens. Always holds: a word without tags in a text
-that has some gets empty tags, so that no rule about tags can take it for something else.
-Costs a regular expression a word.
+Always holds: a word without tags in a text that has some gets empty tags, so that no rule about
+tags can take it for something else. Costs a regular expression a word.
 """
 
 from __future__ import annotations
@@ -29,14 +27,7 @@ _SENTENCE_END = frozenset(".!?")
 
 
 def parse_pinned(text: str) -> tuple[str, list[Token]] | None:
-    """The plain text and the tokens of a text in pinned notation; None if no word is pinned.
-
-    Example:
-        >>> parse_pinned("color/NOUN/NN ?")
-        ('color ?', [Token(text='color', coarse='NOUN', fine='NN', start=0, end=5), \
-Token(text='?', coarse='', fine='', start=6, end=7)])
-        >>> parse_pinned("either/or")
-    """
+    """The plain text and the tokens of a text in pinned notation; None if no word is pinned."""
     words = text.split()
     parts = [_PINNED_WORD.fullmatch(word) for word in words]
     if not any(parts):
@@ -59,11 +50,6 @@ class PinnedTagger:
 
     Args:
         tags: word, as written or in lower case, → (coarse, fine); other words have empty tags.
-
-    Example:
-        >>> tagger = PinnedTagger({"color": ("NOUN", "NN")})
-        >>> [(token.text, token.coarse) for token in tagger.tag(["What color?"]).row(0)]
-        [('What', ''), ('color', 'NOUN'), ('?', '')]
     """
 
     name = "pinned"

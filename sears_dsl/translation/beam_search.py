@@ -2,15 +2,14 @@
 
 In: readers (a decoder with the encoded texts that it reads) that share one target vocabulary, and
 one guide a sentence, which says what may follow a prefix. Out: for each sentence the finished
-hypotheses, best first.
-Holds: at every step the kept prefixes are the best that the guide admits among the exact best
-`WIDER * beam` continuations and those that it asks for; a hypothesis under its sentence's floor is
-never kept, and none over it is lost but by the beam. Several readers are combined linearly at every
-step, each weighted by how likely it finds the prefix, so that a finished output has the mean of
-their probabilities. Ties are broken by the order of the prefix, then by the piece.
-Costs: the output layer of the network, for every kept prefix and step. The best continuations are
-found by block maxima: the vocabulary is cut into blocks, and only the blocks whose best piece is
-among the best of the sentence are opened.
+hypotheses, best first. Holds: at every step the kept prefixes are the best that the guide admits
+among the exact best `WIDER * beam` continuations and those that it asks for; a hypothesis under its
+sentence's floor is never kept, and none over it is lost but by the beam. Several readers are
+combined linearly at every step, each weighted by how likely it finds the prefix, so that a finished
+output has the mean of their probabilities. Ties are broken by the order of the prefix, then by the
+piece. Costs: the output layer of the network, for every kept prefix and step. The best
+continuations are found by block maxima: the vocabulary is cut into blocks, and only the blocks
+whose best piece is among the best of the sentence are opened.
 """
 
 from __future__ import annotations
@@ -172,9 +171,7 @@ def beam_search(
         index = torch.tensor(parents, dtype=torch.long, device=model.device)
         last_pieces = [prefix.pieces[-1] for prefix in prefixes]
         last = torch.tensor(last_pieces, dtype=torch.long, device=model.device)
-        states = [
-            reader.model.select(state, index) for reader, state in zip(readers, states, strict=True)
-        ]
+        states = [state.select(index) for state in states]
         if len(readers) > 1:
             column = torch.from_numpy(np.searchsorted(written, last_pieces)).to(model.device)
             share = scores[index, column]

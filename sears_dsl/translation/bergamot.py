@@ -1,15 +1,14 @@
 """The Bergamot tiny model of Firefox Translations, dequantized to float32.
 
-In: a weight file of Marian's binary format and its SentencePiece model. Out: a
-`TranslationModel`. What always holds: the numbers of the files in float32; no lexical shortlist.
-Cost: about 0.1 s and 70 MB to load; a hypothesis is a vector of 256 numbers a decoder layer, so
-that duplicating hypotheses is nearly free.
+From a weight file of Marian's binary format and its SentencePiece model. What always holds: the
+numbers of the files in float32; no lexical shortlist. Cost: about 0.1 s and 70 MB to load; a
+hypothesis is a vector of 256 numbers a decoder layer, so that duplicating hypotheses is nearly
+free.
 
 The network: a transformer of width 256 with 8 heads and a feed-forward width of 1,536; 6 encoder
-layers; 2 decoder layers whose self-attention is an SSRU, f = σ(x·Wf + bf),
-c ← f·c + (1 − f)·(x·W), output relu(c); every sublayer is followed by add and layer norm; all
-embeddings are tied, times 16, plus sinusoids; the decoder starts from a zero vector. Shapes as in
-`sears_dsl.translation.network`.
+layers; 2 decoder layers whose self-attention is an SSRU, f = σ(x·Wf + bf), c ← f·c + (1 − f)·(x·W),
+output relu(c); every sublayer is followed by add and layer norm; all embeddings are tied, times 16,
+plus sinusoids; the decoder starts from a zero vector. Shapes as in `sears_dsl.translation.network`.
 """
 
 from __future__ import annotations
@@ -27,9 +26,10 @@ from sears_dsl.errors import ModelError
 from sears_dsl.translation.network import (
     DecoderState,
     Memory,
-    TranslationNetwork,
+    TranslationModel,
     attend,
     sinusoids,
+    split_heads,
 )
 from sears_dsl.translation.weight_file import file_hash, read_weights
 
@@ -37,15 +37,8 @@ _HEADS = 8
 _EPSILON = 1e-9
 
 
-class Bergamot(TranslationNetwork):
+class Bergamot(TranslationModel):
     """A tiny model of Firefox Translations, dequantized to float32.
-
-    Args:
-        name: for people and manifests, ``bergamot-enpt``.
-        weights: the ``model.*.intgemm.alphas.bin`` file.
-        vocabulary: the SentencePiece model that both sides share.
-        source, target: the languages.
-        device: where to compute; the CPU if None.
 
     Raises:
         ModelError: a file cannot be read or holds another network.
@@ -113,18 +106,13 @@ class Bergamot(TranslationNetwork):
     @torch.no_grad()
     def encode(self, texts: Sequence[str]) -> Memory:
         """Encode B source texts, all in one batch."""
-        rows = [self.source_pieces(text) for text in texts]
-        length = max(map(len, rows), default=1)
-        ids = torch.full((len(rows), length), self.end)
-        present = torch.zeros(len(rows), length, dtype=torch.bool)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)] = torch.as_tensor(row)
-            present[number, : len(row)] = True
-        mask = present[:, None, None].to(self.device)
-        x = self._embed(ids.to(self.device)) + sinusoids(0, length, self._rates)
+        ids, mask = self.batch(texts, filler=self.end)
+        x = self._embed(ids) + sinusoids(0, ids.shape[1], self._rates)
         for layer in self._encoders:
             name = f"{layer}_self"
-            query, keys, values = (self._split(self._affine(x, name, letter)) for letter in "qkv")
+            query, keys, values = (
+                split_heads(self._affine(x, name, letter), _HEADS) for letter in "qkv"
+            )
             context = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
             x = self._add(
                 x, self._affine(context.transpose(1, 2).reshape(x.shape), name, "o"), name
@@ -132,8 +120,8 @@ class Bergamot(TranslationNetwork):
             x = self._feed_forward(x, layer)
         names = [f"{layer}_context" for layer in self._decoders]
         return Memory(
-            tuple(self._split(self._affine(x, name, "k")).contiguous() for name in names),
-            tuple(self._split(self._affine(x, name, "v")).contiguous() for name in names),
+            tuple(split_heads(self._affine(x, name, "k"), _HEADS).contiguous() for name in names),
+            tuple(split_heads(self._affine(x, name, "v"), _HEADS).contiguous() for name in names),
             mask,
         )
 
@@ -172,10 +160,6 @@ class Bergamot(TranslationNetwork):
 
     def _affine(self, x: Tensor, name: str, letter: str) -> Tensor:
         return x @ self._w[f"{name}_W{letter}"] + self._w[f"{name}_b{letter}"]
-
-    def _split(self, x: Tensor) -> Tensor:
-        """(B, L, W) → (B, H, L, D)."""
-        return x.view(*x.shape[:2], _HEADS, -1).transpose(1, 2)
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         scale, bias = self._w[f"{name}_scale"][0], self._w[f"{name}_bias"][0]

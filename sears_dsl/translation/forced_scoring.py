@@ -1,17 +1,15 @@
 """Log-probabilities of many rewrites of a few texts, as far as they are needed.
 
-In: a decoder, encoded sources, for each its original target, and rewrites of these targets. Out:
-log P(rewrite | source) for each. What always holds: a returned number is the full float32 sum of
-log-softmax values of teacher forcing; a rewrite is given up only when what it has lost already puts
-it under its floor.
+What always holds: a returned number is the full float32 sum of log-softmax values of teacher
+forcing; a rewrite is given up only when what it has lost already puts it under its floor.
 
 What makes it fast. Rewrites of one text form a tree of prefixes that grows out of the original's
 path: the encoder, the original and every shared prefix are computed once, and the piece in which a
 rewrite first differs is read off the original's own distribution. The tree is walked level by
-level, all texts together. With floors, each level asks first for an upper bound: the
-normalizer over the few pieces that were likely anywhere in the originals is less than the one over
-the whole vocabulary, and the log-probabilities still to come are at most 0. The whole output layer
-is computed only for the rewrites that the bound leaves over.
+level, all texts together. With floors, each level asks first for an upper bound: the normalizer
+over the few pieces that were likely anywhere in the originals is less than the one over the whole
+vocabulary, and the log-probabilities still to come are at most 0. The whole output layer is
+computed only for the rewrites that the bound leaves over.
 
 Cost: for each distinct prefix a decoder step and, unless given up, an output layer.
 """
@@ -175,7 +173,6 @@ def total_log_probabilities(
     """Log P(rewrite | source) of C rewrites.
 
     Args:
-        originals: what `read_originals` gave.
         rewrites: piece ids, ``</s>`` included.
         floors: (C,), log-probabilities under which a rewrite's number is not wanted.
 

@@ -1,8 +1,7 @@
 """Texts that are longer than what models of translation and of sentences are made for.
 
-In: texts, and pairs (original, rewrite). Out: the sentences of a text; of a long pair the part
-around what differs. Always holds: what is left out of a pair is the same on both sides; a part is
-its own part; short pairs stay what they are. Costs some microseconds a long text.
+Always holds: what is left out of a pair is the same on both sides; a part is its own part; short
+pairs stay what they are. Costs some microseconds a long text.
 
 A translation model is made for sentences, and a sentence encoder reads 256 pieces: of a review of
 300 words neither sees a change in its last sentence, and "sees nothing" would count as "means the
@@ -32,15 +31,7 @@ def sentences_of(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
 
 
 def differing_parts(pairs: Sequence[Pair]) -> list[Pair]:
-    """Each pair, a long one cut to the sentences in which it differs.
-
-    Example:
-        >>> same = "It is a long review. " * 20
-        >>> differing_parts([(f"{same}A good film. {same}", f"{same}A good movie. {same}")])
-        [('A good film.', 'A good movie.')]
-        >>> differing_parts([("A film. It is good.", "A movie. It is good.")])
-        [('A film. It is good.', 'A movie. It is good.')]
-    """
+    """Each pair, a long one cut to the sentences in which it differs."""
     long = {
         original: None
         for original, rewrite in pairs

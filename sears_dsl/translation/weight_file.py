@@ -1,9 +1,8 @@
 """The weight file of Marian's own format, as Firefox Translations ships it.
 
-In: a file and the hash that it must have. Out: named float32 arrays. What always holds: a file
-whose hash differs is never read; an array owns its memory, so the file may go. Cost: one pass for
-the hash, which a process takes once for a file that stays as it is, and one for the numbers, about
-40 ms for the 17 MB of a tiny model.
+What always holds: a file whose hash differs is never read; an array owns its memory, so the file
+may go. Cost: one pass for the hash, which a process takes once for a file that stays as it is, and
+one for the numbers, about 40 ms for the 17 MB of a tiny model.
 
 The format, little endian: ``uint64`` version (1) and count; four ``uint64`` for each tensor (length
 of the name, type, length of the shape, length of the data); all names, zero-ended; all shapes,
@@ -36,16 +35,7 @@ _NO_WEIGHTS = ("special:", "_QuantMultA")
 
 
 def file_hash(path: Path) -> str:
-    """The SHA-256 of a file, in hex.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "empty"
-        ...     _ = path.write_bytes(b"")
-        ...     file_hash(path)[:16]
-        'e3b0c44298fc1c14'
-    """
+    """The SHA-256 of a file, in hex."""
     try:
         about = path.stat()
         return _hash(path, about.st_ino, about.st_size, about.st_mtime_ns)
@@ -64,12 +54,7 @@ def _hash(path: Path, *_stat: int) -> str:
 
 
 def check_file(path: Path, expected: str, *, remedy: str) -> None:
-    """Compare a file with the SHA-256 that it must have.
-
-    Args:
-        expected: 64 hex digits.
-        remedy: what a person does about a file that differs.
-    """
+    """Compare a file with the SHA-256 that it must have."""
     digest = file_hash(path)
     if digest != expected:
         raise ModelError(

@@ -32,7 +32,7 @@ from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
 from training.known_rules import FILE, Count, chance, fit, known_rules, readers_file
@@ -276,7 +276,7 @@ def test_nothing_is_loaded_before_known_flips_are_there() -> None:
 
     tagger = load_tagger("fast")
     order: list[str] = []
-    team = load_team(Recipe(), jobs=1, on_loading=lambda: order.append("loading"))
+    team = Team(Recipe(), jobs=1, on_loading=lambda: order.append("loading"))
     rows = tuple({"text": f"{text} {time}"} for text in ROWS for time in range(4))
     data = LabelledRows(rows, "text", None, "dev.csv")
     with pytest.raises(Enough):

@@ -14,7 +14,7 @@ from sears_dsl.cli.commands import sears
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorers import load_scorer, search_tau, shipped, unfitted
-from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.paraphrasing.team import Recipe, Team
 
 pytestmark = pytest.mark.long
 
@@ -106,7 +106,7 @@ def test_the_search_goes_as_far_as_the_run_asks() -> None:
 def test_a_smaller_tau_finds_more_paraphrases() -> None:
     found = {}
     for tau in (1e-2, 1e-6):
-        team = load_team(Recipe(scorer="pivot", tau=tau, beam=8))
+        team = Team(Recipe(scorer="pivot", tau=tau, beam=8))
         assert (team.tau, team.search.tau) == (tau, tau)
         [paraphrases] = team.paraphrase(["It is a good movie ."])
         found[tau] = {each.text for each in paraphrases}
@@ -114,7 +114,7 @@ def test_a_smaller_tau_finds_more_paraphrases() -> None:
 
 
 def test_numbers_that_were_fitted_with_other_models_are_said_to_be() -> None:
-    own = load_team(Recipe(scorer="pivot", beam=4)).pivots
+    own = Team(Recipe(scorer="pivot", beam=4)).pivots
     other = ("opus-mt-en-fr-0123456789abcdef", "opus-mt-fr-en-0123456789abcdef")
     for name in SCORER_NAMES:
         assert unfitted(name, own) == ""

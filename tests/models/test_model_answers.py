@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.answers import answer_f1, answers_equal, normalized_answer
 from sears_dsl.errors import ModelError
-from sears_dsl.models.labels import ask, labels_of
+from sears_dsl.models.labels import answers_of, ask_answers
 from sears_dsl.models.predictor import row_key
 
 ROWS = [{"text": "Good."}, {"text": "Bad."}]
@@ -79,7 +79,8 @@ def test_a_lone_surrogate_is_a_text_like_any_other() -> None:
     ],
 )
 def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
-    assert ask("m", ROWS, lambda: given) == labels
+    answers = ask_answers("m", ROWS, lambda: given)
+    assert [answer.label for answer in answers] == labels
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
 )
 def test_what_does_not_is_told_with_its_place(given: object, told: str) -> None:
     with pytest.raises(ModelError) as failure:
-        labels_of("demo:predict", ROWS, given)
+        answers_of("demo:predict", ROWS, given)
     assert told in str(failure.value)
     assert "demo:predict" in str(failure.value)
     assert failure.value.help

@@ -32,7 +32,7 @@ from sears_dsl.paraphrasing.plugins import (
     read_paraphrases,
 )
 from sears_dsl.paraphrasing.remembered import remembered_paraphrases
-from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.journal import RunJournal
 
 PAIRS = [("A film.", "A movie."), ("A film.", "A play.")]
@@ -409,13 +409,13 @@ def test_a_team_that_does_nothing_loads_nothing() -> None:
     def refuse() -> None:
         raise AssertionError("something is loaded")
 
-    team = load_team(Recipe(scorer=None, paraphrases=False), on_loading=refuse)
+    team = Team(Recipe(scorer=None, paraphrases=False), on_loading=refuse)
     assert (team.pivots, team.search, team.name) == ((), None, "none")
-    load_team(Recipe(scorer="pivot"), jobs=2, on_loading=refuse).close()
+    Team(Recipe(scorer="pivot"), jobs=2, on_loading=refuse).close()
 
 
 def test_a_team_says_what_it_does_not_do() -> None:
-    team = load_team(Recipe(scorer=None, paraphrases=False))
+    team = Team(Recipe(scorer=None, paraphrases=False))
     with pytest.raises(UsageError, match="scores nothing"):
         team.scores(PAIRS)
     with pytest.raises(UsageError, match="rewords nothing"):

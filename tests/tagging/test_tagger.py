@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.spacy_tagger import SpacyTagger, TaggingProcesses
+from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens, text_groups
 
@@ -297,12 +297,14 @@ def test_a_model_that_fails_in_the_processes_is_an_error_not_a_wait(tmp_path: Pa
             several.tag(texts)
 
 
-def test_a_process_that_cannot_start_says_why() -> None:
+def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
     pytest.importorskip("spacy", reason="spaCy is not installed")
-    workers = TaggingProcesses("no_such_model", jobs=2)
-    with pytest.raises(TaggerError, match="there is no spaCy model 'no_such_model'"):
-        workers.tag([["It is."], ["Is it?"], ["It is red."]])
-    workers.close()
+    meta = tmp_path / "meta.json"
+    meta.write_text('{"lang": "en", "version": "1", "components": []}')
+    with SpacyTagger(str(tmp_path), jobs=2) as tagger:
+        meta.unlink()
+        with pytest.raises(TaggerError, match="there is no spaCy model"):
+            tagger.tag([str(k) * 60_000 for k in range(4)])
 
 
 def test_a_model_in_a_folder_has_a_version_of_its_files(tmp_path: Path) -> None:

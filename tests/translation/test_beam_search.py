@@ -21,13 +21,13 @@ from sears_dsl.paraphrasing.guide import (  # noqa: E402
 )
 from sears_dsl.paraphrasing.word_constraints import Constraints, LexicalGuide  # noqa: E402
 from sears_dsl.translation.beam_search import FREE, DecoderInput, Hypothesis, beam_search  # noqa: E402
-from sears_dsl.translation.network import DecoderState, Memory, TranslationNetwork  # noqa: E402
+from sears_dsl.translation.network import DecoderState, Memory, TranslationModel  # noqa: E402
 
 NAMES = ("</s>", "<unk>", "▁a", "▁good", "▁film", "s", "▁Film", "▁not")
 LENGTH = 3
 
 
-class Table(TranslationNetwork):
+class Table(TranslationModel):
     """What follows depends on the text read and on the last piece, by a table drawn by seed."""
 
     name = identity = "table"

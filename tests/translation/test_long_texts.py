@@ -19,7 +19,7 @@ from sears_dsl.discovery.settings import Settings
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.paraphraser import Paraphraser
-from sears_dsl.paraphrasing.team import Recipe, load_team
+from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.pivots import load_pivots
@@ -87,7 +87,7 @@ def test_a_long_text_is_reworded_sentence_by_sentence_and_kept_elsewhere() -> No
 
 
 def test_texts_with_a_sentence_that_is_too_long_are_known() -> None:
-    team = load_team(Recipe(scorer="pivot", beam=4))
+    team = Team(Recipe(scorer="pivot", beam=4))
     endless = " ".join(["and it went on"] * 40)
     texts = [FILLER, endless, f"Good. {endless}", "Good."]
     assert team.too_long(texts) == [False, True, True, False]

@@ -108,7 +108,7 @@ def test_steps_branch_and_never_write_padding(model: MarianModel) -> None:
         scores, state = model.step(memory, state, last)
         assert scores[:, -1].max() == -torch.inf
         found.append(scores[-1, piece])
-        state = model.select(state, torch.tensor([1, 0, 1]) if last is None else torch.arange(3))
+        state = state.select(torch.tensor([1, 0, 1]) if last is None else torch.arange(3))
         last = torch.tensor([3, 4, piece])
     assert torch.allclose(torch.stack(found), expected, atol=1e-4)
 

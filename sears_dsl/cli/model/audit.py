@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,13 @@ from sears_dsl.cli.options.own_parts import parts_choice
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import json_option, oracle_option, scope_option, unit_option
 from sears_dsl.cli.options.tagger import chosen_tagger
-from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option
+from sears_dsl.cli.screen.console import (
+    FilePath,
+    console,
+    echo_document,
+    imports_option,
+    plain_table,
+)
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_audit, need_discovery
 from sears_dsl.runtime.wording import counted
@@ -248,7 +253,7 @@ def _write_and_print(
     if summary is not None:
         add_summary(audit_summary(document) if grid is None else grid_markdown(grid), summary)
     if options["as_json"]:
-        echo_json(json.loads((document if grid is None else grid).model_dump_json()))
+        echo_document((document if grid is None else grid).model_dump_json())
     elif options["quiet"]:
         return
     elif grid is None:
@@ -335,19 +340,16 @@ _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "mea
 
 def _accuracy_by_template(document: AuditDocument) -> Table:
     """Where no rule took part: what the model has right of each template, the lowest first."""
-    from rich.table import Table
-    from rich.text import Text
-
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
     from sears_dsl.auditing.shares import percent
     from sears_dsl.auditing.template_answers import OF_SENTENCES
     from sears_dsl.generating.table import TEMPLATE
 
-    table = Table("template", "right", "accuracy (95%)", box=None, pad_edge=False)
+    table = plain_table("template", "right", "accuracy (95%)")
     parts = (each for each in document.slices if each.slicing in {TEMPLATE, OF_SENTENCES})
     for each, right in lowest_first(parts):
         share = f"{percent(right.rate)} ({interval(right)})"
-        table.add_row(Text(each.value), f"{right.count:,} of {right.total:,}", share)
+        table.add_row(each.value, f"{right.count:,} of {right.total:,}", share)
     return table
 
 
@@ -370,7 +372,6 @@ def _together(document: AuditDocument) -> Iterator[str]:
 
 def _print_audit(document: AuditDocument, output: Path) -> None:
     """The decision and the rules, worst first."""
-    from rich.table import Table
     from rich.text import Text
 
     from sears_dsl.auditing.conclusion import conclusion
@@ -379,15 +380,14 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from sears_dsl.auditing.shares import percent
 
     out = console(stderr=True)
-    table = Table("rule", "expects", "verdict", "fails", "rate (95%)", "q", "S ≥ τ", box=None,
-                  pad_edge=False)  # fmt: skip
+    table = plain_table("rule", "expects", "verdict", "fails", "rate (95%)", "q", "S ≥ τ")
     records = [each for each in worst_first(document.rules) if each.changed]
     for record in records[:_RULES_SHOWN]:
         judgement = record.judgement
         failures = judgement.failures
         table.add_row(
             Text.assemble(record.rule, (f" ({record.id})", "dim")),
-            Text(record.expect),
+            record.expect,
             Text(judgement.outcome, style=_STYLES[judgement.outcome]),
             f"{failures.count} of {failures.total}",
             f"{percent(failures.rate)} ({interval(failures)})",
@@ -404,10 +404,10 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
         style = {"not robust": "bold red", "not judged": "yellow", "": ""}.get(verdict, "green")
         out.print(Text.assemble((f"{verdict}, " if verdict else "", style), sentence))
     for note in document.notes:
-        out.print(Text(note, style="dim"))
+        out.print(note, style="dim")
     outcome = document.verdict.outcome
-    out.print(Text(f"verdict: {outcome}", style=_STYLES[outcome]))
+    out.print(f"verdict: {outcome}", style=_STYLES[outcome])
     for reason in document.verdict.reasons:
-        out.print(Text(f"  {reason}"))
-    out.print(Text(conclusion(document), style="bold"))
-    out.print(Text(f"written: {output}/audit.html, audit.md, audit.json, junit.xml"))
+        out.print(f"  {reason}")
+    out.print(conclusion(document), style="bold")
+    out.print(f"written: {output}/audit.html, audit.md, audit.json, junit.xml")

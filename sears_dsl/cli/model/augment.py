@@ -21,7 +21,7 @@ from sears_dsl.cli.options.augmentation import (
 from sears_dsl.cli.options.engine import chosen_workers, engine_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import output_format_option
-from sears_dsl.cli.screen.console import FilePath, console, echo_json
+from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -134,8 +134,9 @@ def _augment_folder(
     if options["as_json"]:
         echo_json(totals)
     elif not options["quiet"]:
-        out = console(stderr=True)
-        out.print(f"{counted(counts.total(), 'new row')} in {counted(files, 'file')} of {output}")
+        console(stderr=True).print(
+            f"{counted(counts.total(), 'new row')} in {counted(files, 'file')} of {output}"
+        )
 
 
 def _manifest_beside(output: Path) -> Path:
@@ -161,15 +162,11 @@ def _manifest_beside(output: Path) -> Path:
 def _print_augmented(
     augmentation: Augmented, record: Mapping[str, Any], output: Path, manifest: Path
 ) -> None:
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     out = console(stderr=True)
     most = sorted(augmentation.of_rule.items(), key=lambda item: -item[1])[:12]
-    grid = Grid("new rows", "rule", box=None, pad_edge=False)
-    grid.columns[0].justify = "right"
+    grid = plain_table("new rows", "rule", right=[0])
     for name, count in most:
-        grid.add_row(f"{count:,}", Text(name))
+        grid.add_row(f"{count:,}", name)
     out.print(grid)
     if len(augmentation.of_rule) > len(most):
         out.print(f"… and {counted(len(augmentation.of_rule) - len(most), 'more rule')}")
@@ -185,5 +182,5 @@ def _print_augmented(
     for reason, count in record["left_out"].items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
     for note in record["notes"]:
-        out.print(Text(f"note: {note}"))
-    out.print(Text(f"written: {output}; beside it {manifest.name}"))
+        out.print(f"note: {note}")
+    out.print(f"written: {output}; beside it {manifest.name}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.pairs import pairs_options
-from sears_dsl.cli.screen.console import console, echo_json
+from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
 
@@ -103,7 +103,6 @@ def calibrate_command(
                 f"\n{counted(len(contradicting), 'pair')} judged both ways, in "
                 f"{sum(contradicting.values()):,} judgements: each of these counts, so no τ is "
                 f"right about all; such as {' | '.join(text[:_SHOWN] for text in example)!r}",
-                markup=False,
             )
 
 
@@ -115,18 +114,13 @@ def _shipped_tau(scorer: Scorer) -> float | None:
 
 
 def _print(calibration: Calibration, scorer: Scorer, *, fitted: bool) -> None:
-    from rich.table import Table
-
     out = console()
     how = "least entropy of the splits" if fitted else "as given"
     out.print(
         f"{scorer.name} on {counted(calibration.pairs, 'pair')}, {calibration.equivalent:,} of "
         "them equivalent"
     )
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    table.add_column("value", justify="right")
-    table.add_column("95% interval")
+    table = plain_table("", "value", "95% interval", right=[1])
     shipped = _shipped_tau(scorer)
     table.add_row(
         "τ", f"{calibration.tau:.4g}", how if shipped is None else f"{how}; shipped {shipped:.4g}"
@@ -142,8 +136,8 @@ def _print(calibration: Calibration, scorer: Scorer, *, fitted: bool) -> None:
         f"{calibration.entropy:.3f} bits are left when the side of τ is known",
     )  # fmt: skip
     out.print(table)
-    curve = Table("let through wrongly", "found", "at τ", box=None, pad_edge=False, title="ROC")
-    curve.title_justify = "left"
+    curve = plain_table("let through wrongly", "found", "at τ")
+    curve.title, curve.title_justify = "ROC", "left"
     last = len(calibration.curve.thresholds) - 1
     for point in sorted({round(number * last / _POINTS) for number in range(_POINTS + 1)}):
         curve.add_row(

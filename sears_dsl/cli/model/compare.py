@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.screen.console import FilePath, console, echo_json
+from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_audit
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def compare_command(
         if output is not None:
             write_grid_files(several, output)
         if as_json:
-            echo_json(json.loads(several.model_dump_json()))
+            echo_document(several.model_dump_json())
         elif not quiet:
             print_grid(several)
             _print_written(output)
@@ -72,7 +71,7 @@ def compare_command(
     if output is not None:
         write_comparison_files(comparison, output)
     if as_json:
-        echo_json(json.loads(comparison.model_dump_json()))
+        echo_document(comparison.model_dump_json())
     elif not quiet:
         _print_comparison(comparison)
         _print_written(output)
@@ -81,18 +80,16 @@ def compare_command(
 
 
 def _print_comparison(comparison: ComparisonDocument) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     from sears_dsl.auditing.shares import percent
 
     out = console(stderr=True)
-    table = Table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "", box=None,
-                  pad_edge=False)  # fmt: skip
+    table = plain_table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "")
     for record in comparison.rules:
         change = record.failures
         table.add_row(
-            Text(record.rule),
+            record.rule,
             f"{change.rows:,}",
             percent(change.first_rate),
             percent(change.second_rate),
@@ -102,20 +99,17 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
         )
     out.print(table)
     for line in comparison.summary:
-        out.print(Text(line))
+        out.print(line)
 
 
 def print_grid(grid: GridDocument) -> None:
     """The failure rates, and what is certain about them."""
-    from rich.table import Table
     from rich.text import Text
 
     from sears_dsl.auditing.shares import percent
 
     out = console(stderr=True)
-    table = Table("rule", box=None, pad_edge=False)
-    for model in grid.models:
-        table.add_column(Text(model.name))
+    table = plain_table("rule", *(model.name for model in grid.models))
     for rule in grid.rules:
         cells = [
             Text(
@@ -124,10 +118,10 @@ def print_grid(grid: GridDocument) -> None:
             )
             for each in rule.cells
         ]
-        table.add_row(Text(rule.rule), *cells)
+        table.add_row(rule.rule, *cells)
     out.print(table)
     for line in grid.summary:
-        out.print(Text(line))
+        out.print(line)
 
 
 def _print_written(output: Path | None) -> None:

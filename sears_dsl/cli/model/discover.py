@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.options.model import model_options, workplace
 from sears_dsl.cli.options.project import ProjectCommand
-from sears_dsl.cli.screen.console import FilePath, console, echo_json
+from sears_dsl.cli.screen.console import FilePath, console, echo_document
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery
 
@@ -93,7 +92,8 @@ def discover_command(output: Path, **options: Any) -> None:
     """
     began = time.monotonic()
     need_discovery()
-    _check_name(output)
+    if output.suffix != ".sear":
+        raise click.UsageError(f"-o {output}: a ruleset's name ends in .sear")
     if options["paper"]:
         _take_papers(options)
     settings = _settings(options)
@@ -141,7 +141,7 @@ def discover_command(output: Path, **options: Any) -> None:
         )
         inputs.run.keep = discovery.budget_reached
     if options["as_json"]:
-        echo_json(json.loads(manifest.model_dump_json()))
+        echo_document(manifest.model_dump_json())
     elif not quiet:
         from sears_dsl.cli.screen.discovery import print_discovery
 
@@ -149,11 +149,7 @@ def discover_command(output: Path, **options: Any) -> None:
 
 
 class SearchScreen:
-    """What is shown, and asked, while a search is at work.
-
-    Args:
-        clock: seconds.
-    """
+    """What is shown, and asked, while a search is at work."""
 
     def __init__(
         self,
@@ -238,12 +234,6 @@ class SearchScreen:
 
             with self._show.aside():
                 print_known(self._out, self._known, so_far=so_far)
-
-
-def _check_name(output: Path) -> None:
-    """Before an hour of work, not after it."""
-    if output.suffix != ".sear":
-        raise click.UsageError(f"-o {output}: a ruleset's name ends in .sear")
 
 
 def _take_papers(options: dict[str, Any]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.screen.console import FilePath, console, echo_json
+from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_audit, need_learning
 
 if TYPE_CHECKING:
@@ -63,27 +62,24 @@ def errors_command(
     if output is not None:
         write_errors_files(document, output)
     if as_json:
-        echo_json(json.loads(document.model_dump_json()))
+        echo_document(document.model_dump_json())
     elif not quiet:
         _print_errors(document, output)
 
 
 def _print_errors(document: ErrorsDocument, output: Path | None) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     out = console(stderr=True)
-    table = Table("feature", "micro F1 lost, points (95%)", "known for", box=None, pad_edge=False)
+    table = plain_table("feature", "micro F1 lost, points (95%)", "known for")
     for each in document.features:
         worth = each.importance
         table.add_row(
-            Text(each.name),
+            each.name,
             f"{100 * worth.mean:+.2f} ({100 * worth.low:+.2f} to {100 * worth.high:+.2f})",
             f"{each.known:,}",
         )
     out.print(table)
     for note in document.notes:
-        out.print(Text(note, style="dim"))
-    out.print(Text(document.conclusion, style="bold"))
+        out.print(note, style="dim")
+    out.print(document.conclusion, style="bold")
     if output is not None:
-        out.print(Text(f"written: {output}/errors.html, errors.md, errors.json"))
+        out.print(f"written: {output}/errors.html, errors.md, errors.json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,18 +19,15 @@ from sears_dsl.cli.options.augmentation import (
     recipe_and_tagger,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.model import choices_option, compare_option, image_option
+from sears_dsl.cli.options.model import choices_option, compare_option, image_option, read_data
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
-from sears_dsl.cli.screen.console import FilePath, console, echo_json
-from sears_dsl.cli.screen.progress import ShowStage, stages
+from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
+from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
-    from sears_dsl.data.labelled import LabelledRows
-    from sears_dsl.data.protection import Protection
     from sears_dsl.data.table import Table
-    from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.repair.amounts import Amounts
     from sears_dsl.repair.augmented import TableColumns
@@ -103,21 +100,8 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
         _fix_by_amount(rules, output, options)
         return
     settings, gate = _settings(options), _gate(options)
-    with _experiment(rules, output, options, settings.protection) as (
-        inputs,
-        rulesets,
-        notes,
-        show,
-    ):
-        repair, participants = repair_model(
-            inputs,
-            rulesets,
-            settings=settings,
-            notes=notes,
-            on_training=lambda variant, seed, done, total: show(
-                f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None
-            ),
-        )
+    with _experiment(rules, output, options) as (inputs, known):
+        repair, participants = repair_model(inputs, settings=settings, **known)
         record = write_repair(
             repair, output, settings=settings, participants=participants, gate=gate
         )
@@ -147,21 +131,8 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]
         protection=Protection.parse(options["protect"], options["spans"]),
         **{name: options[name] for name in ("seeds", "seed", "scope", "unit")},
     )
-    with _experiment(rules, output, options, settings.protection) as (
-        inputs,
-        rulesets,
-        notes,
-        show,
-    ):
-        amounts, participants = amounts_of_noise(
-            inputs,
-            rulesets,
-            settings=settings,
-            notes=notes,
-            on_training=lambda amount, seed, done, total: show(
-                f"training {done + 1} of {total}: {amount}, seed {seed}", 0, None
-            ),
-        )
+    with _experiment(rules, output, options) as (inputs, known):
+        amounts, participants = amounts_of_noise(inputs, settings=settings, **known)
         record = write_amounts(amounts, output, settings=settings, participants=participants)
     if options["as_json"]:
         echo_json(record)
@@ -170,21 +141,16 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]
 
 
 def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: Path) -> None:
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     from sears_dsl.repair.amounts import MEASURED, amount_rows
 
     out = console(stderr=True)
-    grid = Grid(*MEASURED, box=None, pad_edge=False)
-    for column in grid.columns[1:]:
-        column.justify = "right"
+    grid = plain_table(*MEASURED, right=range(1, len(MEASURED)))
     for row in amount_rows(amounts):
         grid.add_row(*row)
     out.print(grid)
     for note in participants.notes:
-        out.print(Text(note))
-    out.print(Text(f"written: {output}; beside it {output.with_suffix('.md').name}"))
+        out.print(note)
+    out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")
 
 
 def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
@@ -221,29 +187,11 @@ def _settings(options: dict[str, Any]) -> RepairSettings:
     )
 
 
-def _read_held_out(
-    columns: TableColumns, protection: Protection, options: dict[str, Any]
-) -> LabelledRows:
-    from sears_dsl.data.labelled import read_labelled
-
-    return read_labelled(
-        options["data"],
-        column=columns.text,
-        label=columns.label,
-        also=options["also"],
-        protection=protection,
-        comparison=options["compare"],
-        image=options["image"],
-        choices=options["choices"],
-        format_name=options["input_format"],
-    )
-
-
 @contextmanager
 def _experiment(
-    rules: tuple[str, ...], output: Path, options: dict[str, Any], protection: Protection
-) -> Iterator[tuple[ExperimentInputs, Sequence[Ruleset], Sequence[str], ShowStage]]:
-    """What is trained on and asked about, the rulesets, what a reader has to know, the progress."""
+    rules: tuple[str, ...], output: Path, options: dict[str, Any]
+) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
+    """What is trained on and asked about; rulesets, notes and progress, for what trains."""
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.models.store import PredictionStore
@@ -259,7 +207,7 @@ def _experiment(
     if options["image"] is not None:
         training = training.with_pictures(options["image"])
     columns = chosen_columns(training, options)
-    held_out = _read_held_out(columns, protection, options)
+    held_out = read_data(options | {"column": columns.text, "label": columns.label, "limit": None})
     origin = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
     notes = (*held_out.notes, *origin)
     with (
@@ -276,7 +224,11 @@ def _experiment(
             folder=run.folder,
             oracle=chosen_oracle(recipe.rulesets, options),
         )
-        yield inputs, recipe.rulesets, notes, show
+
+        def on_training(variant: str, seed: int, done: int, total: int) -> None:
+            show(f"training {done + 1} of {total}: {variant}, seed {seed}", 0, None)
+
+        yield inputs, {"rulesets": recipe.rulesets, "notes": notes, "on_training": on_training}
 
 
 def _trainer(
@@ -330,9 +282,6 @@ def _print_repair(
     repair: Repair, output: Path, participants: RepairParticipants, gate: RepairGate | None
 ) -> None:
     """The paper's Table 6."""
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     from sears_dsl.repair.conclusion import MARGIN, conclusion
     from sears_dsl.repair.report import MEASURED, measured_rows, repair_notes, verdict_lines
 
@@ -341,16 +290,14 @@ def _print_repair(
         f"{counted(repair.added, 'rewrite')} added to {repair.training_rows:,} training rows; the "
         f"rules change {repair.rewritten_rows:,} of {repair.held_out_rows:,} held-out rows"
     )
-    grid = Grid(*MEASURED, box=None, pad_edge=False)
-    for column in grid.columns[1:]:
-        column.justify = "right"
+    grid = plain_table(*MEASURED, right=range(1, len(MEASURED)))
     for row in measured_rows(repair):
         grid.add_row(*row)
     out.print(grid)
     for note in repair_notes(repair, participants):
-        out.print(Text(note))
+        out.print(note)
     for line in verdict_lines(repair, gate):
-        out.print(Text(line))
+        out.print(line)
     margin = MARGIN if gate is None else gate.margin
-    out.print(Text(conclusion(repair, margin=margin), style="bold"))
-    out.print(Text(f"written: {output}; beside it {output.with_suffix('.md').name}"))
+    out.print(conclusion(repair, margin=margin), style="bold")
+    out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")

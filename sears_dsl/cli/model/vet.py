@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorer import Scorer
     from sears_dsl.tagging.tagger import Tagger
-    from sears_dsl.vetting.journal import Journal
     from sears_dsl.vetting.review.deciding import Deciding
     from sears_dsl.vetting.running import VettingPlace
 
@@ -90,6 +90,7 @@ def vet_command(rules: str, **options: Any) -> None:
 
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.review.reading import TemplateSession
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals
     from sears_dsl.vetting.web.serving import listen
 
@@ -115,6 +116,7 @@ def vet_command(rules: str, **options: Any) -> None:
             tagger=load_tagger(options["tagger"]),
             sources=sources_of([place.ruleset]),
         )
+    say = partial(click.echo, err=True)
     listening, remark = listen(options["port"])
     if remark:
         click.echo(remark, err=True)
@@ -122,17 +124,17 @@ def vet_command(rules: str, **options: Any) -> None:
     # another `sears vet` of the same ruleset must neither use nor remove.
     with ExitStack() as opened:
         opened.enter_context(listening)
-        journals = opened.enter_context(
-            open_journals(place, note=lambda sentence: click.echo(sentence, err=True))
-        )
+        journals = opened.enter_context(open_journals(place, note=say))
         if of_templates:
-            sessions: Mapping[str, Deciding] = _reading(place, journals)
+            sessions: Mapping[str, Deciding] = {
+                name: TemplateSession(place.ruleset, each) for name, each in journals.items()
+            }
             _serve(place, sessions, listening, load_tagger(options["tagger"]), options)
             return
         telling = opened.enter_context(ExitStack())
         show = telling.enter_context(stages(shown=not options["quiet"]))
-        run = asking(_first(place), options, show=show, goes_on=True)
-        inputs = opened.enter_context(run)
+        first = next(iter(place.journals.values()))
+        inputs = opened.enter_context(asking(first, options, show=show, goes_on=True))
         tell_of_protection(inputs.data, noting(options))
         sitting = Sitting(
             data=inputs.data,
@@ -146,21 +148,12 @@ def vet_command(rules: str, **options: Any) -> None:
             oracle=oracle,
             cached=not options["no_cache"],
         )
-        sessions = sitting.sessions(
-            place.ruleset, journals, show=show, note=lambda text: click.echo(text, err=True)
-        )
+        sessions = sitting.sessions(place.ruleset, journals, show=show, note=say)
         telling.close()  # from now on the page is what shows something
         _serve(place, sessions, listening, inputs.tagger, options)
         if any(session.left for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
             inputs.run.keep = True
-
-
-def _reading(place: VettingPlace, journals: Mapping[str, Journal]) -> Mapping[str, Deciding]:
-    """A session for each who reads templates."""
-    from sears_dsl.vetting.review.reading import TemplateSession
-
-    return {name: TemplateSession(place.ruleset, journal) for name, journal in journals.items()}
 
 
 def _serve(
@@ -200,10 +193,6 @@ def _place(rules: str, ruleset: Ruleset, options: dict[str, Any]) -> VettingPlac
         output=options["output"],
         journal=options["journal"],
     )
-
-
-def _first(place: VettingPlace) -> Path:
-    return next(iter(place.journals.values()))
 
 
 def _scorer(options: dict[str, Any], ruleset: Ruleset) -> Scorer | None:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options.tagger import chosen_tagger
-from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option
+from sears_dsl.cli.screen.console import (
+    FilePath,
+    console,
+    echo_json,
+    imports_option,
+    plain_table,
+)
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -100,9 +106,6 @@ def _agreement_json(agreement: Agreement) -> dict[str, Any]:
 def _print_outcomes(
     ruleset: Ruleset, outcomes: VettingOutcomes, agreements: Mapping[Agreed, Agreement]
 ) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from sears_dsl.language.printer import print_rule, print_template
 
     out = console()
@@ -112,11 +115,11 @@ def _print_outcomes(
     ):
         if of_kind is None:
             continue
-        table = Table(head, "outcome", "who", box=None, pad_edge=False)
+        table = plain_table(head, "outcome", "who")
         for text, outcome in zip(texts, of_kind, strict=True):
             who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
             new = f" -> now {outcome.new}" if outcome.new else ""
-            table.add_row(Text(text + new), outcome.decided, Text(who))
+            table.add_row(text + new, outcome.decided, who)
         out.print(table)
     for name, each in agreements.items():
         for (one, other), kappa in each.pairs.items():

@@ -1,12 +1,11 @@
 """The options that ``sears augment`` and ``sears fix`` share, and what they mean.
 
-In: a command function; the options as click gives them. Out: the same with options; rows, columns
-and rules. Always holds: nothing heavy is imported before the command runs.
+Nothing heavy is imported before the command runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.tagging.tagger import Tagger
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+augmentation_options = with_options(
     imports_option,
     click.option("--column", help="The column that rules rewrite."),
     click.option("--label", help="The column of labels."),
-    *protection_options,
+    protection_options,
     click.option("--amount", default="all", show_default=True,
                  help="New rows: 20% of the rows, 2x their number, 500, or all rewrites."),
     click.option("--balance/--no-balance", "balanced", default=True, show_default=True,
@@ -58,11 +57,6 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     quiet_option,
     json_option("Print the result as JSON."),
 )  # fmt: skip
-
-
-def augmentation_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options."""
-    return with_options(command, *_OPTIONS)
 
 
 def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:

@@ -1,13 +1,12 @@
 """The options that say who works on a folder: this process, or the workers of a cluster.
 
-In: options as click gives them, and what a command reads. Out: workers for the time of a block, or
-none where a file is read. Always holds: what does not go together is refused before anything
-starts; nothing leaves this machine unless an address is named.
+Always holds: what does not go together is refused before anything starts; nothing leaves this
+machine unless an address is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from sears_dsl.cli.options.shared import with_options
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+engine_options = with_options(
     click.option("--engine", type=click.Choice(["local", "ray"]), default="local",
                  show_default=True,
                  help="Who works on a folder: this process, or workers of Ray."),
@@ -28,11 +27,6 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
                  help="--engine ray: workers, of one core each; as many as there are cores by "
                  "default."),
 )  # fmt: skip
-
-
-def engine_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options."""
-    return with_options(command, *_OPTIONS)
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """The options that commands about a model share: which model, which data, which pivots.
 
-In: a command function. Out: the same with options. Always holds: nothing heavy is imported before
-the command runs. `scored_options` and `asking` are for commands that only ask the model;
-`model_options` and `workplace` for those that also reword sentences and score pairs.
+Nothing heavy is imported before the command runs. `scored_options` and `asking` are for commands
+that only ask the model; `model_options` and `workplace` for those that also reword sentences and
+score pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sears_dsl.cli.options.shared import (
     tagger_option,
     with_options,
 )
-from sears_dsl.cli.options.unfinished import RESUMING, UnfinishedRun, unfinished_run
+from sears_dsl.cli.options.unfinished import UnfinishedRun, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _comparison(context: click.Context, parameter: click.Parameter, value: str) 
     return check_comparison(value)
 
 
-protection_options: tuple[Callable[[Any], Any], ...] = (
+protection_options = with_options(
     click.option("--protect", multiple=True, metavar="COLUMN",
                  help="A column whose content must stay intact in the rewritten text; repeatable."),
     click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
@@ -93,7 +93,7 @@ choices_option = click.option(
     help="A column of what the answer is chosen from, a list or text with | between; the model "
     "reads it."
 )  # fmt: skip
-_DATA: tuple[Callable[[Any], Any], ...] = (
+_DATA = with_options(
     click.option("--column", help="The column that rules rewrite; a,b for either of two, a+b for "
                  "both."),
     click.option("--label", help="The column of labels; without, the model's own answers count."),
@@ -101,7 +101,7 @@ _DATA: tuple[Callable[[Any], Any], ...] = (
                  help="A further column that the model reads; repeatable."),
     image_option,
     choices_option,
-    *protection_options,
+    protection_options,
     compare_option,
     click.option("--format", "input_format", help="Format of the data, where its name does not "
                  "tell."),
@@ -118,7 +118,7 @@ pivot_option = click.option(
     "fr=FORWARD,BACK with models by name (`sears pivots list`) or folder; pt-en for Portuguese "
     "texts, through English; repeatable."
 )  # fmt: skip
-_SCORING: tuple[Callable[[Any], Any], ...] = (
+_SCORING = with_options(
     click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
                  "equivalent; the scorer's calibrated one by default."),
     pivot_option,
@@ -131,7 +131,7 @@ _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
                        "share.")  # fmt: skip
 _BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
                      help="Width of the search for paraphrases.")  # fmt: skip
-_ASKING: tuple[Callable[[Any], Any], ...] = (
+_ASKING = with_options(
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model."),
     click.option("--request-map", help="Of an endpoint: how rows become JSON."),
     click.option("--response-map", help="Of an endpoint: where the labels are."),
@@ -144,36 +144,20 @@ _ASKING: tuple[Callable[[Any], Any], ...] = (
                  "stop by default."),
     click.option("--inputs", type=FilePath(),
                  help="Of file:…: where to write the rows that want predictions."),
-    *RESUMING,
+    resuming_options,
     quiet_option,
 )  # fmt: skip
 
 
-def model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all of these options."""
-    return with_options(
-        command, _ROWS, _MODEL, *_DATA, _SAMPLE, paraphrases_option, _SCORER, *_SCORING, _BEAM,
-        *_ASKING, tagger_option,
-    )  # fmt: skip
-
-
-def vetting_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of the model and of the data, which templates can do without."""
-    return with_options(command, *_OF_RULES, *_DATA, *_ASKING, tagger_of_rules_option)
-
-
-def scored_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of model and data, and of a score that it may leave out."""
-    options = (
-        _ROWS_OR_TEMPLATES,
-        _MODEL_OR_SEVERAL,
-        *_DATA,
-        _SCORER_OR_NONE,
-        *_SCORING,
-        *_ASKING,
-        tagger_of_rules_option,
-    )
-    return with_options(command, *options)
+model_options = with_options(
+    _ROWS, _MODEL, _DATA, _SAMPLE, paraphrases_option, _SCORER, _SCORING, _BEAM, _ASKING,
+    tagger_option,
+)  # fmt: skip
+vetting_options = with_options(*_OF_RULES, _DATA, _ASKING, tagger_of_rules_option)
+scored_options = with_options(
+    _ROWS_OR_TEMPLATES, _MODEL_OR_SEVERAL, _DATA, _SCORER_OR_NONE, _SCORING, _ASKING,
+    tagger_of_rules_option,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,9 +165,6 @@ class RunInputs:
     """What a run that only asks a model works with.
 
     Attributes:
-        predictor: the model, remembering.
-        tagger: tags the rows.
-        run: where it keeps what it found out so far.
         load: loads another model, of a specification, whose answers lie beside those of the first.
     """
 
@@ -196,12 +177,7 @@ class RunInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Workplace:
-    """What a run works with that rewords sentences and scores pairs.
-
-    Attributes:
-        inputs: the model, its rows, and the run's folder.
-        parts: what rewords and scores.
-    """
+    """What a run works with that rewords sentences and scores pairs."""
 
     inputs: RunInputs
     parts: Parts

@@ -1,6 +1,6 @@
 """The options ``--paraphrases`` and ``--scorer``, and the choice that a command's options make.
 
-In: the options of a command. Out: `PartsChoice`. Costs nothing: no part is imported here.
+No part is imported here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ def scorer_option(
 
     Args:
         names: the option's, and the parameter's where that is called otherwise.
-        default: the scorer that is taken where nobody chooses.
     """
     return click.option(
         "--scorer", *names, default=default, show_default=True, help=text,

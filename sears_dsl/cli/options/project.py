@@ -1,6 +1,5 @@
 """Commands that take from the project file what they are not told.
 
-In: the words of a command line. Out: the same command with values for the options that are missing.
 Always holds: what stands on the command line wins; an error in which a value of the project file
 occurs says where that stands; where there is no project file nothing is different.
 """

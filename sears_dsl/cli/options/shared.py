@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import click
@@ -49,10 +50,6 @@ def json_option(text: str) -> Callable[[Any], Any]:
     return click.option("--json", "as_json", is_flag=True, help=text)
 
 
-def with_options(
-    command: Callable[..., None], *options: Callable[[Any], Any]
-) -> Callable[..., None]:
-    """A command with options, in this order in its help."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What gives a command these options, in this order in its help."""
+    return lambda command: reduce(lambda rest, option: option(rest), reversed(options), command)

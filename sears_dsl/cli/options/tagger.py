@@ -1,9 +1,7 @@
 """Which tagger a command takes, and what is to be said of the rules before they run.
 
-In: rulesets, what ``--tagger`` says. Out: the name of a tagger; on standard error warnings about
-one that the rules were not validated with, about their order, what paraphrases cost, and how many
-templates are passed by. Always holds: what a person names is taken, of what a file names only a
-tagger that is installed; warnings change neither output nor exit code.
+Always holds: what a person names is taken, of what a file names only a tagger that is installed;
+warnings change neither output nor exit code.
 """
 
 from __future__ import annotations
@@ -24,10 +22,6 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
     """The tagger that was named, or one that the rules were validated with, or the default one.
 
     What is named ``fast`` is the fast tagger of the rules' language.
-
-    Args:
-        named: what ``--tagger`` says, None where it was not given.
-        quiet: print no warning.
     """
     from sears_dsl.batch.provenance import tagger_for, tagger_in_language
 
@@ -42,10 +36,7 @@ def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> li
     from sears_dsl.batch.provenance import tagger_findings
     from sears_dsl.tagging.loading import load_tagger
 
-    findings = tagger_findings(rulesets, lambda: load_tagger(name))
-    for finding in () if quiet else findings:
-        click.echo(finding.render(), err=True)
-    return findings
+    return _told(tagger_findings(rulesets, lambda: load_tagger(name)), quiet)
 
 
 def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
@@ -76,7 +67,10 @@ def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnosti
     """What is to be said about the order of rules; on standard error, unless it is to be quiet."""
     from sears_dsl.language.check_noise import chain_findings
 
-    findings = chain_findings(rulesets)
+    return _told(chain_findings(rulesets), quiet)
+
+
+def _told(findings: list[Diagnostic], quiet: bool) -> list[Diagnostic]:
     for finding in () if quiet else findings:
         click.echo(finding.render(), err=True)
     return findings

@@ -1,10 +1,9 @@
 """A run that may be cut off: its folder beside the output, and what becomes of it.
 
-In: the output and the options ``--resume`` and ``--restart``. Out: a folder that is ours alone
-until the end. Always holds: what an earlier run found out is removed only when this one has come to
-its end or the user said ``--restart``; two processes never work for one output; a folder in which
-nothing was found out does not stay; whatever ends a run early (Ctrl-C, a closed terminal, an error)
-says how to go on.
+Always holds: what an earlier run found out is removed only when this one has come to its end or the
+user said ``--restart``; two processes never work for one output; a folder in which nothing was
+found out does not stay; whatever ends a run early (Ctrl-C, a closed terminal, an error) says how to
+go on.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
 from sears_dsl.runtime.writing import lock
 
-RESUMING: tuple[Callable[[Any], Any], ...] = (
+resuming_options = with_options(
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
     click.option("--restart", is_flag=True,
                  help="Begin anew; what an interrupted run found out is removed."),
@@ -41,17 +40,11 @@ RESUMING: tuple[Callable[[Any], Any], ...] = (
 _TABLES = {"predictions": 16, "findings": 0}
 
 
-def resuming_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command both."""
-    return with_options(command, *RESUMING)
-
-
 @dataclass
 class UnfinishedRun:
     """A run that is at work.
 
     Attributes:
-        folder: where it keeps what it found out.
         keep: whether the folder stays when the run has come to its end, since there is more to do.
     """
 
@@ -67,7 +60,6 @@ def unfinished_run(
 
     Args:
         output: what the run writes, a file or a folder; the run's folder lies beside it.
-        options: with ``resume``, ``restart`` and ``quiet``.
         goes_on: whether a second start goes on without being asked to.
         keeps_models: whether trained models lie in the folder, which run code when they are read;
             it goes on only with what this user left in this place.
@@ -79,8 +71,12 @@ def unfinished_run(
         raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
     output = output.absolute()  # `.` has no name to go by
     folder = output.parent / f"{output.name}.partial"
-    _make_own_folder(folder)
-    _check_writable(output)
+    with _with_advice(f"{folder} could not be made"):
+        make_private_folder(folder)
+    # Before an hour of work, not after it.
+    place = output if output.is_dir() else output.parent
+    with _with_advice(f"{place} cannot be written to"), tempfile.TemporaryFile(dir=place):
+        pass
     with _held(folder, output), _interrupted_by_signals():
         if keeps_models:
             _check_made_here(folder, options)
@@ -114,16 +110,6 @@ def unfinished_run(
             click.echo(f"what was found out is in {folder.name}: --resume goes on", err=True)
 
 
-def _make_own_folder(folder: Path) -> None:
-    try:
-        make_private_folder(folder)
-    except OSError as error:
-        raise DataError(
-            f"{folder} could not be made: {error.strerror}",
-            help="choose another place with -o",
-        ) from error
-
-
 def _check_made_here(folder: Path, options: dict[str, Any]) -> None:
     if not options["restart"] and not is_marked(folder) and len(list(folder.iterdir())) > 1:
         raise UsageError(
@@ -133,36 +119,27 @@ def _check_made_here(folder: Path, options: dict[str, Any]) -> None:
         )
 
 
-def _check_writable(output: Path) -> None:
-    """Before an hour of work, not after it."""
-    place = output if output.is_dir() else output.parent
+@contextmanager
+def _with_advice(message: str) -> Iterator[None]:
     try:
-        with tempfile.TemporaryFile(dir=place):
-            pass
+        yield
     except OSError as error:
         raise DataError(
-            f"{place} cannot be written to: {error.strerror}", help="choose another place with -o"
+            f"{message}: {error.strerror}", help="choose another place with -o"
         ) from error
 
 
 @contextmanager
 def _held(folder: Path, output: Path) -> Iterator[None]:
-    with _open_lock(folder) as file:
+    with _with_advice(f"{folder} cannot be written to"):
+        file = (folder / "lock").open("ab")
+    with file:
         if not lock(file.fileno()) or not _is_there(file, folder):
             raise DataError(
                 f"another process is at work on {output}",
                 help="wait for it, end it, or give another -o",
             )
         yield
-
-
-def _open_lock(folder: Path) -> BinaryIO:
-    try:
-        return open(folder / "lock", "ab")
-    except OSError as error:
-        raise DataError(
-            f"{folder} cannot be written to: {error.strerror}", help="choose another place with -o"
-        ) from error
 
 
 def _is_there(file: BinaryIO, folder: Path) -> bool:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option
+from sears_dsl.cli.screen.console import (
+    FilePath,
+    console,
+    echo_json,
+    imports_option,
+    plain_table,
+)
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -82,11 +88,7 @@ def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
 
 
 def _print_rulesets(rulesets: dict[str, Ruleset]) -> None:
-    from rich.table import Table
-
-    table = Table("ruleset", "version", "rules", "templates", "example", box=None, pad_edge=False)
-    for column in table.columns[2:4]:
-        column.justify = "right"
+    table = plain_table("ruleset", "version", "rules", "templates", "example", right=[2, 3])
     for name, ruleset in rulesets.items():
         counts = (f"{len(each):,}" if each else "" for each in (ruleset.rules, ruleset.templates))
         table.add_row(name, ruleset.version, *counts, _example(ruleset))
@@ -94,22 +96,18 @@ def _print_rulesets(rulesets: dict[str, Ruleset]) -> None:
     out.print(table)
     total = sum(len(ruleset.rules) for ruleset in rulesets.values())
     out.print(f"\n{counted(len(rulesets), 'ruleset')}, {counted(total, 'rule')}. ", end="")
-    out.print("`sears rules NAME` shows the rules of one.", markup=False)
+    out.print("`sears rules NAME` shows the rules of one.")
 
 
 def _example(ruleset: Ruleset) -> str:
-    from rich.markup import escape
-
     from sears_dsl.language.printer import print_rule, print_template
 
     if ruleset.rules:
-        return escape(print_rule(ruleset.rules[0]))
-    return escape(print_template(ruleset.templates[0])) if ruleset.templates else ""
+        return print_rule(ruleset.rules[0])
+    return print_template(ruleset.templates[0]) if ruleset.templates else ""
 
 
 def _print_rules(name: str, ruleset: Ruleset) -> None:
-    from rich.markup import escape
-    from rich.table import Table
     from rich.text import Text
 
     from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
@@ -119,16 +117,15 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
     if ruleset.templates:
         counts.append(counted(len(ruleset.templates), "template"))
     version = "" if ruleset.version is None else f" {ruleset.version}"
-    out.print(f"[bold]{escape(name)}[/bold]{version}, {', '.join(counts)}", highlight=False)
-    what = "rule" if ruleset.rules else "template"
-    table = Table("id", what, box=None, pad_edge=False)
+    out.print(Text.assemble((name, "bold"), f"{version}, {', '.join(counts)}"))
+    table = plain_table("id", "rule" if ruleset.rules else "template")
     for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
         lines = [print_rule(rule), *(f"  {line}" for line in effect_lines(rule.metadata))]
-        table.add_row(Text(rule_id), Text("\n".join(lines)))
+        table.add_row(rule_id, "\n".join(lines))
     names = template_ids(ruleset.templates)
     for template_id, template in zip(names, ruleset.templates, strict=True):
         lines = [print_template(template), f"  label: {template.metadata.label}"]
-        table.add_row(Text(template_id), Text("\n".join(lines)))
+        table.add_row(template_id, "\n".join(lines))
     out.print(table)
     out.print()
 

@@ -250,24 +250,22 @@ def _shown(node: Compared) -> str:
 
 
 def _print(difference: RulesetDiff) -> None:
-    from rich.text import Text
-
     out = console()
     for name, was, now in difference.options:
-        out.print(Text(f"option {name}: {was} → {now}"))
+        out.print(f"option {name}: {was} → {now}")
     for name in difference.sets:
-        out.print(Text(f"set {name} changed"))
+        out.print(f"set {name} changed")
     for name, node in difference.removed:
-        out.print(Text(f"- {name}: {_shown(node)}", "red"))
+        out.print(f"- {name}: {_shown(node)}", style="red")
     for name, node in difference.added:
-        out.print(Text(f"+ {name}: {_shown(node)}", "green"))
+        out.print(f"+ {name}: {_shown(node)}", style="green")
     for change in difference.changed:
-        out.print(Text(f"~ {change.new_id}: {', '.join(change.parts)} changed", "yellow"))
+        out.print(f"~ {change.new_id}: {', '.join(change.parts)} changed", style="yellow")
         if not {"rule", "template", "label"}.isdisjoint(change.parts):
-            out.print(Text(f"    - {_shown(change.old)}", "red"))
-            out.print(Text(f"    + {_shown(change.new)}", "green"))
+            out.print(f"    - {_shown(change.old)}", style="red")
+            out.print(f"    + {_shown(change.new)}", style="green")
     for change in difference.renamed:
-        out.print(Text(f"= {change.old_id} → {change.new_id}: {_shown(change.new)}"))
+        out.print(f"= {change.old_id} → {change.new_id}: {_shown(change.new)}")
     out.print(
         f"{len(difference.added):,} added, {len(difference.removed):,} removed, "
         f"{len(difference.changed):,} changed, {len(difference.renamed):,} renamed"
@@ -275,18 +273,16 @@ def _print(difference: RulesetDiff) -> None:
 
 
 def _print_rows(rows: list[dict[str, object]], limit: int) -> None:
-    from rich.text import Text
-
     from sears_dsl.engine.rewrite.shown_edits import with_code_points
 
     out = console()
     for each in rows[:limit]:
-        out.print(Text(f"\nrow {each['row']}, {each['rule']}", "bold"))
-        out.print(Text(f"    {shown(str(each['original']))}"))
+        out.print(f"\nrow {each['row']}, {each['rule']}", style="bold")
+        out.print(f"    {shown(str(each['original']))}")
         for sign, side, style in (("-", "old", "red"), ("+", "new", "green")):
             original, became = str(each["original"]), each[side]
             text = "(unchanged)" if became is None else with_code_points(original, str(became))
-            out.print(Text(f"  {sign} {shown(text)}", style))
+            out.print(f"  {sign} {shown(text)}", style=style)
     if len(rows) > limit:
         out.print(f"\n… and {counted(len(rows) - limit, 'more row')}")
     out.print(f"{counted(len(rows), 'rewrite')} differ on the data")

@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import oracle_option
-from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option
+from sears_dsl.cli.options.shared import oracle_option, output_format_option
+from sears_dsl.cli.screen.console import (
+    FilePath,
+    console,
+    echo_json,
+    imports_option,
+    plain_table,
+)
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -31,7 +37,7 @@ if TYPE_CHECKING:
     type=FilePath(),
     help="The file to write; - for standard output.",
 )
-@click.option("--output-format", help="Format of the output, where its name does not tell.")
+@output_format_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
               help="At most so many sentences; fewer are the first of more.")  # fmt: skip
 @click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
@@ -90,37 +96,27 @@ def generate_command(
 
 
 def _print_counts(table: Generated, output: Path) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from sears_dsl.data.streams import STANDARD_STREAM
 
     out = console(stderr=True)
-    grid = Table("template", "label", "sentences", "written", box=None, pad_edge=False)
-    for column in grid.columns[2:]:
-        column.justify = "right"
+    grid = plain_table("template", "label", "sentences", "written", right=[2, 3])
     for each in table.templates:
-        row = (Text(each.name), Text(each.label), f"{each.sentences:,}", f"{each.written:,}")
-        grid.add_row(*row)
+        grid.add_row(each.name, each.label, f"{each.sentences:,}", f"{each.written:,}")
     out.print(grid)
     for each in table.templates:
         if each.repeated:
             choices = counted(each.repeated, "choice")
-            out.print(Text(f"{each.name}: {choices} more write sentences that are there already"))
+            out.print(f"{each.name}: {choices} more write sentences that are there already")
         if each.empty:
             empty = counted(each.empty, "sentence")
-            out.print(Text(f"{each.name}: {empty} with no word in it (W623 of sears check)"))
+            out.print(f"{each.name}: {empty} with no word in it (W623 of sears check)")
     rejected = {each.name: each.rejected for each in table.templates if each.rejected}
     if rejected:
         listed = ", ".join(f"{name} {count:,}" for name, count in rejected.items())
-        out.print(
-            Text(f"the oracle rejected {counted(sum(rejected.values()), 'sentence')}: {listed}")
-        )
+        out.print(f"the oracle rejected {counted(sum(rejected.values()), 'sentence')}: {listed}")
     labels = ", ".join(f"{label} {count:,}" for label, count in table.labels.most_common())
-    out.print(Text(f"{counted(len(table), 'row')}: {labels}"))
+    out.print(f"{counted(len(table), 'row')}: {labels}")
     most = max(table.labels.values(), default=0)
-    out.print(
-        Text(f"a model that always gives one label has {most / max(1, len(table)):.1%} of them")
-    )
+    out.print(f"a model that always gives one label has {most / max(1, len(table)):.1%} of them")
     if str(output) != STANDARD_STREAM:
-        out.print(Text(f"written: {output}"))
+        out.print(f"written: {output}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,6 +18,7 @@ from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
     from sears_dsl.engine.matches import Edit
@@ -52,7 +53,7 @@ class FilePath(click.Path):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that writes plain text when the stream is no terminal, and never wraps pipes."""
+    """A console that prints texts as they are: plain where it is no terminal, pipes not wrapped."""
     from rich.console import Console
 
     class Printer(Console):
@@ -63,12 +64,30 @@ def console(*, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 200
-    return Printer(file=stream, highlight=False, soft_wrap=not stream.isatty(), width=width)
+    return Printer(
+        file=stream, markup=False, emoji=False, highlight=False, soft_wrap=not stream.isatty(),
+        width=width,
+    )  # fmt: skip
+
+
+def plain_table(*heads: str, right: Iterable[int] = ()) -> Table:
+    """A table without lines around it; these columns are set to the right."""
+    from rich.table import Table
+
+    table = Table(*heads, box=None, pad_edge=False)
+    for place in right:
+        table.columns[place].justify = "right"
+    return table
 
 
 def echo_json(value: object) -> None:
     """One JSON document on standard output."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def echo_document(content: str) -> None:
+    """JSON that is there already, laid out as `echo_json` does it."""
+    echo_json(json.loads(content))
 
 
 def as_json_object(finding: Diagnostic) -> dict[str, object]:

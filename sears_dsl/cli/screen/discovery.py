@@ -1,8 +1,7 @@
 """What `sears discover` shows: notes on the rows, known flips, what it will cost, what came out.
 
-In: values of a run. Out: lines and tables on a console, plain where it is no terminal. Always
-holds: a run ends with rules, or with what was tried, what came closest and what would help, in
-numbers of this run; nothing is asked where nobody can answer.
+Always holds: a run ends with rules, or with what was tried, what came closest and what would help,
+in numbers of this run; nothing is asked where nobody can answer.
 """
 
 from __future__ import annotations
@@ -51,20 +50,7 @@ def table_lines(
     """The lines of a table, heads first.
 
     Args:
-        heads: of the columns, without that of the examples.
         rows: cells; those that lack at the end are empty.
-
-    Example:
-        >>> rows, examples = [["film -> movie", "9"]], [("A film.", "A movie.", "  + → -")]
-        >>> for line in table_lines(["rule", "flips"], rows, examples, width=80, right=[1]):
-        ...     print(line)
-        rule           flips  example
-        film -> movie      9  A [-film-]{+movie+}.  + → -
-        >>> for line in table_lines(["rule", "flips"], rows, examples, width=40):
-        ...     print(line)
-        rule           flips
-        film -> movie  9
-          A [-film-]{+movie+}.  + → -
     """
     from rich.cells import cell_len
     from rich.text import Text
@@ -121,13 +107,7 @@ _FOREIGN = 0.1
 
 
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
-    """What is strange about rows, a sentence each.
-
-    Example:
-        >>> notes_on(["Good.", "Good."], looks_english=lambda text: True)
-        ['all rows say the same: what flips one flips all, and no rate means anything', \
-'2 of 2 rows have one word: hardly a rule acts on them']
-    """
+    """What is strange about rows, a sentence each."""
     some = len(texts)
     words = [len(text.split()) for text in texts]
     foreign = sum(not looks_english(text) for text in texts)
@@ -153,12 +133,7 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
 
 
 def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) -> None:
-    """The known rules that flip rows, best first, and what that means.
-
-    Args:
-        out: where to.
-        so_far: whether the model is asked about more of them yet.
-    """
+    """The known rules that flip rows, best first, and what that means."""
     best = known_flips.best()
     rows = len(known_flips.right)
     acting = int((known_flips.applications.changed > 0).sum())
@@ -235,13 +210,7 @@ _QUESTIONS_WITHOUT_LIMIT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SearchEstimate:
-    """What a search will take.
-
-    Attributes:
-        questions: to the model, at most; in the paper's order about so many.
-        limited: whether there are surely not more.
-        minutes: about so many.
-    """
+    """What a search will take: questions at most, or about so many where it is not ``limited``."""
 
     questions: int
     limited: bool
@@ -254,15 +223,7 @@ class SearchEstimate:
         return f"ahead: {'at most' if self.limited else 'some'} {many}, about {minutes}"
 
     def wants_an_answer(self, *, requests: int) -> bool:
-        """Whether a person at a terminal is asked to go on.
-
-        Args:
-            requests: to endpoints, at most.
-
-        Example:
-            >>> SearchEstimate(2500, True, 3.0).wants_an_answer(requests=2500)
-            True
-        """
+        """Whether a person at a terminal is asked to go on."""
         return (
             self.minutes > _MOST_MINUTES
             or self.questions > _MOST_QUESTIONS
@@ -286,12 +247,6 @@ def estimate(
     Args:
         most: questions that there may be in all; None for no limit.
         translates: whether these processes reword the rows, or a part of the user's own.
-
-    Example:
-        >>> from sears_dsl.discovery.settings import Settings
-        >>> print(estimate(["A fun film."] * 140, Settings(), most=4000, question_count=900,
-        ...     seconds_a_question=0.001, processes=2, beam=30, translates=True))
-        ahead: at most 3,100 questions to the model, about 2 minutes
     """
     questions = (
         _QUESTIONS_WITHOUT_LIMIT * len(texts) if most is None else max(0, most - question_count)
@@ -324,12 +279,12 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
     if not any(not each.source for each in discovery.rules):
-        out.print(*_nothing_new(discovery), sep="\n", markup=False)
+        out.print(*_nothing_new(discovery), sep="\n")
     out.print(_questions(discovery))
     if discovery.budget_reached:
         out.print(f"the time budget cut short: {', '.join(discovery.cut_short)}")
     beside = f"{output.stem}.manifest.json, {output.stem}.md"
-    out.print(f"written: {output}; beside it {beside}", markup=False)
+    out.print(f"written: {output}; beside it {beside}")
 
 
 def _stages(discovery: Discovery) -> str:

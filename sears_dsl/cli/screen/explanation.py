@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from sears_dsl.cli.screen.console import console
+from sears_dsl.cli.screen.console import console, plain_table
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -88,29 +88,26 @@ def _of_ruleset(
 
 def print_explained(explained: Explained) -> None:
     """The tokens with their tags, then the rules that fire, then those that nearly did."""
-    from rich.table import Table
-    from rich.text import Text
-
     out = console()
-    grid = Table("", "token", "coarse", "fine", box=None, pad_edge=False)
+    grid = plain_table("", "token", "coarse", "fine")
     for position, token in enumerate(explained.tokens):
-        grid.add_row(str(position), Text(token.text), token.coarse, token.fine)
+        grid.add_row(str(position), token.text, token.coarse, token.fine)
     out.print(grid)
     explanations = explained.explanations
     fired = [each for each in explanations if each.fired]
     silent = [each for each in explanations if not each.fired]
     near = [each for each in silent if each.furthest]
     for each in fired:
-        out.print(Text(f"\nfires: {each.rule_id}", "bold green"))
-        out.print(Text(f"  {each.reason}\n  {each.rewrite}"))
+        out.print(f"\nfires: {each.rule_id}", style="bold green")
+        out.print(f"  {each.reason}\n  {each.rewrite}")
     for each in sorted(near, key=lambda each: each.furthest - each.total):
-        out.print(Text(f"\nsilent: {each.rule_id}", "bold"))
-        out.print(Text(f"  {each.reason}"))
+        out.print(f"\nsilent: {each.rule_id}", style="bold")
+        out.print(f"  {each.reason}")
     rest = len(silent) - len(near)
     if len(explanations) <= _FEW:
         for each in silent:
             if not each.furthest:
-                out.print(Text(f"\nsilent: {each.rule_id}", "bold"))
-                out.print(Text(f"  {each.reason}"))
+                out.print(f"\nsilent: {each.rule_id}", style="bold")
+                out.print(f"  {each.reason}")
     elif rest:
         out.print(f"\n{counted(rest, 'rule')} did not match a single token (--rule ID tells why)")

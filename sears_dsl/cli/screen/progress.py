@@ -1,10 +1,8 @@
 """How far a command is, told on standard error: one printer for all commands that take long.
 
-In: a stage, how many of how many are done. Out: on a terminal a bar for each stage; elsewhere a
-line when a stage begins and one every ten seconds, with counts, the time of the stage so far and
-the time that it is likely to take yet. Always holds: the lines go on while a model works and tells
-nothing; what a command prints in between (`Stages.aside`) is not drawn over; nothing is written
-after the end of the block. Costs a thread that sleeps.
+Always holds: the lines go on while a model works and tells nothing; what a command prints in
+between (`Stages.aside`) is not drawn over; nothing is written after the end of the block. Costs a
+thread that sleeps.
 """
 
 from __future__ import annotations
@@ -70,12 +68,7 @@ def stages(*, shown: bool, every: float = EVERY) -> Iterator[Stages]:
     """What to call with the progress of a command.
 
     Args:
-        shown: whether anything is written at all.
         every: seconds between two lines where there is no terminal.
-
-    Example:
-        >>> with stages(shown=False) as show:
-        ...     show("asking the model", 0, 200)
     """
     if not shown:
         show = Stages()

@@ -1,11 +1,10 @@
 """The text on which rules are judged, and which of a rule's rewrites there are looked at.
 
-In: rows of the search, the user's unlabelled texts; a sample of English comes with the package.
-Out: `Corpus`; of rules `Places`, in the order in which they are to be looked at. Always holds: no
-text is there twice; places of one rule come with as many different neighbours as there are before
-any neighbours come again, by turns from each source of text; everything falls by hashes of texts,
-so that the order depends on nothing else and rules look at the same texts as far as they can, which
-scorers make use of. Costs the tagging of the texts, and a run of the engine for rules.
+Always holds: no text is there twice; places of one rule come with as many different neighbours as
+there are before any neighbours come again, by turns from each source of text; everything falls by
+hashes of texts, so that the order depends on nothing else and rules look at the same texts as far
+as they can, which scorers make use of. Costs the tagging of the texts, and a run of the engine for
+rules.
 """
 
 from __future__ import annotations
@@ -39,12 +38,7 @@ _MOST_TEXTS = 20_000
 
 @cache
 def english_sample() -> tuple[str, ...]:
-    """The sentences that the package carries; ``training/english_text.py`` says what they are.
-
-    Example:
-        >>> len(english_sample()) > 3000
-        True
-    """
+    """The sentences that the package carries; ``training/english_text.py`` says what they are."""
     packed = files(__package__).joinpath("english_text.txt.gz").read_bytes()
     heading, *lines = gzip.decompress(packed).decode("utf-8").splitlines()
     if heading != SAMPLE_HEADING:
@@ -62,9 +56,7 @@ class Places:
     Attributes:
         offsets: int64 (rules + 1,): the places of rule r are ``offsets[r]:offsets[r + 1]``, in the
             order in which they are to be looked at.
-        rows: int32 (places,): the row of the corpus.
-        starts: int32 (places,): the first token that the rule replaces.
-        ends: int32 (places,): one past the last one.
+        rows, starts, ends: int32 (places,): the row, and the tokens that the rule replaces.
         texts: for each place the row rewritten there.
         instances: int64 (rules,): in how many rows each rule has an instance, looked at or not.
     """
@@ -91,9 +83,7 @@ class Corpus:
     """Texts to judge rules on.
 
     Attributes:
-        tokens: the texts, tagged.
         sources: int8 (texts,): 0 the rows of the search, 1 the user's other texts, 2 the sample.
-        tagger: the one that tagged them.
     """
 
     tokens: Tokens
@@ -113,17 +103,9 @@ class Corpus:
         """Put texts together.
 
         Args:
-            text: other texts; of very many some, by lot.
             without: texts that must not be there, such as held-out rows.
             sample: a sample of the language; None for the shipped one, which is of English: with
                 a tagger of another language there is none.
-
-        Example:
-            >>> from sears_dsl.tagging.pinned import PinnedTagger
-            >>> corpus = Corpus.of(["A film."], ["A play.", "A film."], tagger=PinnedTagger(),
-            ...     sample=["A book."])
-            >>> list(corpus.tokens.texts), corpus.sources.tolist()
-            (['A film.', 'A play.', 'A book.'], [0, 1, 2])
         """
         if len(text) > _MOST_TEXTS:
             order = np.argsort(lots(text, "judged"), kind="stable")[:_MOST_TEXTS]
@@ -149,11 +131,7 @@ class Corpus:
         return np.asarray(lots(self.tokens.texts, "half") < 0.5)
 
     def places(self, rules: Sequence[Rule], most: int, *, half: bool | None = None) -> Places:
-        """What rules write, at their first instance in a text: of each so many rewrites at most.
-
-        Args:
-            half: only texts of this half; None for all.
-        """
+        """What rules write at their first instance in a text of a half, or of all: so many each."""
         if not rules:
             none = np.zeros(0, np.int32)
             return Places(np.zeros(1, np.int64), none, none, none, [], np.zeros(0, np.int64))

@@ -1,14 +1,12 @@
 """A rule is judged where it acts: on much text, before the model under test is asked.
 
-In: rules that each replace certain words, a corpus, a scorer. Out: `RuleJudgements`: the rules of
-which nearly all rewrites keep the meaning, with what was counted. A rule that fails in some places
-comes back narrowed to the others, also one that passes but is clearly better there. Always holds:
-what the model under test answers takes no part; a rule passes exactly if the lower bound of the
-share of its rewrites that keep the meaning, over the first `SAMPLE` of its places in the corpus or
-all that there are, is at least 1 - δ; the texts that choose the condition of a narrowed rule do not
-judge it. Costs what the scorer costs for the rewrites looked at: three for most rules (of whose
-first three none keeps the meaning, that one is left, whatever the others would say), `SAMPLE` for
-one that passes.
+A rule that fails in some places comes back narrowed to the others, also one that passes but is
+clearly better there. Always holds: what the model under test answers takes no part; a rule passes
+exactly if the lower bound of the share of its rewrites that keep the meaning, over the first
+`SAMPLE` of its places in the corpus or all that there are, is at least 1 - δ; the texts that choose
+the condition of a narrowed rule do not judge it. Costs what the scorer costs for the rewrites
+looked at: three for most rules (of whose first three none keeps the meaning, that one is left,
+whatever the others would say), `SAMPLE` for one that passes.
 
 The bound. Where S is the chance that readers accept a rewrite, as of the shipped judge, it is
 `believed_share`: what a judge has wrong about a change of words it has wrong in all texts, so that
@@ -23,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +38,9 @@ from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
 
 Pair = tuple[str, str]
+Spread: TypeAlias = Callable[[Sequence[Pair]], Floats]
+"""Of each pair the standard deviation, in log-odds, of the error that a change shares."""
+
 _Form: TypeAlias = tuple[Rule, TextVerdict]
 
 SAMPLE = 60
@@ -72,20 +73,8 @@ _SURE = 7.0
 _NORMAL = np.array([NormalDist().inv_cdf((each + 0.5) / 101) for each in range(101)])
 
 
-class Spread(Protocol):
-    """Says how far a scorer's errors about the rewrites of one change go together."""
-
-    def __call__(self, pairs: Sequence[Pair], /) -> Floats:
-        """Of each pair the standard deviation, in log-odds, of the error that it shares."""
-
-
 def counted_share(accepted: int, count: int) -> float:
-    """The share of rewrites with S ≥ τ at least: Wilson's bound, one-sided, at `CONFIDENCE`.
-
-    Example:
-        >>> round(counted_share(15, 15), 3), round(counted_share(57, 60), 3)
-        (0.901, 0.9)
-    """
+    """The share of rewrites with S ≥ τ at least: Wilson's bound, one-sided, at `CONFIDENCE`."""
     low, _ = wilson_interval(accepted, count, confidence=2 * CONFIDENCE - 1)
     return float(low)
 
@@ -99,11 +88,6 @@ def believed_share(scores: Floats, spread: float) -> float:
 
     Each value of the shared error gives a share, known from n rewrites as well as a binomial one;
     the bound is a quantile over both.
-
-    Example:
-        >>> scores = np.full(60, 0.85)
-        >>> round(believed_share(scores, 0.0), 2), round(believed_share(scores, 2.0), 2)
-        (0.81, 0.75)
     """
     odds = conditional_odds(scores, spread).clip(-_SURE, _SURE)
     chances = 1 / (1 + np.exp(-(odds[:, None] + spread * _NORMAL)))
@@ -144,31 +128,13 @@ def judge_rules(
     portion: int = 1024,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> RuleJudgements:
-    r"""Judge rules on a corpus, and narrow those that fail in some places only.
+    """Judge rules on a corpus, and narrow those that fail in some places only.
 
     Args:
-        scorer: S, asked only whether a pair reaches τ.
-        tau: the score from which on a rewrite counts as equivalent.
-        delta: the share of a rule's rewrites that may lose the meaning.
         spread: of a scorer whose S is the chance that readers accept; None takes its word.
         supported: says of narrowed rules which act in enough rows; all do if None.
         stop: asked before each portion; True leaves what is open undecided.
         portion: pairs that the scorer gets at once.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> class NoPlants:
-        ...     name, identity, tau = "no plants", "no plants", 0.5
-        ...     def scores(self, pairs):
-        ...         return np.array([0.1 if "tree" in old else 0.9 for old, _ in pairs])
-        ...     def at_least(self, pairs, tau):
-        ...         return self.scores(pairs) >= tau
-        >>> corpus = Corpus.of([f"A big {what} {n}." for n in range(40) for what in ("house",
-        ...     "tree")], tagger=PinnedTagger(), sample=[])
-        >>> rules = Candidates.of(parse("A big -> A large\nA -> One").rules)
-        >>> judge_rules(rules, corpus, scorer=NoPlants(), tau=0.5, delta=0.1).passed.texts
-        ('A big -> A large / __ house',)
     """
     judge = _RuleJudge(
         corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread,
@@ -222,13 +188,8 @@ def _best(plain: _Form, narrower: Sequence[_Form]) -> _Form | None:
 class _Trial:
     """A rule whose rewrites are being judged.
 
-    Attributes:
-        pairs: what is to be judged, in this order.
-        places: in how many texts the rule acts.
-        tau: from which S on a rewrite counts as equivalent.
-        delta: the share of rewrites that may lose the meaning.
-        spread: of the shared error of S; None takes the word of S ≥ τ.
-        scores: S of the first of the pairs.
+    ``pairs`` are judged in their order, the first of them have ``scores``; ``places`` counts the
+    texts in which the rule acts; ``spread`` is of the shared error of S, None takes its word.
     """
 
     pairs: Sequence[Pair]

@@ -3,12 +3,11 @@
 *not* → *n't* reads well after an auxiliary ("isn't") and nowhere else ("andn't"). What people, or a
 score, say of some of its rewrites is enough to see it: ``not -> ~n't / AUX __``.
 
-In: a rule, the tokens, the places where it acts, and for each place whether its rewrite was
-accepted, refused, or not judged. Out: `Narrowed` rules: the same rule under a condition on the word
-before, the word after, or a word that it matches. Always holds: a narrowed rule acts at no place
-where the rule does not; of the judged places at which it acts at most a share δ was refused; each
-of the rules that come out is shorter than the next one, which acts at more places. Nothing here
-asks a model. Costs a pass over the places for each of some tens of conditions.
+The condition is on the word before, the word after, or a word that the rule matches. Always holds:
+a narrowed rule acts at no place where the rule does not; of the judged places at which it acts at
+most a share δ was refused; each of the rules that come out is shorter than the next one, which acts
+at more places. Nothing here asks a model. Costs a pass over the places for each of some tens of
+conditions.
 
 A condition is chosen by its description length (Rissanen, "Modeling by shortest data description",
 1978): the bits that write it, and for each judged place that it puts on the wrong side the bits
@@ -94,37 +93,17 @@ class Sites(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrowed:
-    """A rule under a condition.
-
-    Attributes:
-        bits: the length of the condition.
-        holds: bool (sites,): the places at which it still acts.
-    """
+    """A rule under a condition of so many bits, and bool (sites,): where it still acts."""
 
     rule: Rule
     bits: float
     holds: NDArray[np.bool_]
 
 
-def sites_of(matcher: Matcher, tokens: Tokens, rule: int = 0) -> Sites:
-    r"""The first place of each row where a rule acts, in the order of the rows.
-
-    Args:
-        matcher: the rule, compiled; others may be beside it.
-        tokens: the rows, tagged.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger()
-        >>> matcher = parse("old man -> man").compile(tagger=tagger)
-        >>> sites = sites_of(matcher, tagger.tag(["the old man", "the boy", "old man"]))
-        >>> sites.rows.tolist(), sites.starts.tolist(), sites.ends.tolist()
-        ([0, 2], [1, 0], [3, 2])
-    """
+def sites_of(matcher: Matcher, tokens: Tokens) -> Sites:
+    """The first place of each row where the only rule acts, in the order of the rows."""
     matches = matcher.find(tokens)
-    own = matches.select(matches.rules == rule)
-    return Sites(own.rows, own.starts, own.ends)
+    return Sites(matches.rows, matches.starts, matches.ends)
 
 
 def narrowed(
@@ -144,7 +123,6 @@ def narrowed(
 
     Args:
         verdicts: int (sites,): `ACCEPTED`, `REFUSED` or `NOT_JUDGED` of each.
-        tagger: the one that tagged them; says which words are one token.
         delta: the share of the judged places at which a narrowed rule acts that may be refused.
         least: judged places from which on a tag or word counts by itself; places that nobody
             judged are kept by what is known of others.
@@ -154,20 +132,6 @@ def narrowed(
     Returns:
         The shortest description of the verdicts first; then longer ones that act at more places.
         Nothing where no place was refused, or no condition leaves out enough of those that were.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger({"is": ("AUX", "VBZ"), "was": ("AUX", "VBD"),
-        ...     "and": ("CCONJ", "CC"), "not": ("PART", "RB")})
-        >>> rules = parse("not -> ~n't")
-        >>> tokens = tagger.tag(["he is not well", "he was not well", "he was not",
-        ...     "soggy and not good", "and not him"])
-        >>> sites = sites_of(rules.compile(tagger=tagger), tokens)
-        >>> verdicts = np.array([ACCEPTED, NOT_JUDGED, NOT_JUDGED, REFUSED, NOT_JUDGED])
-        >>> for each in narrowed(rules.rules[0], tokens, sites, verdicts, tagger=tagger):
-        ...     print(print_rule(each.rule), each.holds.astype(int))
-        not -> ~n't / AUX __ [1 1 1 0 0]
     """
     known = np.asarray(verdicts)
     if known.shape != sites.rows.shape:
@@ -259,7 +223,6 @@ class _Signs:
     Attributes:
         names: the tag or word that each sign is.
         number: int (sites,): the sign of each; -1 where a rule cannot name it, or no token is.
-        there: bool (sites,): whether there is a token.
         edges: whether a rule can say there that the text ends.
     """
 
@@ -398,8 +361,6 @@ class _TokenPlace:
         side: the context, or the number of the element in the antecedent.
         base: what the rule asks of the token; None where it asks nothing, not even that it is
             there.
-        tokens: int (sites,): the token of each, in the batch.
-        there: bool (sites,): whether there is one.
         kinds: of signs that may narrow it.
     """
 

@@ -1,11 +1,10 @@
 """Which candidates are worth a person's time: they flip the model and keep the meaning.
 
-In: applications of candidate rules, which rewrites flip the model, a scorer. Out: `Filtered`: for
-each rule a verdict. Always holds: a rule passes exactly if it flips at least ``minimum_flips`` rows
-and the share of the rows that it changes with S ≥ τ is at least 1 - δ (the paper's
-E[S ≥ τ] ≥ 1 - δ); the scorer is asked about a pair once at most, and about no pair that cannot
-change a verdict any more. A rule that the budget left undecided does not pass. Costs what the
-scorer costs for the pairs in ``asked``.
+Always holds: a rule passes exactly if it flips at least ``minimum_flips`` rows and the share of the
+rows that it changes with S ≥ τ is at least 1 - δ (the paper's E[S ≥ τ] ≥ 1 - δ); the scorer is
+asked about a pair once at most, and about no pair that cannot change a verdict any more. A rule
+that the budget left undecided does not pass. Costs what the scorer costs for the pairs in
+``asked``.
 """
 
 from __future__ import annotations
@@ -56,14 +55,12 @@ class Filtered:
         asked: pairs that the scorer was asked about.
         without_stopping: pairs that it would have been asked about to score every rule with
             enough flips on every row; each distinct pair once.
-        rounds: in how many rounds it was asked.
     """
 
     verdicts: NDArray[np.int8]
     flips: NDArray[np.int64]
     asked: int
     without_stopping: int
-    rounds: int
 
     @property
     def passed(self) -> NDArray[np.int64]:
@@ -88,37 +85,14 @@ def filter_candidates(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[Round], None] = lambda _: None,
 ) -> Filtered:
-    r"""Give each candidate its verdict.
+    """Give each candidate its verdict.
 
     Args:
-        applications: what the candidates make of the rows that the model has right.
         flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
-        scorer: S, asked only whether a pair reaches τ.
-        tau: the score from which on a rewrite counts as equivalent.
         delta: the share of a rule's rows that may fall below.
-        minimum_flips: rules that flip fewer rows are not looked at.
-        batch: most pairs that the scorer gets at once.
         in_waves: whether the rules that flip most are decided before others are asked about, for
             some more questions: where time may end before the last rule is decided.
         stop: asked between batches; True leaves the rest undecided.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> from sears_dsl.effects.applications import apply_candidates
-        >>> class Strict:
-        ...     name, identity, tau = "strict", "strict", 0.5
-        ...     def scores(self, pairs):
-        ...         return np.array([0.0 if "dog" in new else 0.9 for _, new in pairs])
-        ...     def at_least(self, pairs, tau):
-        ...         return self.scores(pairs) >= tau
-        >>> tagger = PinnedTagger()
-        >>> rules = parse("movie -> film\nmovie -> dog").rules
-        >>> done = apply_candidates(rules, tagger.tag(["a movie"]), tagger=tagger)
-        >>> found = filter_candidates(done, np.array([True, True]), scorer=Strict(), tau=0.5,
-        ...                           minimum_flips=1)
-        >>> [CandidateVerdict(each).name for each in found.verdicts]
-        ['PASSED', 'REJECTED']
     """
     _check(applications, flips, delta=delta, minimum_flips=minimum_flips, batch=batch)
     counts = applications.count(flips)
@@ -136,9 +110,8 @@ def filter_candidates(
 
     verdicts = np.full(applications.rule_count, CandidateVerdict.FEW_FLIPS, np.int8)
     verdicts[enough] = CandidateVerdict.UNDECIDED
-    rounds = 0
     for wave in _waves(enough, counts) if in_waves else [enough]:
-        decisions = decide(
+        passed, rejected = decide(
             applications.select(wave),
             question,
             delta=delta,
@@ -146,15 +119,13 @@ def filter_candidates(
             stop=stop,
             progress=show,
         )
-        verdicts[wave[decisions.passed]] = CandidateVerdict.PASSED
-        verdicts[wave[decisions.rejected]] = CandidateVerdict.REJECTED
-        rounds += decisions.rounds
+        verdicts[wave[passed]] = CandidateVerdict.PASSED
+        verdicts[wave[rejected]] = CandidateVerdict.REJECTED
     return Filtered(
         verdicts=verdicts,
         flips=counts,
         asked=int(scored.sum()),
         without_stopping=len(np.unique(applications.select(enough).rewrites)),
-        rounds=rounds,
     )
 
 
@@ -179,7 +150,6 @@ def complete_scores(
     """The full scores of what some rules write, each distinct rewrite scored once.
 
     Args:
-        scorer: S.
         among: bool (rewrites,): only these, such as those that flip; None for all of them.
         scores: what is known already, as this function gives it; it is not changed.
 

@@ -1,10 +1,9 @@
 """Which rules keep the meaning often enough: decided with as few questions as can be.
 
-In: the rewrites that each rule gives, and a way to ask of rewrites whether they keep the meaning.
-Out: `Decisions`. Always holds: the decisions are those of asking about every rewrite. A rule is
-rejected as soon as it has more failures than it may have among all its rows, and accepted as soon
-as the rows not asked about could not make them too many; nothing is estimated but the order of the
-questions. Costs some passes over the applications of rules still open for every round.
+Always holds: the decisions are those of asking about every rewrite. A rule is rejected as soon as
+it has more failures than it may have among all its rows, and accepted as soon as the rows not asked
+about could not make them too many; nothing is estimated but the order of the questions. Costs some
+passes over the applications of rules still open for every round.
 
 The order is greedy: a question decides more the more open rules share the rewrite, the likelier it
 fails (rewrites that change the same words the same way fail together), and the shorter the row is.
@@ -14,7 +13,6 @@ Questions of a round count what the ones before them will probably have decided.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,30 +47,8 @@ class Round(NamedTuple):
     rejected: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decisions:
-    """What was decided about rules.
-
-    Attributes:
-        passed: bool (rules,): few enough failures.
-        rejected: bool (rules,): too many. A rule that is neither was left undecided.
-        asked: how many rewrites were asked about.
-        rounds: in how many rounds.
-    """
-
-    passed: NDArray[np.bool_]
-    rejected: NDArray[np.bool_]
-    asked: int
-    rounds: int
-
-
 def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int64]:
-    """How many of so many rows may fail so that the share that does not is at least 1 - delta.
-
-    Example:
-        >>> allowed_failures(np.array([9, 10, 30]), 0.1).tolist()
-        [0, 1, 3]
-    """
+    """How many of so many rows may fail so that the share that does not is at least 1 - delta."""
     # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
     allowed: NDArray[np.int64] = np.floor(delta * changed + 1e-9).astype(np.int64)
     return allowed
@@ -86,26 +62,24 @@ def decide(
     batch: int = 1024,
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[Round], None] = lambda _: None,
-) -> Decisions:
-    """Decide about every rule.
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rules pass, and which are rejected, each (rules,); others were left undecided.
 
     Args:
         question: asked in rounds, about each rewrite once at most.
         delta: the share of its rows that a rule may fail on.
-        batch: most rewrites of a round.
         stop: asked before each round; True leaves the rules that are open undecided.
     """
     state = _State(applications, delta)
-    questions = rounds = 0
+    questions = 0
     while state.prune() and not stop():
         chosen = state.choose(min(batch, max(_LEAST_BATCH, state.left // _SHARE)))
         state.learn(chosen, question(chosen))
         questions += len(chosen)
-        rounds += 1
         passed, rejected = state.passed, state.rejected
         undecided = len(passed) - int(passed.sum()) - int(rejected.sum())
         progress(Round(questions, undecided, int(passed.sum()), int(rejected.sum())))
-    return Decisions(state.passed, state.rejected, questions, rounds)
+    return state.passed, state.rejected
 
 
 class _State:
@@ -210,12 +184,7 @@ def _kinds(pairs: Sequence[tuple[str, str]]) -> list[int]:
 
 
 def _changed_words(original: str, rewritten: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words between the common beginning and the common end of two texts.
-
-    Example:
-        >>> _changed_words("a good movie !", "a good film !")
-        (('movie',), ('film',))
-    """
+    """The words between the common beginning and the common end of two texts."""
     old, new = original.split(" "), rewritten.split(" ")
     front, back = common_ends(old, new)
     return tuple(old[front : len(old) - back]), tuple(new[front : len(new) - back])

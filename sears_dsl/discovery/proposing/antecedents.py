@@ -1,11 +1,10 @@
 """Which generalizations of some runs of tokens are frequent in a corpus.
 
-In: windows (runs of token types), a corpus. Out: for each window the sequences of tests that its
-tokens pass and that enough rows of the corpus contain. Always holds: every token is generalized to
-its text, its coarse and its fine tag, where the language has a test for that; the engine does the
-counting, each distinct sequence once. A sequence is frequent only if its parts are, so longer ones
-are made of frequent shorter ones (Agrawal and Srikant 1995) and the product of all tests is never
-written out. Costs a run of the engine for each length.
+Always holds: every token is generalized to its text, its coarse and its fine tag, where the
+language has a test for that; the engine does the counting, each distinct sequence once. A sequence
+is frequent only if its parts are, so longer ones are made of frequent shorter ones (Agrawal and
+Srikant 1995) and the product of all tests is never written out. Costs a run of the engine for each
+length.
 """
 
 from __future__ import annotations
@@ -132,12 +131,7 @@ class Antecedents:
 
 
 def _needs_quotes(word: str) -> bool:
-    """Whether a literal cannot stand bare everywhere in an antecedent.
-
-    Example:
-        >>> _needs_quotes("movie"), _needs_quotes("NOUN"), _needs_quotes("set")
-        (False, True, True)
-    """
+    """Whether a literal cannot stand bare everywhere in an antecedent."""
     return objection(word, "sequence") is not None or word in KEYWORDS
 
 

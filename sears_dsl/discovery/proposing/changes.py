@@ -1,10 +1,6 @@
 """Paraphrases taken apart: what each of them changes, one place at a time.
 
-In: rows and their paraphrases. Out: rewordings that change one run of words each, so that "A movie
-that is fun" → "A film that's fun" tells of *movie* → *film* and of *that is* → *that's*. Always
-holds: a rewording differs from its row in one run of at most ``longest`` tokens, and in more than
-white space; its change was proposed for at least ``rows`` rows; the order depends on the input
-alone. Costs an alignment a paraphrase, some 0.2 milliseconds.
+Costs an alignment a paraphrase, some 0.2 milliseconds.
 
 A rewording made here was not scored: it proposes rules, which are judged on all rows anyway.
 """
@@ -57,17 +53,8 @@ def single_changes(
     """Rewordings of one change each, of those changes that several rows propose.
 
     Args:
-        tagger: cuts texts into tokens.
         rows: for so many rows a change has to be proposed.
         longest: most tokens on either side of a change.
-
-    Example:
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> found = single_changes(
-        ...     ["A movie that is fun", "One movie"],
-        ...     [["A film that seems fun"], ["One film"]], tagger=PinnedTagger())
-        >>> [each.text for each in found]
-        ['A film that is fun', 'One film']
     """
     proposed: dict[tuple[_Words, _Words], dict[Rewording, None]] = {}
     for original, texts in zip(originals, paraphrases, strict=True):

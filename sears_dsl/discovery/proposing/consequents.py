@@ -1,12 +1,10 @@
 """The consequent that writes a paraphrase, for an antecedent with some of its tokens generalized.
 
-In: a change in its row, the run of tokens that the antecedent is about, and which of them are named
-by a tag. Out: the pieces of the consequent. Always holds: a token that the antecedent generalizes
-is copied, by its bare tag where that means this token, else by its number; every other token is
-written as text.
+Always holds: a token that the antecedent generalizes is copied, by its bare tag where that means
+this token, else by its number; every other token is written as text.
 
-The engine puts one space between words, none before a clitic, and keeps the spacing of copies
-and of kept punctuation; glue is written only where the paraphrase has less space than that.
+The engine puts one space between words, none before a clitic, and keeps the spacing of copies and
+of kept punctuation; glue is written only where the paraphrase has less space than that.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from sears_dsl.engine.rewrite.shown_edits import common_ends
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic, is_punctuation
 from sears_dsl.language.rule import Piece, Reference, TagCopy, Text
 from sears_dsl.language.words import objection
@@ -44,27 +43,15 @@ def minimal_change(original: Sequence[Token], paraphrase: Sequence[Token]) -> Mi
     """The smallest contiguous change that makes one row of tokens of another.
 
     The common beginning is taken as long as it can be, then the common end.
-
-    Example:
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> rows = PinnedTagger().tokenize(["A good movie!", "A good film!"])
-        >>> change = minimal_change(rows.row(0), rows.row(1))
-        >>> change.start, change.end, change.words
-        (2, 3, ('film',))
     """
-    shorter = min(len(original), len(paraphrase))
-    start = 0
-    while start < shorter and original[start].text == paraphrase[start].text:
-        start += 1
-    end, last = len(original), len(paraphrase)
-    while min(end, last) > start and original[end - 1].text == paraphrase[last - 1].text:
-        end, last = end - 1, last - 1
-    if start == end and start == last:
+    old, new = ([token.text for token in row] for row in (original, paraphrase))
+    if old == new:
         return None
+    start, same = common_ends(old, new)
     return MinimalChange(
         start,
-        end,
-        tuple(token.text for token in paraphrase[start:last]),
+        len(old) - same,
+        tuple(new[start : len(new) - same]),
         tuple(
             place > 0 and paraphrase[place - 1].end == token.start
             for place, token in enumerate(paraphrase)
@@ -97,17 +84,8 @@ def consequent_of(site: ContextChange, tags: Sequence[str | None]) -> tuple[Piec
     """The consequent for a site.
 
     Args:
-        site: the change and the run of tokens replaced.
         tags: for each token of the run the tag that the antecedent names it by; None where it
             has the text.
-
-    Example:
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> rows = PinnedTagger().tokenize(["What is it?", "What's it?"])
-        >>> change = minimal_change(rows.row(0), rows.row(1))
-        >>> consequent_of(ContextChange(rows.row(0), change, 0, 2), ["WP", None])
-        (TagCopy(tag='WP', glued=False, span=None), Text(text="'s", quoted=False, glued=False, \
-span=None))
     """
     pieces: list[Piece] = []
     copies: dict[str, int] = {}

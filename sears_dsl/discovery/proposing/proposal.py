@@ -1,13 +1,12 @@
 """From adversaries to candidate rules: what could be said about the change in general.
 
-In: adversaries (a row and a paraphrase of it that the model answers otherwise), the rows as tagged
-tokens. Out: `Candidates`: every rule that generalizes the smallest contiguous change of some
-adversary, with up to one word of context on each side, each token of the antecedent as its text,
-its coarse or its fine tag. Always holds: each rule, applied by the engine to an adversary's row
-(first instance), writes that adversary, character by character but for the length of runs of white
-space; its antecedent is in enough rows; rules are distinct, in the order of their canonical text,
-and `parse` reads that text as the same tree. Costs some runs of the engine over the rows and about
-20 microseconds a rule and adversary.
+Candidates are all rules that generalize the smallest contiguous change of some adversary, with up
+to one word of context on each side, each token of the antecedent as its text, its coarse or its
+fine tag. Always holds: each rule, applied by the engine to an adversary's row (first instance),
+writes that adversary, character by character but for the length of runs of white space; its
+antecedent is in enough rows; rules are distinct, in the order of their canonical text, and `parse`
+reads that text as the same tree. Costs some runs of the engine over the rows and about 20
+microseconds a rule and adversary.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
 Models", ACL 2018, Section 3.2.
@@ -19,12 +18,13 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.proposing.antecedents import Antecedents, TestSequence, Window
+from sears_dsl.discovery.proposing.changes import Rewording
 from sears_dsl.discovery.proposing.consequents import (
     ContextChange,
     MinimalChange,
@@ -44,18 +44,6 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 
-class Reworded(Protocol):
-    """A row and another way of saying it; an `adversaries.Adversary` is one."""
-
-    @property
-    def original(self) -> str:
-        """The row."""
-
-    @property
-    def text(self) -> str:
-        """The other way of saying it."""
-
-
 class _Site(NamedTuple):
     """Where one adversary differs from its row."""
 
@@ -66,7 +54,7 @@ class _Site(NamedTuple):
 
 
 def propose(
-    adversaries: Sequence[Reworded],
+    adversaries: Sequence[Rewording],
     corpus: Tokens,
     *,
     tagger: Tagger,
@@ -81,20 +69,10 @@ def propose(
         adversaries: rows of the corpus and what flips them, or any paraphrase of them; rows are
             told by their text.
         corpus: the rows that rules are to be frequent in, tagged.
-        tagger: the one that tagged them; it cuts the adversaries.
         context: most unchanged tokens that a rule names on each side of the change.
         minimum_frequency: the share of rows that an antecedent has to be in.
         longest: most tokens of an antecedent; longer changes propose nothing.
         accepts: says of a rule whether it is wanted at all.
-
-    Example:
-        >>> from sears_dsl.discovery.adversaries import Adversary
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger({"movie": ("NOUN", "NN"), "play": ("NOUN", "NN")})
-        >>> found = Adversary(0, "A movie.", "A film.", 0.7, "good", "bad")
-        >>> corpus = tagger.tag(["A movie.", "A play.", "A movie!"])
-        >>> propose([found], corpus, tagger=tagger, context=0, minimum_frequency=0.5).texts
-        ('NN -> film', 'NOUN -> film', 'movie -> film')
     """
     _check(corpus, context=context, minimum_frequency=minimum_frequency, longest=longest)
     # A share of 0.005 of 1,000 rows is 5 of them, whatever the rounding.
@@ -131,7 +109,7 @@ def _check(corpus: Tokens, *, context: int, minimum_frequency: float, longest: i
 
 
 def _sites(
-    adversaries: Sequence[Reworded], corpus: Tokens, rows: dict[str, int], tagger: Tagger
+    adversaries: Sequence[Rewording], corpus: Tokens, rows: dict[str, int], tagger: Tagger
 ) -> Iterator[_Site]:
     """Where each adversary differs from its row; nothing for one that differs by spaces alone."""
     paraphrases = separated(tagger.tokenize([each.text for each in adversaries]))

@@ -1,9 +1,8 @@
 """What discovery found: the selected rules with their numbers, and the counts on the way.
 
-In: the arrays of the last stages. Out: `Discovery` and its `FoundRule`s. Always holds: numbers are
-counts over right rows that a rule changes and that the model was asked about, and shares of them;
-nothing is rounded. Costs what the held-out rows cost to tag, to ask about and to score, if there
-are any.
+Always holds: numbers are counts over right rows that a rule changes and that the model was asked
+about, and shares of them; nothing is rounded. Costs what the held-out rows cost to tag, to ask
+about and to score, if there are any.
 """
 
 from __future__ import annotations
@@ -53,17 +52,7 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
 def names_of(rules: Sequence[Rule]) -> list[str]:
-    r"""An id for each rule.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> names_of(parse("not -> ~n't\nWhat NOUN -> Which NOUN\nfilm -> <>").rules)
-        ['not-to-nt', 'what-noun-to-which-noun', 'film-to-nothing']
-        >>> names_of(parse("just -> only / (AUX|<s>) __ a").rules)
-        ['just-to-only-after-aux-or-start-before-a']
-        >>> names_of(parse("What -> Which\nwhat -> which").rules)
-        ['what-to-which-e5b247', 'what-to-which']
-    """
+    """An id for each rule."""
     texts = [print_rule(rule) for rule in rules]
     words = [_words(text) for text in texts]
     counts = Counter(words)
@@ -123,8 +112,6 @@ class FoundRule:
     """A selected rule.
 
     Attributes:
-        rule: as an object.
-        text: its canonical text.
         id: made of its words; of a known rule its own.
         source: the ruleset that it was known from, such as ``contractions/expand``; empty for a new
             one.
@@ -176,9 +163,7 @@ class Discovery:
     """The result of a run.
 
     Attributes:
-        settings: what was chosen.
         models: the names of several models that answered together; none of one.
-        tau: the threshold that was used.
         rules: the selected rules, in the order of selection.
         collapsed: (rule, rule that stands for it, reason) of those left out as twins.
         passing: the texts of all rules that flip and keep the meaning.
@@ -189,7 +174,6 @@ class Discovery:
         base_rows: how many rows that share was counted on.
         budget_reached: whether the time budget cut a stage short.
         question_limit_reached: whether the limit of questions did.
-        funnel: the counts on the way.
     """
 
     data: LabelledRows
@@ -249,7 +233,6 @@ class HeldOutRows:
     """Right rows that took no part in finding rules.
 
     Args:
-        scorer: S.
         tau: the threshold; None for the scorer's own, which is read late, since that loads it.
         in_time: asked before each batch of questions to the model; rewrites that it leaves are not
             counted.
@@ -346,8 +329,6 @@ def found_rules(
 
     Args:
         scores: float64 (rewrites,): S of all that selected rules write.
-        tau: the threshold.
-        held_out: right rows that took no part; None for none.
     """
     chosen = candidates.passed[list(selection.rules)]
     rules = candidates.keep(chosen)

@@ -1,6 +1,5 @@
 """The manifest of a discovered ruleset: from what it was found, and what was counted.
 
-In: the JSON file that stands beside a found ruleset. Out: `Manifest`, checked field by field.
 Always holds: whatever decided the result is in it (data, model, translation models and the bounds
 of their search, scorer, τ, δ, seed, budget, device, versions) and nothing else is, no date and no
 path, so that the same run writes the same bytes.
@@ -47,11 +46,7 @@ class DataIdentity(_ManifestPart):
 
     @classmethod
     def of(cls, data: LabelledRows, *, label: str | None, also: tuple[str, ...]) -> DataIdentity:
-        """Of labelled rows.
-
-        Args:
-            label: the column of labels; None for none.
-        """
+        """Of labelled rows."""
         protection = Protection() if data.guards is None else data.guards.protection
         return cls(
             sha256=data.digest,
@@ -147,10 +142,6 @@ class Manifest(_ManifestPart):
     is no ``beam`` and no ``search``); ``pivots`` are empty where nothing was translated.
     ``tagger`` is the one that the rules were found and tested with, name and version;
     ``validated_with`` are others with which ``sears test --record`` found that their tests hold.
-
-    Example:
-        >>> {"data", "model", "scorer", "settings", "versions"} <= set(Manifest.model_fields)
-        True
     """
 
     format: Literal["sears-manifest"] = "sears-manifest"

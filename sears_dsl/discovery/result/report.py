@@ -1,9 +1,7 @@
 """A discovery → the three files that leave: the ruleset, its manifest, a report to read.
 
-In: a `Discovery` and the names of what took part. Out: ``found.sear``, ``found.manifest.json`` and
-``found.md``, each written whole or not at all. Always holds: the same discovery gives the same
-bytes; every number in the ruleset and the report is in the manifest. Costs the running of the
-tests that the ruleset carries.
+Always holds: the same discovery gives the same bytes; every number in the ruleset and the report is
+in the manifest. Costs the running of the tests that the ruleset carries.
 """
 
 from __future__ import annotations
@@ -45,11 +43,7 @@ class Participants:
     """Who took part in a discovery, by identity.
 
     Attributes:
-        model: the model under test.
-        pivots: the translation models.
-        scorer: what says whether meaning is kept.
         beam: prefixes that the search for paraphrases keeps; None where nothing is searched.
-        label: the column of labels.
         also: further columns that the model reads.
         search: the bounds of the search for paraphrases, where they are known.
         paraphraser: what made the paraphrases, where no search did.
@@ -76,12 +70,7 @@ def rounded(share: float) -> str:
 
 
 def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
-    """The text of the ruleset file.
-
-    Args:
-        name: of the file, without its folder and ending.
-        tagger: the one that found the rules; it runs their tests.
-    """
+    """The text of the ruleset file."""
     rules = [
         EmittedRule(
             each.rule,
@@ -103,11 +92,6 @@ def write_discovery(
     discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
 ) -> Manifest:
     """Write the ruleset, its manifest and a report beside it.
-
-    Args:
-        path: of the ruleset, ``NAME.sear``.
-        participants: go into the manifest.
-        tagger: the one that found the rules; it runs their tests.
 
     Raises:
         DataError: a file cannot be written.
@@ -153,12 +137,7 @@ def _why(rule: FoundRule, tau: float) -> str:
 
 
 def judged_sentence(judged: TextVerdict) -> str:
-    """What text says of a rule.
-
-    Example:
-        >>> judged_sentence(TextVerdict(17, 17, 0.91, 17, few=True, passed=True))
-        'judged on 17 rewrites, all there are: 17 accepted'
-    """
+    """What text says of a rule."""
     few = ", all there are" if judged.few else ""
     return f"judged on {judged.sampled} rewrites{few}: {judged.accepted} accepted"
 

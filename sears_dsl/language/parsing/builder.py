@@ -1,7 +1,6 @@
 """Parse trees of single lines → nodes of the syntax tree.
 
-In: the tree that the grammar gives for one line (anything with `data` and `children`; leaves are
-strings with a `type` and positions). Out: a `Rule`, `SetDefinition` or one of the other statements.
+A tree is anything with `data` and `children`; leaves are strings with a `type` and positions.
 Always holds: nesting deeper than 20 is reported before it is followed; whatever is reported, a node
 comes out; what belongs into an antecedent only is reported in a consequent, with what to write
 instead.
@@ -17,8 +16,8 @@ from typing import cast, get_args
 from sears_dsl.errors import Span
 from sears_dsl.language.parsing.functions import no_amount, read_function
 from sears_dsl.language.parsing.leaves import Node, Reads, Report, decode, plain_string
-from sears_dsl.language.parsing.slots import template_parts
 from sears_dsl.language.rule import (
+    FUNCTIONS,
     Anchor,
     AttributeName,
     AttributeTest,
@@ -39,6 +38,8 @@ from sears_dsl.language.rule import (
     Rule,
     SetDefinition,
     SetReference,
+    Slot,
+    SlotCopy,
     Statement,
     Tag,
     TagCopy,
@@ -52,71 +53,6 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.words import WordPlace, code, is_bare_punctuation, nearest, objection, quote
 
 _SHOWN = "$1.*"
-
-
-class ConsequentBuilder:
-    """Builds the consequent of the rule on one line; problems go to ``report``."""
-
-    def __init__(self, line: int, report: Report) -> None:
-        self._line = line
-        self._report = report
-
-    def pieces(self, node: Node) -> Iterator[Piece]:
-        """The pieces of a consequent in order; none for ``<>``."""
-        glued = False
-        amount = None
-        for child in node.children:
-            kind = getattr(child, "type", "")
-            if amount is not None and getattr(child, "data", "") == "glued_piece":
-                self._beside_amount(amount, child)
-            amount = _amount(child)
-            if kind == "GLUE":
-                glued = True
-            elif kind != "EMPTY":
-                yield self._piece(child, glued or child.data == "glued_piece")
-                glued = False
-
-    def _piece(self, node: Node, glued: bool) -> Piece:
-        first, *rest = node.children
-        span = Span(self._line, node.meta.start_pos + 1, node.meta.end_pos + 1)
-        if first.type == "TAG":
-            return TagCopy(str(first), glued, span)
-        if first.type == "REFERENCE":
-            functions = tuple(map(self._function, rest))
-            return Reference(_target(first[1:]), functions, glued, span)
-        if first.type == "SET_REFERENCE":
-            module, _, name = first[1:].rpartition(".")
-            return Drawn(name, module or None, glued, span)
-        if first.type == "QUOTED":
-            text = plain_string(first, self._report)
-            if not text:
-                self._report(
-                    "E104",
-                    "an empty text",
-                    first.start_pos,
-                    first.end_pos,
-                    "a deletion is written `really -> <>`",
-                )
-        else:
-            text = str(first)
-            problem = objection(text, "consequent")
-            if problem:
-                start, end = first.start_pos, first.end_pos
-                self._report(problem.code, problem.message, start, end, problem.help)
-        quoted = first.type == "QUOTED"
-        if rest:
-            return Inflected(text, _target(rest[0][len(".as($") : -1]), quoted, glued, span)
-        return Text(text, quoted, glued, span)
-
-    def _function(self, leaf: Node) -> str | Noise:
-        return read_function(str(leaf[1:]), leaf.start_pos + 1, self._report, shown=_SHOWN)
-
-    def _beside_amount(self, leaf: Node, after: Node) -> None:
-        """Report `(25)%`, which is an amount and text."""
-        if str(after.children[0])[:1] == "%":
-            name = leaf[1:].partition("(")[0]
-            what, start = f"`{leaf[len(name) + 1 :]}%`", leaf.start_pos + len(name) + 1
-            no_amount(what, name, start, after.meta.end_pos, self._report, shown=_SHOWN)
 
 
 def _amount(node: Node) -> Node | None:
@@ -147,20 +83,24 @@ class Builder:
         self._report = report
         self._reads = reads
 
-    def _span(self, start: int, end: int) -> Span:
-        return Span(self._line, start + 1, end + 1)
+    def _span(self, node: Node) -> Span:
+        place: Node = getattr(node, "meta", node)
+        return Span(self._line, place.start_pos + 1, place.end_pos + 1)
 
-    def _object(self, text: str, place: WordPlace, start: int) -> None:
-        problem = objection(text, place)
-        if problem:
-            self._report(problem.code, problem.message, start, start + len(text), problem.help)
+    def _at(self, node: Node, code: str, message: str, hint: str) -> None:
+        """Report what is wrong with a node, or with a leaf."""
+        place: Node = getattr(node, "meta", node)
+        self._report(code, message, place.start_pos, place.end_pos, hint)
 
-    def _object_in_line(self, text: str, place: WordPlace, start: int) -> None:
-        """The same, where what stands around the word says more than the word."""
+    def _object(self, leaf: Node, place: WordPlace) -> None:
+        """Report a word that cannot stand bare; what stands around it may say more than it."""
+        text, start = str(leaf), leaf.start_pos
         problem = objection(text, place)
+        if problem is None:
+            return
         whole = _PHRASE_PATTERN.match(self._source, start) if text[0] == "/" else None
         before = _NAME_BEFORE.search(self._source[:start])
-        if problem and whole and place == "sequence":
+        if whole and place == "sequence":
             parts = " ".join(f"/{part}/" for part in whole[1].split())
             words = " ".join(
                 quote(word) if objection(word, place) else word for word in whole[1].split()
@@ -173,12 +113,12 @@ class Builder:
                 f"a pattern for each token: {code(parts)}\n"
                 f"as words they need no pattern: {code(words)}",
             )
-        elif problem and before and text[:2] == "//":
+        elif before and text[:2] == "//":
             address = quote(before[0] + text)
             advice = f"as a literal it is quoted as a whole: {code(address)}"
-            self._report(problem.code, problem.message, start, start + len(text), advice)
-        elif problem:
-            self._object(text, place, start)
+            self._at(leaf, problem.code, problem.message, advice)
+        else:
+            self._at(leaf, *problem)
 
     # ------------------------------------------------------------ statements
 
@@ -186,56 +126,52 @@ class Builder:
         """The node of a line at the margin."""
         node = tree.children[0]
         kind = str(node.data)
-        start, end = node.meta.start_pos, node.meta.end_pos
         if kind == "rule":
             return self.rule(node)
         words = node.children
         if kind == "template":
             head = str(words[0])[len("template") :].strip(" \t").removesuffix(":")
             if head and not _RULE_NAME.fullmatch(head):
-                self._report(
+                self._at(
+                    words[0],
                     "E214",
                     f"`{head}` cannot name a template",
-                    words[0].start_pos,
-                    words[0].end_pos,
                     "names have letters, digits and . _ -",
                 )
             quoted = plain_string(words[1], self._report)
-            parts = template_parts(str(words[1]), words[1].start_pos, self._line, self._report)
-            return Template(parts if quoted else (), head or None, span=self._span(start, end))
+            parts = _template_parts(str(words[1]), words[1].start_pos, self._line, self._report)
+            return Template(parts if quoted else (), head or None, span=self._span(node))
         if kind == "sear":
-            return VersionLine(str(words[0]), self._span(start, end))
+            return VersionLine(str(words[0]), self._span(node))
         if kind == "ruleset":
             self._named(words[0], "a ruleset", pattern=_RULE_NAME)
             if not re.fullmatch(r"\d+(\.\d+){0,2}([-+][A-Za-z0-9.-]+)?", words[1]):
-                self._report(
+                self._at(
+                    words[1],
                     "E214",
                     f"`{words[1]}` is no version",
-                    words[1].start_pos,
-                    words[1].end_pos,
                     "versions are numbers with dots, as in `ruleset demo 1.2.0`",
                 )
-            return HeaderLine(str(words[0]), str(words[1]), self._span(start, end))
+            return HeaderLine(str(words[0]), str(words[1]), self._span(node))
         if kind == "import":
             path = plain_string(words[0], self._report)
             self._named(words[1], "an import")
-            return ImportLine(path, str(words[1]), self._span(start, end))
+            return ImportLine(path, str(words[1]), self._span(node))
         if kind == "option":
-            value = self._span(words[1].start_pos, words[1].end_pos)
-            return OptionLine(str(words[0]), str(words[1]), self._span(start, end), value)
+            value = self._span(words[1])
+            return OptionLine(str(words[0]), str(words[1]), self._span(node), value)
         self._named(words[0], "a set")
         members = [self._member(child) for child in words[1:]]
         return SetDefinition(
-            str(words[0]), tuple(m for m in members if m is not None), self._span(start, end)
+            str(words[0]), tuple(m for m in members if m is not None), self._span(node)
         )
 
     def _named(self, leaf: Node, what: str, *, pattern: re.Pattern[str] = _NAME) -> None:
         if not pattern.fullmatch(leaf):
-            self._report(
+            self._at(
+                leaf,
                 "E214",
                 f"`{leaf}` cannot name {what}",
-                leaf.start_pos,
-                leaf.end_pos,
                 "names begin with a letter and have letters, digits and underscores"
                 if pattern is _NAME
                 else "names have letters, digits and . _ -",
@@ -243,22 +179,19 @@ class Builder:
 
     def _member(self, node: Node) -> Test | None:
         element = self.element(node, place="group", glued=False, depth=0)
-        start, end = node.meta.start_pos, node.meta.end_pos
         body = element.body
         if element.name or (element.minimum, element.maximum) != (1, 1):
-            self._report(
+            self._at(
+                node,
                 "E111",
                 "a member of a set with a name or a quantifier",
-                start,
-                end,
                 "members are tests on one token",
             )
         if isinstance(body, Group | Anchor | WholeUnit):
-            self._report(
+            self._at(
+                node,
                 "E111",
                 "a member of a set that is no test on one token",
-                start,
-                end,
                 "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
                 "`(a b|c)`",
             )
@@ -290,7 +223,7 @@ class Builder:
                 elif kind == "right":
                     right = self._sequence(part, place="sequence", depth=0)
         antecedent = self._sequence(children[0], place="sequence", depth=0)
-        pieces = tuple(ConsequentBuilder(self._line, self._report).pieces(children[1]))
+        pieces = tuple(self._pieces(children[1]))
         if name is None:
             self._forgotten_colon(antecedent, pieces)
         return Rule(
@@ -299,7 +232,7 @@ class Builder:
             left=left,
             right=right,
             name=name,
-            span=self._span(node.meta.start_pos, node.meta.end_pos),
+            span=self._span(node),
         )
 
     def _forgotten_colon(self, antecedent: tuple[Element, ...], pieces: tuple[Piece, ...]) -> None:
@@ -328,6 +261,57 @@ class Builder:
             len("rule"),
             advice,
         )
+
+    # ------------------------------------------------------------ consequents
+
+    def _pieces(self, node: Node) -> Iterator[Piece]:
+        glued = False
+        amount = None
+        for child in node.children:
+            kind = getattr(child, "type", "")
+            if amount is not None and getattr(child, "data", "") == "glued_piece":
+                self._beside_amount(amount, child)
+            amount = _amount(child)
+            if kind == "GLUE":
+                glued = True
+            elif kind != "EMPTY":
+                yield self._piece(child, glued or child.data == "glued_piece")
+                glued = False
+
+    def _piece(self, node: Node, glued: bool) -> Piece:
+        first, *rest = node.children
+        span = self._span(node)
+        if first.type == "TAG":
+            return TagCopy(str(first), glued, span)
+        if first.type == "REFERENCE":
+            functions = tuple(map(self._function, rest))
+            return Reference(_target(first[1:]), functions, glued, span)
+        if first.type == "SET_REFERENCE":
+            module, _, name = first[1:].rpartition(".")
+            return Drawn(name, module or None, glued, span)
+        if first.type == "QUOTED":
+            text = plain_string(first, self._report)
+            if not text:
+                self._at(first, "E104", "an empty text", "a deletion is written `really -> <>`")
+        else:
+            text = str(first)
+            problem = objection(text, "consequent")
+            if problem:
+                self._at(first, *problem)
+        quoted = first.type == "QUOTED"
+        if rest:
+            return Inflected(text, _target(rest[0][len(".as($") : -1]), quoted, glued, span)
+        return Text(text, quoted, glued, span)
+
+    def _function(self, leaf: Node) -> str | Noise:
+        return read_function(str(leaf[1:]), leaf.start_pos + 1, self._report, shown=_SHOWN)
+
+    def _beside_amount(self, leaf: Node, after: Node) -> None:
+        """Report `(25)%`, which is an amount and text."""
+        if str(after.children[0])[:1] == "%":
+            name = leaf[1:].partition("(")[0]
+            what, start = f"`{leaf[len(name) + 1 :]}%`", leaf.start_pos + len(name) + 1
+            no_amount(what, name, start, after.meta.end_pos, self._report, shown=_SHOWN)
 
     # ------------------------------------------------------------ antecedents
 
@@ -363,25 +347,22 @@ class Builder:
                         child.end_pos,
                         f"write {code(quote(text))} or {code('!' + quote(str(child)))}",
                     )
-        start, end = node.meta.start_pos, node.meta.end_pos
         if negations > 1:
-            self._report("E306", "a negation of a negation", start, end, "leave both out")
+            self._at(node, "E306", "a negation of a negation", "leave both out")
         if negations and isinstance(body, WholeUnit):
-            self._report(
+            self._at(
+                node,
                 "E325",
                 "the negation of `<unit>`",
-                start,
-                end,
                 "`<unit>` is the whole antecedent: `<unit> -> $0.paraphrase`",
             )
             body = Wildcard()
         elif negations:
             if isinstance(body, Anchor):
-                self._report(
+                self._at(
+                    node,
                     "E306",
                     "the negation of an anchor",
-                    start,
-                    end,
                     "a negation is about a token that is there",
                 )
                 body = Wildcard()
@@ -389,7 +370,7 @@ class Builder:
         minimum, maximum = self._count(counts)
         if minimum == 0 and isinstance(body, Literal) and is_bare_punctuation(body):
             body = replace(body, quoted=True)  # `.?'s` is the same rule as `"."?'s`
-        return Element(body, minimum, maximum, name, glued, self._span(start, end))
+        return Element(body, minimum, maximum, name, glued, self._span(node))
 
     def _count(self, leaves: list[Node]) -> tuple[int, int]:
         if not leaves:
@@ -407,13 +388,7 @@ class Builder:
             return 0, 1
         match = re.fullmatch(r"\{(\d{1,6})(?:,(\d{1,6}))?\}", first)
         if match is None or not first.isascii():
-            self._report(
-                "E107",
-                f"`{first}` is no quantifier",
-                first.start_pos,
-                first.end_pos,
-                _bounds(first),
-            )
+            self._at(first, "E107", f"`{first}` is no quantifier", _bounds(first))
             return 1, 1
         return int(match[1]), int(match[2] or match[1])
 
@@ -422,7 +397,7 @@ class Builder:
     ) -> Test | Anchor | WholeUnit | Group:
         kind = getattr(node, "type", None) or str(node.data)
         if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
-            self._object_in_line(str(node), place, node.start_pos)
+            self._object(node, place)
             return Literal(str(node))
         if kind == "TAG":
             return Tag(str(node))
@@ -455,12 +430,11 @@ class Builder:
         ignore_case = text.endswith("i")
         decoded = decode(text.removesuffix("i"), leaf.start_pos, self._report)
         if not decoded or decoded != decoded.strip():
-            self._report(
+            self._at(
+                leaf,
                 "E104",
                 f"a literal that {'starts or ends with a space' if decoded else 'is empty'} "
                 "matches no token",
-                leaf.start_pos,
-                leaf.end_pos,
                 "leave the space out"
                 if decoded
                 else "what may be left out is `very?` in a rule and `{DEGREE?}` in a template; a "
@@ -492,12 +466,8 @@ class Builder:
 
     def _group(self, node: Node, *, depth: int) -> Group:
         if depth > _DEEPEST:
-            self._report(
-                "E114",
-                f"groups nested deeper than {_DEEPEST}",
-                node.meta.start_pos,
-                node.meta.end_pos,
-                "split the rule into several",
+            self._at(
+                node, "E114", f"groups nested deeper than {_DEEPEST}", "split the rule into several"
             )
             return Group(((Element(Wildcard()),),))
         return Group(
@@ -516,3 +486,98 @@ def _bounds(quantifier: str) -> str:
         return "a quantifier has both bounds or one number: `NOUN{1,3}`, `NOUN{2}`, `NOUN?`"
     low, high = numbers[1] or "0", numbers[2] or "8"
     return f"both bounds are written, up to eight: {code(f'NOUN{{{low},{high}}}')}"
+
+
+# ---------------------------------------------------------------- templates
+
+_TEMPLATE_PIECE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|(?:\\.|[^{}\\])+")
+_SLOT_WORD = r"[A-Za-z][A-Za-z0-9_]*"
+_CALLS = rf"((?:\.{_SLOT_WORD}(?:\([^()]*\))?)*)"
+_SLOT = re.compile(
+    rf"(?:({_SLOT_WORD}):)?({_SLOT_WORD})(?:\.({_SLOT_WORD})(?!\())?{_CALLS}(\?)?{_CALLS}"
+)
+_COPY = re.compile(rf"\$({_SLOT_WORD}){_CALLS}")
+_CALL = re.compile(rf"\.({_SLOT_WORD}(?:\([^()]*\))?)")
+
+
+def _template_parts(
+    quoted: str, start: int, line: int, report: Report
+) -> tuple[str | Slot | SlotCopy, ...]:
+    """The parts of a template, ``"This {CATEGORY} movie is {DEGREE?} {GOOD}."``.
+
+    Always holds: ``{{`` and ``}}`` are braces; what is no slot is reported with its place, and the
+    rest is read; whether there is such a set is not asked here.
+    """
+    parts: list[str | Slot | SlotCopy] = []
+    text = ""
+    for match in _TEMPLATE_PIECE.finditer(quoted, 1, len(quoted) - 1):
+        piece, place = match[0], start + match.start()
+        if piece in ("{{", "}}"):
+            text += piece[0]
+        elif piece[0] in "{}":
+            part = _slot(piece, place, line, report)
+            if part is not None:
+                parts += [text, part] if text else [part]
+                text = ""
+        else:
+            text += decode(f'"{piece}"', place, report)
+    return (*parts, text) if text else tuple(parts)
+
+
+def _slot(piece: str, place: int, line: int, report: Report) -> Slot | SlotCopy | None:
+    end = place + len(piece)
+    if piece in ("{", "}"):
+        report(
+            "E120",
+            "a slot that is not closed" if piece == "{" else "a brace that closes no slot",
+            place,
+            end,
+            "a slot is the name of a set in braces, as in `{CATEGORY}`; a brace itself is `{{` or "
+            "`}}`",
+        )
+        return None
+    inner = piece[1:-1].strip(" \t")
+    begin = place + piece.index(inner) if inner else place
+    span = Span(line, place + 1, end + 1)
+    copy = _COPY.fullmatch(inner)
+    if copy:
+        return SlotCopy(copy[1], tuple(_slot_functions(copy, 2, begin, report)), span)
+    slot = _SLOT.fullmatch(inner)
+    if slot is None:
+        report(
+            "E120",
+            f"{code(piece)} is no slot",
+            place,
+            end,
+            "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
+            if "|" in inner
+            else "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left "
+            "out, `{DEGREE?}`, and written again, `{$who}`",
+        )
+        return None
+    # `w.DEGREE.cap`: an import, a set, a function; `DEGREE.cap`: a set and a function.
+    second = slot[3] or ""
+    calls: list[str | Noise] = []
+    reference = SetReference(second, slot[2]) if second else SetReference(slot[2])
+    if second in FUNCTIONS:
+        reference = SetReference(slot[2])
+        calls += _slot_function(second, begin + slot.start(3), report)
+    calls += [*_slot_functions(slot, 4, begin, report), *_slot_functions(slot, 6, begin, report)]
+    return Slot(reference, slot[1], slot[5] is not None, tuple(calls), span)
+
+
+def _slot_functions(
+    slot: re.Match[str], group: int, begin: int, report: Report
+) -> Iterator[str | Noise]:
+    for call in _CALL.finditer(slot[group]):
+        yield from _slot_function(call[1], begin + slot.start(group) + call.start(1), report)
+
+
+def _slot_function(written: str, start: int, report: Report) -> Iterator[str | Noise]:
+    """A function of a slot, unless there is none of its name."""
+    name = written.partition("(")[0]
+    if name in FUNCTIONS:
+        yield read_function(written, start, report, shown="{NAME.*}")
+    else:
+        hint = nearest(name, FUNCTIONS)
+        report("E208", f"`.{name}` is no function", start - 1, start + len(written), hint)

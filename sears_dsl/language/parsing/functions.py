@@ -1,8 +1,7 @@
 """A function as it is written behind what it changes, ``cap`` or ``swap(2)``, → its node.
 
-In: its text without the dot, and where it stands. Out: a name, or `Noise`. Always holds: an amount
-that is none (E121) and an amount of a function that takes none (E326) are reported with their
-places; whether there is such a function is not asked here.
+Always holds: an amount that is none (E121) and an amount of a function that takes none (E326) are
+reported with their places; whether there is such a function is not asked here.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
     """The function that is written.
 
     Args:
-        written: such as ``swap(2)``.
-        start: where it begins in the line.
         shown: how help writes a call, with ``*`` for the function.
     """
     name, _, amount = written.rstrip(")").partition("(")
@@ -65,14 +62,7 @@ def unreadable_amount(line: str, position: int) -> Finding | None:
 
 
 def no_amount(what: str, name: str, start: int, end: int, report: Report, *, shown: str) -> None:
-    """Report what stands for an amount and is none.
-
-    Args:
-        name: the function before it.
-        start: where it begins in the line.
-        end: one past its end.
-        shown: see `read_function`.
-    """
+    """Report what stands for an amount and is none."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
     hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
     report("E121", f"{what} is no amount", start, end, hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 # A parse tree or a leaf of one; only parser.py knows the library that they come from.
@@ -26,10 +26,6 @@ class Finding:
     start: int
     end: int
     help: str = ""
-
-    def moved(self, offset: int) -> Finding:
-        """The same finding after ``offset`` more characters."""
-        return replace(self, start=self.start + offset, end=self.end + offset)
 
 
 def decode(quoted: str, start: int, report: Report) -> str:

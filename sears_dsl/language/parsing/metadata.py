@@ -1,6 +1,5 @@
 """The indented lines under a rule → `Metadata`.
 
-In: parse trees of metadata lines. Out: `Field`s, and from the fields of one rule its `Metadata`.
 Always holds: each key but `test` counts once; what is not known is reported, never dropped
 silently.
 """

@@ -1,28 +1,19 @@
 """What went wrong in a line that the grammar refuses, told so that it can be mended.
 
-In: the line, the position where the parser stopped and the terminals it could have taken there.
-Out: one `Finding` that says what was met and what to write. Always holds: every refusal gets an
-explanation; the first that fits is taken, from the most particular to the most general. What is
-between backquotes in a line of help can be typed as it stands: a suggestion made of the user's
-words is only given where the parser reads it.
+Always holds: every refusal gets an explanation; the first that fits is taken, from the most
+particular to the most general. What is between backquotes in a line of help can be typed as it
+stands: a suggestion made of the user's words is only given where the parser reads it.
 """
 
 from __future__ import annotations
 
 import re
-from typing import get_args
 
 from sears_dsl.language.parsing.borrowed import borrowed_notation
 from sears_dsl.language.parsing.functions import unreadable_amount
 from sears_dsl.language.parsing.leaves import Finding, Reads
 from sears_dsl.language.parsing.metadata import KEYS
-from sears_dsl.language.rule import (
-    FUNCTIONS,
-    CaseOption,
-    RepairOption,
-    TagsetOption,
-    UnitOption,
-)
+from sears_dsl.language.rule import FUNCTIONS, OPTION_VALUES
 from sears_dsl.language.words import code, nearest, quote
 
 _KEYWORD_FORMS = {
@@ -134,15 +125,6 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
     )
 
 
-_VALUES_OF_OPTIONS = {
-    "case": get_args(CaseOption),
-    "tagset": get_args(TagsetOption),
-    "repair": get_args(RepairOption),
-    "unit": get_args(UnitOption),
-    "language": ("en",),
-}
-
-
 def _completed(line: str, reads: Reads) -> str:
     """Advice with the sign or the quotes that most likely lack in a header statement."""
     parts = line.split(maxsplit=2)
@@ -153,7 +135,7 @@ def _completed(line: str, reads: Reads) -> str:
     if word == "import":
         file, _, alias = f"{parts[1]} {parts[2]}".partition(" as ")
         candidates.append(f"import {quote(file.strip())} as {alias.strip()}")
-    elif word == "option" and rest in _VALUES_OF_OPTIONS.get(name, ()):
+    elif word == "option" and rest in (OPTION_VALUES | {"language": ("en",)}).get(name, ()):
         candidates.append(f"option {name} = {rest}")
     elif word == "set":
         bars = " | ".join(each.strip() for each in rest.strip("{}[]() ").split(","))
@@ -176,8 +158,7 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             return Finding(
                 "E103",
                 f"`{other[0]}` is no arrow here",
-                other.start(),
-                other.end(),
+                *other.span(),
                 _typed(
                     f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}",
                     reads,
@@ -185,23 +166,11 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
                 ),
             )
         return None
-    if not bare[: arrows[0]].strip():
-        return Finding(
-            "E110",
-            "nothing before the arrow",
-            0,
-            2,
-            "an insertion is written `<> -> text / left __ right`",
-        )
-    head = re.fullmatch(r"rule[ \t]+[^\s:]*:[ \t]*", bare[: arrows[0]])
-    if head:
-        return Finding(
-            "E110",
-            "nothing before the arrow",
-            arrows[0],
-            arrows[0] + 2,
-            "an insertion is written `<> -> text / left __ right`",
-        )
+    empty = not bare[: arrows[0]].strip()
+    if empty or re.fullmatch(r"rule[ \t]+[^\s:]*:[ \t]*", bare[: arrows[0]]):
+        place = 0 if empty else arrows[0]
+        advice = "an insertion is written `<> -> text / left __ right`"
+        return Finding("E110", "nothing before the arrow", place, place + 2, advice)
     if not bare[arrows[0] + 2 :].strip():
         return Finding(
             "E110",
@@ -233,15 +202,14 @@ def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -
     return Finding(
         "E103",
         f"`{arrow[0]}` is no arrow here",
-        arrow.start(),
-        arrow.end(),
+        *arrow.span(),
         f"a rule goes one way, from left to right: write {written}",
     )
 
 
 def _function_call(line: str, bare: str, position: int) -> Finding | None:
     """A function in front of what it changes, as other languages write it."""
-    start = max(bare.rfind(" ", 0, position), bare.rfind("\t", 0, position)) + 1
+    start = _word_start(bare, position)
     word = bare[start:].partition(" ")[0].partition("\t")[0]
     call = _CALL.match(word)
     if call is None or position <= _arrow_place(bare) or "__" in bare:
@@ -259,6 +227,11 @@ def _function_call(line: str, bare: str, position: int) -> Finding | None:
     return Finding("E123", f"`{name}(…)` is no call of a function", start, end, advice)
 
 
+def _word_start(line: str, position: int) -> int:
+    """Where the word begins in which a position is."""
+    return max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
+
+
 def _arrow_place(bare: str) -> int:
     """Where the arrow is; behind the line where there is none."""
     arrow = _ARROW.search(bare)
@@ -271,7 +244,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     arrow = _ARROW.search(bare)
     right = arrow is not None and position > arrow.start()
     character = rest[:1]
-    word_start = max(bare.rfind(" ", 0, position), bare.rfind("\t", 0, position)) + 1
+    word_start = _word_start(bare, position)
     word = bare[word_start:].partition(" ")[0].partition("\t")[0]
     word_end = word_start + len(word)
     empty = re.search(r"(?<![^ \t])<>(?=[ \t]|$)", bare)
@@ -279,8 +252,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding(
             "E110",
             "`<>` with something beside it",
-            empty.start(),
-            empty.end(),
+            *empty.span(),
             "it means nothing at all and stands alone on its side: `really -> <>`",
         )
     if rest.lstrip().startswith("__") and not re.search(r"[ \t]/[ \t]", bare[:position]):
@@ -483,8 +455,7 @@ def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
 
 def _as_pattern(line: str, position: int, reads: Reads) -> str:
     """Advice for a word that is a regular expression, such as ``colou?r``."""
-    start = max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
-    word = line[start:].split(maxsplit=1)[0]
+    word = line[_word_start(line, position) :].split(maxsplit=1)[0]
     if not re.fullmatch(r"[\w?*+.()|\[\]-]+", word) or not reads(f"/{word}/ x -> y"):
         return ""
     return (
@@ -498,8 +469,7 @@ _ADDRESS = re.compile(r"\w+://|www\.|[^\s?]+\?\w+=")
 
 def _as_address(line: str, position: int, reads: Reads) -> str:
     """Advice for an address such as ``https://x.com/a?b=1``, which is one word to its author."""
-    start = max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
-    word = line[start:].split(maxsplit=1)[0]
+    word = line[_word_start(line, position) :].split(maxsplit=1)[0]
     if not _ADDRESS.match(word) or not reads(f"{quote(word)} x -> y"):
         return ""
     return f"as a literal it is quoted: {code(quote(word))}"
@@ -563,13 +533,7 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
 def _fallback(line: str, position: int) -> Finding:
     rest = line[position:].split()
     if not rest:
-        return Finding(
-            "E101",
-            "the line ends too early",
-            len(line),
-            len(line) + 1,
-            _NO_ARROW,
-        )
+        return Finding("E101", "the line ends too early", len(line), len(line) + 1, _NO_ARROW)
     return Finding(
         "E101",
         f"`{rest[0][:40]}` cannot stand here",

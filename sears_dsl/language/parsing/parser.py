@@ -1,21 +1,18 @@
 """Rule text → syntax tree, line by line, with every error collected. The only user of lark.
 
-In: the text of a rule file. Out: `ParsedFile`: statements in the order of the file, each with its
-comments and metadata, and the findings about syntax. Always holds: any text gives a result; an
-error in a line hides nothing of the other lines; a line over 20,000 characters is refused before it
-is looked at. A file that is something else (csv, a file of secrets that is imported) gets one
-finding, which shows none of its lines; one of which half of the lines have an arrow or begin with a
-keyword is read as rules, whatever is wrong with them. Costs linear time: some 8,000 lines a second
-through the grammar, nine times that for the plainest ones (words of letters on both sides, tests
-without escapes), which skip it.
+Always holds: any text gives a result; an error in a line hides nothing of the other lines; a line
+over 20,000 characters is refused before it is looked at. A file that is something else (csv, a file
+of secrets that is imported) gets one finding, which shows none of its lines; one of which half of
+the lines have an arrow or begin with a keyword is read as rules, whatever is wrong with them. Costs
+linear time: some 8,000 lines a second through the grammar, nine times that for the plainest ones
+(words of letters on both sides, tests without escapes), which skip it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import astuple, replace
+from functools import lru_cache, partial
 from pathlib import PurePath
 from typing import Any
 
@@ -25,7 +22,6 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.parsing.builder import Builder
-from sears_dsl.language.parsing.leaves import Finding
 from sears_dsl.language.parsing.metadata import Field, build_field, collect
 from sears_dsl.language.parsing.mistakes import explain
 from sears_dsl.language.rule import (
@@ -65,16 +61,10 @@ _ORDER = (
 
 
 def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | None:
-    r"""The finding that a file is no rule file, or None.
+    """The finding that a file is no rule file, or None.
 
     Of a file named by hand, of no data format, nearly all of many lines have to say so; of one
     that is imported, or has the name of a data file, most.
-
-    Example:
-        >>> no_rules("id,text\n1,a movie", "rows.csv").code
-        'E407'
-        >>> no_rules("What NOUN Which NOUN", "typo.sear") is None
-        True
     """
     likely = total = 0
     for line in text.split("\n"):
@@ -136,13 +126,7 @@ def _grammar() -> Lark:
 
 
 def parse_lines(text: str, *, path: str = "<rules>", fast: bool = True) -> ParsedFile:
-    """Read a rule file. ``fast=False`` sends every line through the grammar.
-
-    Example:
-        >>> parsed = parse_lines("What NOUN -> Which NOUN")
-        >>> len(parsed.entries), parsed.findings
-        (1, ())
-    """
+    """Read a rule file. ``fast=False`` sends every line through the grammar."""
     return _LineParser(text.removeprefix("\ufeff"), path, fast).parse()
 
 
@@ -195,17 +179,8 @@ class _LineParser:
     def _acceptable(self, line: str, number: int) -> bool:
         """Whether the line may be looked at; reports why not."""
         if len(line) > LONGEST_LINE:
-            self._add(
-                number,
-                line,
-                Finding(
-                    "E114",
-                    f"a line of {len(line):,} characters",
-                    0,
-                    1,
-                    f"lines have at most {LONGEST_LINE:,}; keep long lists in several sets",
-                ),
-            )
+            hint = f"lines have at most {LONGEST_LINE:,}; keep long lists in several sets"
+            self._report(number, "E114", f"a line of {len(line):,} characters", 0, 1, hint)
             self._above = "failure"
             return False
         if line.isascii() and line.isprintable():
@@ -219,18 +194,11 @@ class _LineParser:
         if strange is None:
             return True
         position, name = strange
-        self._add(
-            number,
-            line,
-            Finding(
-                "E115",
-                f"{name} in a rule",
-                position,
-                position + 1,
-                "it cannot be seen: delete it or put a plain space; inside quotes it can be "
-                "written as \\u and four hex digits",
-            ),
-        )
+        self._report(
+            number, "E115", f"{name} in a rule", position, position + 1,
+            "it cannot be seen: delete it or put a plain space; inside quotes it can be "
+            "written as \\u and four hex digits",
+        )  # fmt: skip
         self._above = "failure"
         return False
 
@@ -239,37 +207,20 @@ class _LineParser:
         if tree is None:
             return
         before = len(self._findings)
-        node = Builder(line, number, self._reporter(number, line, 0), _reads).statement(tree)
+        node = Builder(line, number, partial(self._report, number), _reads).statement(tree)
         if len(self._findings) == before or isinstance(node, Rule | Template):
             self._start(node, _comment(tree))
 
     def _metadata_line(self, line: str, number: int) -> None:
         offset = len(_INDENT.match(line)[0])  # type: ignore[index]
         if self._above in {"nothing", "statement"}:
-            self._add(
-                number,
-                line,
-                Finding(
-                    "E113",
-                    "an indented line without a rule above it",
-                    0,
-                    offset,
-                    "indented lines are metadata of a rule; statements start at the margin",
-                ),
-            )
+            hint = "indented lines are metadata of a rule; statements start at the margin"
+            message = "an indented line without a rule above it"
+            self._report(number, "E113", message, 0, offset, hint)
             return
         if line[:offset] == " ":
-            self._add(
-                number,
-                line,
-                Finding(
-                    "E113",
-                    "a line indented by one space",
-                    0,
-                    1,
-                    "statements start at the margin, metadata is indented by two spaces",
-                ),
-            )
+            hint = "statements start at the margin, metadata is indented by two spaces"
+            self._report(number, "E113", "a line indented by one space", 0, 1, hint)
             return
         comment = ""
         field = self._plain_test(line, number) if self._fast else None
@@ -277,7 +228,7 @@ class _LineParser:
             tree = self._tree(line[offset:], number, "metadata", offset)
             if tree is None:
                 return
-            report = self._reporter(number, line, offset)
+            report = partial(self._report, number, offset=offset)
             field = build_field(tree, number, report, offset=offset)
             comment = _comment(tree)
         if field is not None:
@@ -322,8 +273,7 @@ class _LineParser:
         self._misplaced("E322", f"`{field.key}:` under {kind}", place.line, place.column, hint)
 
     def _misplaced(self, code: str, message: str, line: int, column: int, hint: str) -> None:
-        source = self._lines[line - 1]
-        self._add(line, source, Finding(code, message, column - 1, len(source), hint))
+        self._report(line, code, message, column - 1, len(self._lines[line - 1]), hint)
 
     # ------------------------------------------------------------ plain lines
 
@@ -370,22 +320,17 @@ class _LineParser:
             if ended or position is None:
                 position = len(text)
             finding = explain(text, position, _expected(error), start, _reads)
-        self._add(number, self._lines[number - 1], finding.moved(offset))
+        self._report(number, *astuple(finding), offset=offset)
         return None
 
-    def _reporter(
-        self, number: int, line: str, offset: int
-    ) -> Callable[[str, str, int, int, str], None]:
-        def report(code: str, message: str, start: int, end: int, hint: str) -> None:
-            self._add(number, line, Finding(code, message, start + offset, end + offset, hint))
-
-        return report
-
-    def _add(self, number: int, line: str, finding: Finding) -> None:
-        span = Span(number, finding.start + 1, max(finding.end, finding.start + 1) + 1)
-        self._findings.append(
-            Diagnostic(finding.code, finding.message, span, finding.help, self._path, line)
-        )
+    def _report(  # noqa: PLR0917 - a `Report`, behind the number of its line
+        self, line: int, code: str, message: str, start: int, end: int, hint: str, *,
+        offset: int = 0,
+    ) -> None:  # fmt: skip
+        """Add a finding; places are counted behind so many characters of the line."""
+        span = Span(line, start + offset + 1, max(end, start + 1) + offset + 1)
+        source = self._lines[line - 1]
+        self._findings.append(Diagnostic(code, message, span, hint, self._path, source))
 
 
 class _AnySets:

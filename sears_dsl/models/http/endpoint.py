@@ -1,8 +1,7 @@
 """A model behind an HTTP endpoint that takes and gives JSON.
 
-In: rows, as the request map lays them out. Out: the labels that the response map finds. Always
-holds: only the named address is asked, as `Posting` asks it; what comes back is labels or an error.
-Costs the endpoint's time; any number of threads may ask, over connections that are kept.
+Always holds: only the named address is asked, as `Posting` asks it; what comes back is labels or an
+error. Costs the endpoint's time; any number of threads may ask, over connections that are kept.
 """
 
 from __future__ import annotations
@@ -30,11 +29,6 @@ class HttpPredictor(AnsweringPredictor):
     Args:
         request: how rows become JSON; None posts ``{"inputs": [text, …]}``.
         response: where the labels are; None takes them from ``{"predictions": [label, …]}``.
-        timeout: seconds to wait for a connection, and for a whole answer.
-        retries: how often to try again.
-        connections: threads that may ask at the same time.
-        pause: waits so many seconds.
-        comparison: which kind of answers it gives, as `sears_dsl.answers` has them.
 
     Raises:
         UsageError: no such address or options, or a header's variable is not set.

@@ -53,11 +53,6 @@ class RequestMap:
 
     Raises:
         UsageError: the body has unknown placeholders, none, or some for one row and some for all.
-
-    Example:
-        >>> request = RequestMap.read('{"body": {"instances": {"$each": {"q": "$text"}}}}')
-        >>> request.render([{"text": "Good."}, {"text": "Bad."}])
-        {'instances': [{'q': 'Good.'}, {'q': 'Bad.'}]}
     """
 
     body: Any = None
@@ -142,11 +137,6 @@ class ResponseMap:
 
     Raises:
         UsageError: the pointer does not begin with a slash.
-
-    Example:
-        >>> response = ResponseMap.read("/results/*/label")
-        >>> response.extract({"results": [{"label": "pos"}, {"label": "neg"}]})
-        ['pos', 'neg']
     """
 
     labels: str = _LABELS

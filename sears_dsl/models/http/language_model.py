@@ -1,10 +1,9 @@
 """A language model behind an OpenAI-compatible endpoint, one prompt a row.
 
-In: rows. Out: the labels that its answers name, or the answers. Always holds: temperature 0 where
-the settings do not say otherwise; an answer that names no label, or several, refuses its row and is
-never guessed at; tokens are those that the endpoint says, and those of which it does not are not
-counted; an answer that the cache has is not asked for again. Costs what tokens cost, which is told
-before (`forecast`) and after (`remarks`).
+Always holds: temperature 0 where the settings do not say otherwise; an answer that names no label,
+or several, refuses its row and is never guessed at; tokens are those that the endpoint says, and
+those of which it does not are not counted; an answer that the cache has is not asked for again.
+Costs what tokens cost, which is told before (`forecast`) and after (`remarks`).
 """
 
 from __future__ import annotations
@@ -36,12 +35,6 @@ _SHOWN = 200
 
 class LanguageModel:
     """A language model as a predictor; close it, or let it go.
-
-    Args:
-        timeout: seconds to wait for a connection, and for a whole answer.
-        retries: how often to try again.
-        connections: threads that may ask at the same time.
-        pause: waits so many seconds.
 
     Raises:
         UsageError: no such address or options, or the key's variable is not set.

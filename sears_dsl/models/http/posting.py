@@ -1,11 +1,11 @@
 """JSON that is posted to one address, again where a failure may pass.
 
-In: a JSON value. Out: the JSON value that came back. Always holds: only the named address is asked;
-what may pass (no connection, a time-out, 408, 429, 5xx) is tried again after a pause that doubles
-and whose length is the same in every run; 400, 413 and 422 refuse what was asked; any other answer
-is an error with the beginning of what came. An answer has a size and a time in which all of it has
-to be there; nothing that comes back repeats a header that was sent, also not what is given on.
-Costs the endpoint's time; any number of threads may ask, over connections that are kept.
+Always holds: only the named address is asked; what may pass (no connection, a time-out, 408, 429,
+5xx) is tried again after a pause that doubles and whose length is the same in every run; 400, 413
+and 422 refuse what was asked; any other answer is an error with the beginning of what came. An
+answer has a size and a time in which all of it has to be there; nothing that comes back repeats a
+header that was sent, also not what is given on. Costs the endpoint's time; any number of threads
+may ask, over connections that are kept.
 """
 
 from __future__ import annotations
@@ -69,10 +69,7 @@ class Posting:
 
     Args:
         headers: of each request; nothing of what stands in them is shown.
-        timeout: seconds to wait for a connection, and for a whole answer.
-        retries: how often to try again.
         connections: threads that may ask at the same time.
-        pause: waits so many seconds.
 
     Raises:
         UsageError: no such address or options.

@@ -41,12 +41,7 @@ MOST_TOKENS = 64
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What tokens cost.
-
-    Attributes:
-        input: of a million tokens that are sent.
-        output: of a million tokens that come back.
-        currency: which money.
+    """What a million tokens cost, sent (``input``) and coming back (``output``).
 
     Example:
         >>> Prices(0.5, 1.5).describe_cost(2_000_000, 100_000)
@@ -79,20 +74,10 @@ class PromptSettings:
         price: of a million tokens; None where nobody said.
         cache: a file that keeps answers from run to run; empty for none.
         room: tokens that an answer may have where the parameters do not say.
-        timeout: seconds to wait for a connection, and for a whole answer.
-        retries: how often to try again.
         connections: questions that may be on their way at the same time.
 
     Raises:
         UsageError: a key that stands there itself, or something missing.
-
-    Example:
-        >>> settings = PromptSettings(address="http://localhost:8000/v1", model="small",
-        ...     prompt="Good or bad? $text", labels={"good": "1", "bad": "0"})
-        >>> settings.filled({"text": "Costs $text."})
-        'Good or bad? Costs $text.'
-        >>> settings.label("**Good.**"), settings.label("It is neither good nor bad.")
-        ('1', None)
     """
 
     address: str
@@ -144,8 +129,6 @@ class PromptSettings:
         Args:
             source: which; a ``cache`` is a file beside it.
             prompt: what is asked where the settings do not say.
-            labels: word in the answer → label, likewise.
-            room: tokens of an answer, likewise.
         """
         content = read_map(source, "settings of a language model", _KEYS)
         content.setdefault("prompt", prompt)

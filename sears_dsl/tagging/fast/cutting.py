@@ -1,17 +1,15 @@
 """Chunks and rows → tokens by spaCy's rules for English, in plain Python.
 
-In: a chunk, which is a run of characters that are no white space, or a whole row. Out: where its
-tokens end, or (start, end) of each. Always holds: these are the tokens of spaCy's tokenizer; the
-tokens of a chunk lie one after another and leave out nothing. White space is in no token.
-Lone surrogates are read as U+FFFD, one for one.
+Always holds: these are the tokens of spaCy's tokenizer; the tokens of a chunk lie one after another
+and leave out nothing. White space is in no token. Lone surrogates are read as U+FFFD, one for one.
 
 A chunk is cut in two passes. The first takes prefixes and suffixes off, until what is left is a
 special case or has neither; then infixes cut it, unless it is a URL. The second looks for runs of
 tokens that special cases would be if affixes alone had cut them, and puts those special cases in
 their place. It works on rows: tokens of two chunks with one space between them may look like a
-special case too. Such a run replaces nothing, but keeps others, which overlap it, from doing so.
-So a chunk on its own is cut as it is in every row, except where the second pass changes it.
-Costs some 5 to 20 microseconds a chunk.
+special case too. Such a run replaces nothing, but keeps others, which overlap it, from doing so. So
+a chunk on its own is cut as it is in every row, except where the second pass changes it. Costs some
+5 to 20 microseconds a chunk.
 """
 
 from __future__ import annotations
@@ -27,13 +25,7 @@ _CHUNK = re.compile(r"\S+")
 
 
 class Cutter:
-    """Cuts by tables.
-
-    Example:
-        >>> from sears_dsl.tagging.fast.tables import shipped
-        >>> Cutter(shipped("en")).cut("Don't  (stop)!")
-        [(0, 2), (2, 5), (7, 8), (8, 12), (12, 13), (13, 14)]
-    """
+    """Cuts by tables."""
 
     def __init__(self, tables: TokenizerTables) -> None:
         self._tables = tables
@@ -53,13 +45,7 @@ class Cutter:
         self._closing = [mark for mark in ",." if self.chunk(f"xx{mark}") == ([2, 3], False)]
 
     def chunk(self, chunk: str) -> tuple[list[int], bool]:
-        """Where the tokens of a chunk end, and whether the second pass changed them.
-
-        Example:
-            >>> from sears_dsl.tagging.fast.tables import shipped
-            >>> Cutter(shipped("en")).chunk("don't,"), Cutter(shipped("en")).chunk("x:)")
-            (([2, 5, 6], False), ([1, 3], True))
-        """
+        """Where the tokens of a chunk end, and whether the second pass changed them."""
         if _is_word(chunk) and chunk not in self._tables.specials and chunk not in self._runs:
             return [len(chunk)], False
         if chunk[-1:] in self._closing and self._is_word_and_mark(chunk[:-1], chunk[-1:]):
@@ -107,11 +93,6 @@ class Cutter:
 
     def in_context(self, text: str, start: int, end: int) -> list[int] | None:
         """Where the tokens of a chunk end in its row, if its neighbours can matter; else None.
-
-        Args:
-            text: the row.
-            start: where the chunk starts in it.
-            end: one past where it ends.
 
         Returns:
             Ends, counted from the chunk's start. A run that reaches into the chunk has fewer
@@ -202,7 +183,6 @@ def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, obje
     """The first pass: where the tokens of a chunk end.
 
     Args:
-        chunk: characters without white space.
         specials: the special cases to heed, some or none of those in the tables.
     """
     patterns = tables.patterns_for(chunk)

@@ -1,10 +1,9 @@
 """`FastTagger`: tokens and tags at more than a million a second, without spaCy.
 
-In: texts. Out: `Tokens`: those of spaCy's tokenizer of the language, with a perceptron's tags.
 Always holds: what a row gets depends on that row alone; the same version gives the same tokens and
-tags.
-Costs some tens of milliseconds to load; a few rows are done by plain Python (`runtime.kernels`).
-Threads may share one: what it has learnt about words is looked at by one of them at a time.
+tags. Costs some tens of milliseconds to load; a few rows are done by plain Python
+(`runtime.kernels`). Threads may share one: what it has learnt about words is looked at by one of
+them at a time.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ class FastTagger:
     """The tagger that comes with the package; see MODEL_CARD.md beside this module.
 
     Args:
-        perceptron: with other weights than those of the package.
         language: ``en`` or ``pt``, as in `sears_dsl.tagging.fast.tables.LANGUAGES`.
 
     Example:
@@ -106,16 +104,7 @@ class FastTagger:
     def finder(
         self, is_of_kind: Callable[[str], bool]
     ) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
-        """What tells for each text whether it has a token of a kind.
-
-        Args:
-            is_of_kind: whether a token is of the kind; asked once for each distinct one.
-
-        Example:
-            >>> has_film = FastTagger().finder(lambda token: token.lower() == "film")
-            >>> has_film(["Films.", "A film!"]).tolist()
-            [False, True]
-        """
+        """What tells for each text whether it has a token of a kind."""
         kinds = _Kinds(is_of_kind)
 
         def rows(texts: Sequence[str]) -> NDArray[np.bool_]:

@@ -1,9 +1,8 @@
 """What the tagger sees of a word and its neighbours, as keys: 31-bit hashes of its features.
 
-In: the code points of a word, or small numbers of neighbours and tags. Out: keys, which stand in
-the tables of the weights. Always holds: a key depends on its arguments alone and is the same
-compiled and plain (numbers stay below 2**62); a feature that a word does not have has the key 0,
-which stands in no table. Training and tagging take their keys from here.
+Always holds: a key depends on its arguments alone and is the same compiled and plain (numbers stay
+below 2**62); a feature that a word does not have has the key 0, which stands in no table. Training
+and tagging take their keys from here.
 
 A word is read with these changes: digits are 0, a curly apostrophe is a straight one, and letters
 are lower-cased but for the exact form and the shape. Case is known up to the Armenian alphabet,
@@ -11,8 +10,8 @@ where tables of Python and Unicode no longer change; others are one kind of lett
 
 Features that were tried and left out, since five lookups fewer cost 0.0005 of accuracy: the words
 on both sides together, the two to the left, the tag before with the word behind, and classes with
-one on each side or with the tag before.
-Costs a microsecond a distinct word, some ten nanoseconds a key of a token.
+one on each side or with the tag before. Costs a microsecond a distinct word, some ten nanoseconds a
+key of a token.
 """
 
 from __future__ import annotations

@@ -382,13 +382,6 @@ class Perceptron:
 
     It remembers what it worked out for the words of one `Words` object, and begins anew when it
     is given another. Threads may share it.
-
-    Example:
-        >>> from sears_dsl.tagging.fast.weights import load
-        >>> tagger = Perceptron(load())
-        >>> fine, coarse = tagger.tag_texts([["What", "is", "it", "?"]])[0]
-        >>> fine, coarse
-        (['WP', 'VBZ', 'PRP', '.'], ['PRON', 'AUX', 'PRON', 'PUNCT'])
     """
 
     def __init__(self, weights: Weights) -> None:

@@ -1,11 +1,9 @@
 """Where the sentences of a text end, from its characters and tokens, by rules.
 
-In: rows and their tokens. Out: (start, end) of each sentence in characters. Always holds: the
-sentences of a row are in order, disjoint, and leave out nothing but white space; they depend on
-that row alone.
-A sentence ends after closing punctuation and the quotes and brackets that close after it, unless
-it goes on in small letters; and at a blank line. Abbreviations have their dot in one token, so they
-end none. Costs a few microseconds a sentence, besides the tokens.
+Always holds: the sentences of a row are in order, disjoint, and leave out nothing but white space;
+they depend on that row alone. A sentence ends after closing punctuation and the quotes and brackets
+that close after it, unless it goes on in small letters; and at a blank line. Abbreviations have
+their dot in one token, so they end none. Costs a few microseconds a sentence, besides the tokens.
 """
 
 from __future__ import annotations
@@ -38,15 +36,7 @@ _BLANK_LINE = re.compile(r"\n\s*\n")
 
 
 def sentence_bounds(texts: Sequence[str], tokenizer: FastTokenizer) -> list[list[tuple[int, int]]]:
-    """The sentences of each text.
-
-    Args:
-        tokenizer: what cuts them into tokens.
-
-    Example:
-        >>> sentence_bounds(['"Stop!" he said. Dr. No did... not. (Why?) '], FastTokenizer())
-        [[(0, 16), (17, 35), (36, 42)]]
-    """
+    """The sentences of each text."""
     cut = tokenizer.tokenize(texts)
     words = tokenizer.words
     distinct, places = np.unique(cut.words, return_inverse=True)

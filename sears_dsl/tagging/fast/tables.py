@@ -1,7 +1,5 @@
 """The rules of spaCy's tokenizers, as data: one file a language.
 
-In: ``english.json`` or ``portuguese.json`` beside this file, which
-``python -m training.tokenizer_tables`` makes from an installed spaCy. Out: `TokenizerTables`.
 Always holds: the file has this module's format and the hash of its own content, so a damaged file
 or one of another version is an error and never a wrong token. Costs two milliseconds; the regular
 expressions, some ten milliseconds more for plain text and thirty for other characters, are compiled
@@ -76,10 +74,6 @@ class TokenizerTables:
     """What a tokenizer of spaCy's kind is told about its language.
 
     Attributes:
-        version: format and hash of the file.
-        language: whose words they cut, ``en``.
-        source: the version of spaCy that it was made from.
-        patterns: of affixes, infixes and URLs.
         plain_patterns: the same for plain strings, compiled much sooner: sets name plain
             characters only. Plain are ASCII and plain_marks.
         plain_marks: other characters that are common in text.
@@ -118,11 +112,7 @@ class TokenizerTables:
 
 
 def encode(fields: Mapping[str, Any]) -> bytes:
-    """The content of a file of tables: a JSON object whose first line is the hash of the others.
-
-    Args:
-        fields: everything but the hash and the format.
-    """
+    """The content of a file of tables: a JSON object whose first line is the hash of the others."""
     lines = [
         f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=True)}"
         for name, value in {"format": FORMAT, **fields}.items()
@@ -164,23 +154,13 @@ def read(path: Path) -> TokenizerTables:
 
 
 def file_of(language: str) -> Path:
-    """The file of a language's tables, which is in the package for those of `LANGUAGES`.
-
-    Example:
-        >>> file_of("pt").name
-        'portuguese.json'
-    """
+    """The file of a language's tables, which is in the package for those of `LANGUAGES`."""
     return Path(__file__).with_name(f"{LANGUAGES.get(language, language)}.json")
 
 
 @cache
 def shipped(language: str) -> TokenizerTables:
-    """The tables of a language of `LANGUAGES`.
-
-    Example:
-        >>> shipped("en").specials["don't"], "don't" in shipped("pt").specials
-        (('do', "n't"), False)
-    """
+    """The tables of a language of `LANGUAGES`."""
     return read(file_of(language))
 
 

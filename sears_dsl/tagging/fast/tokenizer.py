@@ -101,14 +101,6 @@ class FastTokenizer:
     Attributes:
         words: the words that the last `Cut` has numbers of. It is another object after what was
             learnt has been forgotten, which happens only when `tokenize` or `split` begins.
-
-    Example:
-        >>> tokenizer = FastTokenizer()
-        >>> cut = tokenizer.tokenize(["Don't stop!", "It is."])
-        >>> cut.row_offsets.tolist(), cut.starts.tolist(), cut.ends.tolist()
-        ([0, 4, 7], [0, 2, 6, 10, 0, 3, 5], [2, 5, 10, 11, 2, 5, 6])
-        >>> tokenizer.words.texts(cut.words.tolist())
-        ['Do', "n't", 'stop', '!', 'It', 'is', '.']
     """
 
     def __init__(
@@ -201,12 +193,7 @@ class FastTokenizer:
         return True
 
     def listed(self, text: str) -> ListedTokens | None:
-        """The tokens of a text of few characters; None where neighbours matter to a chunk.
-
-        Example:
-            >>> [token.text for token in FastTokenizer().listed("It's red.") or ()]
-            ['It', "'s", 'red', '.']
-        """
+        """The tokens of a text of few characters; None where neighbours matter to a chunk."""
         if len(text) > _FEW_CHARACTERS:
             return None
         if len(self._listed) > self._most_chunks:
@@ -232,12 +219,7 @@ class FastTokenizer:
         return tokens
 
     def split(self, word: str) -> tuple[str, ...]:
-        """The tokens of a word of a rule.
-
-        Example:
-            >>> FastTokenizer().split("What's")
-            ('What', "'s")
-        """
+        """The tokens of a word of a rule."""
         return tuple(self.words.texts(self.tokenize([word]).words.tolist()))
 
     def _forget(self) -> None:

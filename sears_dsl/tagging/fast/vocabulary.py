@@ -1,9 +1,8 @@
 """Distinct strings with numbers: an arena of code points and a table to look them up in.
 
-In: runs of code points. Out: their numbers, in order of appearance. Always holds: a number stands
-for one string as long as the object lives; strings are compared character by character, never by
-hash alone. Lone surrogates are code points like others.
-Costs four bytes a character, eight a string, and sixteen to thirty-two for its place in the table.
+Always holds: a number stands for one string as long as the object lives; strings are compared
+character by character, never by hash alone. Lone surrogates are code points like others. Costs four
+bytes a character, eight a string, and sixteen to thirty-two for its place in the table.
 """
 
 from __future__ import annotations
@@ -153,13 +152,6 @@ class Words:
         offsets: int64 (at least len + 1,): string w is ``codes[offsets[w]:offsets[w + 1]]``.
 
     Both are replaced by larger arrays as strings are added, so ask for them anew.
-
-    Example:
-        >>> words = Words()
-        >>> words.number("is"), words.number("red"), words.number("is")
-        (0, 1, 0)
-        >>> words.texts([1, 0]), len(words)
-        (['red', 'is'], 2)
     """
 
     def __init__(self, strings: Iterable[str] = ()) -> None:
@@ -244,12 +236,7 @@ class Words:
 
 
 def code_points(text: str) -> NDArray[np.int32]:
-    """The characters of a text as numbers.
-
-    Example:
-        >>> code_points("aé").tolist()
-        [97, 233]
-    """
+    """The characters of a text as numbers."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), np.uint8).astype(np.int32)
     # A copy, which can be written to: kernels would be compiled once more for what cannot.

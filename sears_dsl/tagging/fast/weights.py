@@ -1,15 +1,13 @@
 """The file of the tagger's weights: read, checked, laid out for lookups; and written.
 
-In: an .npz file of plain arrays, the shipped one unless another is named. Out: `Weights`. Always
-holds: what was loaded is what was written, since the file ends with the hash of the rest, which is
-checked before anything is read; nothing in the file is code. `training` writes it, and nothing
-else does.
+Always holds: what was loaded is what was written, since the file ends with the hash of the rest,
+which is checked before anything is read; nothing in the file is code. `training` writes it, and
+nothing else does.
 
 A row of weights is a run of (tag, weight) entries. Rows of features that are hashed come first, in
 the order of their keys, then those of small numbers: contexts and classes on each of four sides,
 pairs of tags, casings. Keys are stored as differences, the bytes of equal rank together, which a
-compressor shrinks to half.
-Costs some 40 ms to load and 30 MB in memory, once in a process.
+compressor shrinks to half. Costs some 40 ms to load and 30 MB in memory, once in a process.
 """
 
 from __future__ import annotations
@@ -141,15 +139,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """Weights that are ready for use.
-
-    Attributes:
-        tables: what the kernels read.
-        fine: names of the fine tags.
-        coarse: names of the coarse tags.
-        about: what the file says of itself.
-        digest: hash of the file.
-    """
+    """Weights that are ready for use."""
 
     tables: TaggerTables
     fine: tuple[str, ...]
@@ -171,11 +161,6 @@ def load(path: Path | None = None) -> Weights:
 
     Raises:
         TaggerError: the file is missing, damaged, of another format or for other features.
-
-    Example:
-        >>> weights = load()
-        >>> len(weights.fine), weights.about["licence"]
-        (48, 'CC BY-SA 4.0')
     """
     place = SHIPPED if path is None else path
     try:
