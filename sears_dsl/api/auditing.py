@@ -370,9 +370,9 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
     need_audit()
     if scorer is not None:
         need_discovery()
+    from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.gates import Gates, read_gate
     from sears_dsl.auditing.running import (
-        AuditChoices,
         as_found,
         audit_rules,
         compile_and_check,

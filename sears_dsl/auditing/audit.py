@@ -55,6 +55,7 @@ from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.noise.needs import unit_of
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED
 from sears_dsl.runtime.wording import counted
@@ -146,45 +147,63 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditChoices:
+    """What a person chooses about an audit, its gates aside.
+
+    Attributes:
+        label: the column of labels; None for none.
+        also: further columns that the model reads.
+        comparison: how answers are compared with labels.
+        scope: instances that are rewritten.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
+        tau: S from which on texts count as equivalent; None for the scorer's own.
+        score_at_most: rewrites of a rule that are scored, drawn at random.
+        seed: of that draw.
+        sure_from: confidence from which on the model counts as sure.
+        examples: how many to keep of each rule.
+        tolerance: τ of semantic robustness; None where nobody wants to know.
+        draws: how often the noise of rules that draw is drawn anew.
+        rates: shares of their instances, in millionths and ascending, at which rules that draw are
+            measured too.
+    """
+
+    label: str | None = None
+    also: tuple[str, ...] = ()
+    comparison: Comparison = "exact"
+    scope: Scope = "first"
+    unit: Unit | None = None
+    tau: float | None = None
+    score_at_most: int = 100
+    seed: int = 0
+    sure_from: float = SURE_FROM
+    examples: int = 10
+    tolerance: float | None = None
+    draws: int = 1
+    rates: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
     """Under which an audit was made.
 
     Attributes:
         model: identity of the model.
         tagger: name and version.
-        label: the column of labels; None for none.
-        also: further columns that the model reads.
-        comparison: how answers are compared with labels.
-        scope: instances that are rewritten.
-        unit: what a rule sees at once.
         scorer: identity; None where nothing was scored.
-        tau: S from which on texts count as equivalent.
-        score_at_most: rewrites of a rule that were scored.
-        seed: of that draw.
-        sure_from: confidence from which on the model counts as sure.
-        examples: how many to keep of each rule.
-        tolerance: τ, by which semantic robustness is judged; None where nobody wants to know.
+        tau: S from which on texts count as equivalent, chosen or the scorer's own.
         oracle: identity of what rejected rewrites; None for nothing.
         noise: what decides the noise of the rules, by name; empty where they write none.
+        choices: what a person chose.
     """
 
     rulesets: tuple[Ruleset, ...]
     model: str
     tagger: str
-    label: str | None = None
-    also: tuple[str, ...] = ()
-    comparison: Comparison = "exact"
-    scope: Scope = "first"
-    unit: Unit = "text"
     scorer: str | None = None
     tau: float | None = None
-    score_at_most: int | None = None
-    seed: int = 0
-    sure_from: float = SURE_FROM
-    examples: int = 10
-    tolerance: float | None = None
     oracle: str | None = None
     noise: Mapping[str, str] = field(default_factory=dict)
+    choices: AuditChoices = AuditChoices()
 
 
 def audit(
@@ -229,6 +248,7 @@ def audit(
         >>> document.verdict.outcome, document.rules[0].flips.rate
         ('failed', 1.0)
     """
+    choices = circumstances.choices
     judgements = judge(
         effects.rules, gates, templates=None if sentences is None else sentences.templates
     )
@@ -243,11 +263,7 @@ def audit(
         for effect, judgement, flips in zip(effects.rules, judgements, alone, strict=True)
     )
     robust = robustness(
-        effects,
-        gates=gates,
-        tolerance=circumstances.tolerance,
-        seed=circumstances.seed,
-        later=later,
+        effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later
     )
     if sentences is not None:
         robust = with_templates(robust, sentences, effects, gates=gates)
@@ -259,26 +275,20 @@ def audit(
     return AuditDocument(
         verdict=decide(effects, judgements, whole, gates, robust),
         model=circumstances.model,
-        data=DataIdentity.of(effects.data, label=circumstances.label, also=circumstances.also),
+        data=DataIdentity.of(effects.data, label=choices.label, also=choices.also),
         labelled=effects.labelled,
-        comparison=circumstances.comparison,
+        comparison=choices.comparison,
         rulesets=tuple(map(_identity, circumstances.rulesets)),
         tagger=circumstances.tagger,
-        scope=circumstances.scope,
-        unit=circumstances.unit,
+        scope=choices.scope,
+        unit=unit_of(circumstances.rulesets, choices.unit),
         scorer=circumstances.scorer,
         tau=circumstances.tau,
-        score_at_most=circumstances.score_at_most,
-        seed=circumstances.seed,
+        score_at_most=None if circumstances.scorer is None else choices.score_at_most,
+        seed=choices.seed,
         gates=GateRecord(
-            flip_rate=gates.flip_rate,
-            miss_rate=gates.miss_rate,
-            rows_flipped=gates.rows_flipped,
+            **{name: getattr(gates, name) for name in GateRecord.model_fields if name != "own"},
             own={gate.name: gate.rate for gate in gates.own},
-            judge_by=gates.judge_by,
-            support=gates.support,
-            require_support=gates.require_support,
-            tolerated=gates.tolerated,
         ),
         together=whole,
         rules=records,
@@ -339,11 +349,11 @@ def _record(
         gained=int(effect.gained.sum()),
         accuracy_p_value=accuracy_p_value(effect),
         judgement=judgement,
-        confidence=_confidence(effect, circumstances.sure_from),
+        confidence=_confidence(effect, circumstances.choices.sure_from),
         meaning=_meaning(effect, circumstances.tau),
         unrenderable=effect.unrenderable,
         rejected=effect.rejected,
-        examples=_examples(effect, effects, circumstances.examples),
+        examples=_examples(effect, effects, circumstances.choices.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),
         answer_words=per_row_text(map(_words, effect.after)),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.auditing.reports.code_cells import code_cell
+from sears_dsl.auditing.reports.markdown_tables import code_cell
 from sears_dsl.repair.augmented import Augmented
 from sears_dsl.repair.conclusion import MARGIN, RepairGate, conclusion, judge_repair
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings

@@ -11,8 +11,8 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from sears_dsl.auditing.comparison import Paired
 from sears_dsl.auditing.shares import Share, percent
 
 WIDTH = 240
@@ -56,9 +56,10 @@ def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
     """A scale that holds the intervals of these shares, and their limits.
 
     Example:
-        >>> from sears_dsl.auditing.shares import share_of
-        >>> scale_for([share_of(5, 100)], [0.1]).top
-        0.2
+            >>> from sears_dsl.auditing.comparison import Paired
+    from sears_dsl.auditing.shares import share_of
+            >>> scale_for([share_of(5, 100)], [0.1]).top
+            0.2
     """
     highest = max(
         [
@@ -111,31 +112,7 @@ def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind
     )
 
 
-class Difference(Protocol):
-    """A difference of two rates with its interval."""
-
-    @property
-    def rows(self) -> int:
-        """Rows that it is about; of none there is nothing to draw."""
-
-    @property
-    def first(self) -> int:
-        """How often it happened first."""
-
-    @property
-    def second(self) -> int:
-        """How often it happened then."""
-
-    @property
-    def low(self) -> float:
-        """Lower end of the interval of the difference."""
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-
-
-def difference_scale(differences: Iterable[Difference]) -> float:
+def difference_scale(differences: Iterable[Paired]) -> float:
     """How far a symmetric axis has to reach for the intervals that say something."""
     return reach_of(
         end for each in differences if each.rows >= _FEW_ROWS for end in (each.low, each.high)
@@ -165,7 +142,7 @@ def comparison_axis(reach: float) -> str:
     return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
 
 
-def comparison_bar(difference: Difference, reach: float, *, kind: str) -> str:
+def comparison_bar(difference: Paired, reach: float, *, kind: str) -> str:
     """A difference as a dot on its interval, around nothing in the middle."""
     if not difference.rows:
         return signed_bar(None, reach, kind=kind)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
-from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.confidence import confidence_markdown
 from sears_dsl.auditing.reports.filler_parts import fillers_markdown
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text, table_row
 from sears_dsl.auditing.reports.robustness_parts import (
     draws_markdown,
     rates_markdown,
@@ -186,7 +186,7 @@ def _rule(record: RuleRecord) -> str:
         "not given" if meaning is None else percent(meaning.at_tau.rate),
         change_cell(record.examples[0]) if record.examples else "",
     )
-    return f"| {' | '.join(cells)} |"
+    return table_row(cells)
 
 
 def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:

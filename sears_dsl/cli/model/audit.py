@@ -25,9 +25,9 @@ from sears_dsl.runtime.wording import counted
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.document import AuditDocument
     from sears_dsl.auditing.gates import Gates
-    from sears_dsl.auditing.running import AuditChoices
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.discovery.parts import PartsChoice
@@ -314,7 +314,8 @@ def _gates(options: dict[str, Any]) -> Gates:
 
 
 def _choices(options: dict[str, Any], choice: PartsChoice) -> AuditChoices:
-    from sears_dsl.auditing.running import AuditChoices, read_rates
+    from sears_dsl.auditing.audit import AuditChoices
+    from sears_dsl.auditing.running import read_rates
 
     return AuditChoices(
         comparison=options["compare"],
