@@ -381,7 +381,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         scorer_of_audit,
         sentences_of,
     )
-    from sears_dsl.auditing.slicing.computed import read_slicings
+    from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT

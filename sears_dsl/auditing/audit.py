@@ -32,8 +32,7 @@ from sears_dsl.auditing.document import (
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
 from sears_dsl.auditing.shares import percent, share_of
-from sears_dsl.auditing.slicing.computed import Computed
-from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicings
+from sears_dsl.auditing.slices import Computed, SliceResult, slice_results, slicings
 from sears_dsl.auditing.template_answers import (
     TemplateAnswers,
     filler_grid,

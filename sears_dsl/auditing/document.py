@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share, share_of
-from sears_dsl.auditing.slicing.slices import SliceResult
+from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sears_dsl.auditing.audit import AuditChoices, Circumstances, audit
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
-from sears_dsl.auditing.slicing.computed import Computed
+from sears_dsl.auditing.slices import Computed
 from sears_dsl.auditing.template_answers import template_answers
 from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows

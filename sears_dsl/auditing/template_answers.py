@@ -38,7 +38,7 @@ from sears_dsl.auditing.semantic import (
     sentence_robustness,
 )
 from sears_dsl.auditing.shares import share_of
-from sears_dsl.auditing.slicing.slices import SliceResult
+from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.rule_effects import Effects, OnStage

@@ -39,8 +39,15 @@ from sears_dsl.auditing.failures.document import (
     PartErrors,
 )
 from sears_dsl.auditing.shares import share_of
-from sears_dsl.auditing.slicing.computed import ANSWER, Computed, SliceValue, read_slicings
-from sears_dsl.auditing.slicing.parts import in_order, largest, parts_of
+from sears_dsl.auditing.slices import (
+    ANSWER,
+    Computed,
+    SliceValue,
+    in_order,
+    largest,
+    parts_of,
+    read_slicings,
+)
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.errors import DataError, UsageError

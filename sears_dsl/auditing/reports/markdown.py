@@ -19,7 +19,7 @@ from sears_dsl.auditing.reports.robustness_parts import (
     robustness_markdown,
 )
 from sears_dsl.auditing.shares import Share, percent
-from sears_dsl.auditing.slicing.slices import SliceResult
+from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.shown_edits import with_code_points
 from sears_dsl.runtime.wording import counted
 

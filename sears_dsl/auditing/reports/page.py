@@ -24,7 +24,7 @@ from sears_dsl.auditing.reports.robustness_parts import (
 )
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
-from sears_dsl.auditing.slicing.slices import SliceResult
+from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.runtime.wording import counted
 

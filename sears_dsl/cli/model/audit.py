@@ -136,7 +136,7 @@ def audit_command(
         scorer_of_audit,
         sentences_of,
     )
-    from sears_dsl.auditing.slicing.computed import read_slicings
+    from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
