@@ -29,7 +29,7 @@ from sears_dsl.auditing.document import (
     Verdict,
     per_row_text,
 )
-from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.gates import CERTAIN, Gates, Judgement, JudgementOutcome, judge, judge_share
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
 from sears_dsl.auditing.shares import percent, share_of
 from sears_dsl.auditing.slices import Computed, SliceResult, slice_results, slicings
@@ -49,7 +49,6 @@ from sears_dsl.auditing.totals import (
     over_rates,
     together,
 )
-from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome, judge, judge_share
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
@@ -215,12 +214,9 @@ def audit(
     later: Sequence[Effects] = (),
     by_rate: Sequence[tuple[float, Effects]] = (),
 ) -> AuditDocument:
-    r"""Count, judge and explain.
+    """Count, judge and explain.
 
     Args:
-        effects: what the rules do to the model.
-        circumstances: who took part and how.
-        gates: what is demanded.
         columns: what to slice by: further columns, a value for each row, and what is computed.
         sentences: what the model says of the sentences of templates; None where there are none.
         later: what the rules that draw do in further draws.
@@ -228,24 +224,6 @@ def audit(
 
     Raises:
         UsageError: a gate is for no rule, or a column is of another length.
-
-    Example:
-        >>> from sears_dsl.effects.rule_effects import rule_effects
-        >>> from sears_dsl.data.labelled import LabelledRows
-        >>> from sears_dsl.engine.matcher import compile_rules
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.models.function import CallablePredictor
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> def predict(texts):
-        ...     return ["bad" if "film" in text else "good" for text in texts]
-        >>> rules = parse("movie -> film")
-        >>> data = LabelledRows(({"text": "A movie."},) * 30, "text", (("good",),) * 30, "a.csv")
-        >>> effects = rule_effects(
-        ...     compile_rules([rules], tagger=PinnedTagger()), data, CallablePredictor(predict))
-        >>> who = Circumstances(rulesets=(rules,), model="films", tagger="pinned")
-        >>> document = audit(effects, circumstances=who, gates=Gates(flip_rate=0.05))
-        >>> document.verdict.outcome, document.rules[0].flips.rate
-        ('failed', 1.0)
     """
     choices = circumstances.choices
     judgements = judge(

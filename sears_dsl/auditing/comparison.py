@@ -10,15 +10,15 @@ compared is listed with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
+from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.shares import percent
-from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, mcnemar_exact, paired_difference_interval, q_values
 
@@ -91,7 +91,6 @@ class RuleComparison:
         failures: on the rows that both audits tested.
         q_value: the false-discovery rate over the same tests (Benjamini and Hochberg), which
             decides nothing; None where not compared.
-        outcome: in a word.
         note: what is to be known of the comparison; may be empty.
     """
 
@@ -133,11 +132,14 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     records = _matched(first.rules, second.rules)
     # A rule that one audit alone has would make the model of that audit look worse.
     common = [
-        both
-        for both in records.values()
-        if all(each is not None and each.expect == "same" for each in both)
+        (one, other)
+        for one, other in records.values()
+        if one is not None and other is not None and one.expect == other.expect == "same"
     ]
-    flips = [_flipped_rows(each) for each in zip(*common, strict=True)] or [set(), set()]
+    flips: list[set[int]] = [set(), set()]
+    for both in common:
+        for flipped, record in zip(flips, both, strict=True):
+            flipped.update(_tested_and_failed(record)[1])
     right = [
         {row for row, mark in enumerate(document.right_rows, 1) if mark == "1"}
         for document in (first, second)
@@ -254,10 +256,6 @@ def _tested_and_failed(record: RuleRecord) -> tuple[set[int], set[int]]:
         {row for row, letter in outcomes.items() if letter in tested},
         {row for row, letter in outcomes.items() if letter in failing},
     )
-
-
-def _flipped_rows(records: Iterable[RuleRecord | None]) -> set[int]:
-    return set().union(*(_tested_and_failed(each)[1] for each in records if each is not None))
 
 
 def _pairs(rows: set[int], first: set[int], second: set[int]) -> Paired:

@@ -26,12 +26,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
-from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.documents import read_document
@@ -174,7 +174,6 @@ class RuleRecord:
         flips_alone: flips on rows that no other rule flips.
         gained: wrong rows that are right after the rule.
         accuracy_p_value: of McNemar's exact test of flips against gained rows.
-        judgement: of its own test.
         confidence: None where the model does not say how sure it is.
         meaning: None where nothing was scored.
         unrenderable: rows on which it could not fire for want of a single inflection.
@@ -227,7 +226,6 @@ class Verdict:
         reasons: what failed, then which gates could not be judged.
         counts: how many rules there are of each outcome.
         all_rules: of the test of all rules together; ``measured`` where nothing is demanded.
-        all_rules_reason: of that, in a sentence.
     """
 
     outcome: JudgementOutcome
@@ -264,12 +262,7 @@ class GateRecord(_Record):
 
 
 class AuditDocument(_Record):
-    """Everything about an audit.
-
-    Example:
-        >>> {"verdict", "together", "rules", "slices", "notes"} <= set(AuditDocument.model_fields)
-        True
-    """
+    """Everything about an audit."""
 
     format: Literal["sears-audit"] = "sears-audit"
     version: Literal[1] = 1

@@ -27,8 +27,8 @@ from sears_dsl.auditing.comparison import (
     rate_change,
 )
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
+from sears_dsl.auditing.gates import JudgementOutcome
 from sears_dsl.auditing.shares import Share, percent
-from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.errors import UsageError
 
 _LEAST = 2
@@ -45,7 +45,6 @@ class Contrast:
     Attributes:
         paired: how often something happened in the first and in this one, with p after Holm.
         q_value: the false-discovery rate over the same tests, which decides nothing.
-        outcome: in a word.
     """
 
     paired: Paired
@@ -93,14 +92,7 @@ class GridModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRule:
-    """A row of the grid.
-
-    Attributes:
-        id: of the rule.
-        rule: its text.
-        expect: what the model should do.
-        cells: one a model.
-    """
+    """A row of the grid."""
 
     id: str
     rule: str

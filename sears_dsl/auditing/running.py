@@ -138,7 +138,6 @@ def scorer_of_audit(
     """What says whether meaning is kept; None where nobody wants to know.
 
     Args:
-        own: the user's parts.
         folder: where scores are kept; None keeps them in memory.
     """
     from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for

@@ -353,7 +353,6 @@ class GroupAccuracy:
     Attributes:
         pooled: of all rows together; a group counts by its size.
         mean: mean over the groups that have a row; None where there is none.
-        groups: of each.
     """
 
     pooled: Share

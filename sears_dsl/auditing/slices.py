@@ -60,7 +60,6 @@ class SliceResult:
 
     Attributes:
         slicing: by what: ``label``, ``length``, ``question type`` or the name of a column.
-        value: which part.
         rows: how many rows it has.
         accuracy: rows that the model has right; None where the data has no labels.
         worst: rows that it has right against the worst rule for each; likewise.
@@ -289,7 +288,6 @@ class Computed:
     """A function of a column, or of the model's own answers.
 
     Attributes:
-        function: its name.
         column: what stands in parentheses.
         cells: the cell of each row; None for the model's own answers.
     """

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal
-from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
 from sears_dsl.auditing.robustness import (
     About,
     ColumnAccuracy,
@@ -39,7 +39,6 @@ from sears_dsl.auditing.semantic import (
 )
 from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.slices import SliceResult
-from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.rule_effects import Effects, OnStage
 from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated

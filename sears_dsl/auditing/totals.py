@@ -46,8 +46,6 @@ class Overlap:
     """Two rules that flip the same rows.
 
     Attributes:
-        first: id of the one.
-        second: id of the other.
         both: rows that both flip.
         either: rows that at least one of them flips.
     """
@@ -151,8 +149,6 @@ class DrawnRule:
     """A rule that draws, over several draws: the same rows with other noise.
 
     Attributes:
-        id: of the rule.
-        rule: its canonical text.
         rates: of each draw the share of tested rows on which the model does not do as expected;
             None where none was tested.
         mean: of the draws; None where nothing was tested.
@@ -188,8 +184,6 @@ class RateCurve:
     """A rule that draws, at several rates: the same rows with more and more noise.
 
     Attributes:
-        id: of the rule.
-        rule: its canonical text.
         points: by rate, from 0 on.
     """
 

@@ -42,11 +42,7 @@ _DECIDES_NOTHING = ("recipe", "input", "output", "jobs", "resume")
 
 @dataclass(slots=True)
 class OnceBuilt:
-    """A recipe whose matcher is made once in a process, however many parts it is for.
-
-    Attributes:
-        recipe: makes it.
-    """
+    """A recipe whose matcher is made once in a process, however many parts it is for."""
 
     recipe: MatcherRecipe
     _built: TextMatcher | None = field(default=None, repr=False)
@@ -157,8 +153,6 @@ class AugmentPart:
     """Augments one part.
 
     Attributes:
-        recipe: the rules and the name of the tagger.
-        choices: what a person chose.
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels; None for none.
         id_column: the column of ids; None for ``id`` where there is one.

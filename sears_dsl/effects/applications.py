@@ -148,7 +148,6 @@ def apply_candidates(
     tagger: Tagger,
     scopes: Sequence[Ruleset | None] = (),
     guards: Guards | None = None,
-    jobs: int = 1,
 ) -> Applications:
     r"""Apply each rule by itself to each row, at its first instance, with exact case.
 
@@ -160,7 +159,6 @@ def apply_candidates(
         scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
             known rule; None for a mined one. All are mined where none are given.
         guards: what has to stay in the rows; None for nothing.
-        keep: gives the rewrites that count; None for all.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -177,7 +175,7 @@ def apply_candidates(
     for place, (_, scope) in enumerate(scoped):
         of_unit.setdefault(scope.options.unit or "text", []).append(place)
     applied = [
-        _of_one_unit([scoped[place] for place in places], tokens, tagger, guards, jobs)
+        _of_one_unit([scoped[place] for place in places], tokens, tagger, guards)
         for places in of_unit.values()
         if places or len(of_unit) == 1
     ]
@@ -192,12 +190,11 @@ def _of_one_unit(
     tokens: Tokens,
     tagger: Tagger,
     guards: Guards | None,
-    jobs: int,
 ) -> Applications:
     runs = [list(run) for _, run in groupby(scoped, key=lambda each: id(each[1]))]
     rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
     matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
-    return applications_of(matcher, tokens, guards=guards, jobs=jobs)
+    return applications_of(matcher, tokens, guards=guards)
 
 
 def applications_of(
@@ -206,7 +203,6 @@ def applications_of(
     *,
     guards: Guards | None = None,
     keep: Callable[[Rewrites], Rewrites] | None = None,
-    jobs: int = 1,
 ) -> Applications:
     r"""Apply each compiled rule by itself to each row, at its first instance in each unit.
 
@@ -225,9 +221,9 @@ def applications_of(
     protected = None if guards is None else guards.protected
     if matcher.unit == "sentence":
         # Sentences are tagged by themselves, here as everywhere.
-        rewrites = matcher.apply(tokens.texts, protected=protected, jobs=jobs)
+        rewrites = matcher.apply(tokens.texts, protected=protected)
     else:
-        matches = matcher.find(tokens, protected=protected, jobs=jobs)
+        matches = matcher.find(tokens, protected=protected)
         rewrites = matcher.rewrites(tokens, matches, protected=protected)
     guarded_rewrites = guarded(rewrites, guards).rewrites
     return applications_in(

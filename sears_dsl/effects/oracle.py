@@ -121,12 +121,6 @@ class CountedOracle:
 
     Attributes:
         rejected: id of a rule or template → rewrites or sentences of it that are not kept.
-
-    Example:
-        >>> oracle = CountedOracle(FunctionOracle(lambda rows: [False for _ in rows]))
-        >>> _ = oracle.keeps([Candidate({"text": "A film."}, "A movie.", "A film.", "film")])
-        >>> oracle.rejected
-        Counter({'film': 1})
     """
 
     def __init__(self, oracle: Oracle) -> None:

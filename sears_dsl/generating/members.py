@@ -71,9 +71,6 @@ def _noisy(text: str, noise: Noise, unit: str, draw: Draw) -> str:
 def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
     r"""What is wrong with the functions of a template's slots.
 
-    Args:
-        template: a template without errors of its names.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse('set ACT = be | see\n'

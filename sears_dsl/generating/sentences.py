@@ -43,7 +43,6 @@ class Choice:
     Attributes:
         column: what a table of sentences calls it: its name, else that of its set, with a number
             where several are called so.
-        slot: as written.
         members: texts before functions; "" first where the slot may be empty.
     """
 
@@ -56,7 +55,6 @@ class Sentences:
     r"""The sentences of one template.
 
     Args:
-        template: the template.
         ruleset: where its sets are; they have literal members alone.
 
     Raises:

@@ -60,7 +60,6 @@ class SampleEffect:
 
     Attributes:
         file: its name, without the folder.
-        rows: how many it has.
         changed: how many the rule changes.
         first: the first of these, before and after.
     """
@@ -72,14 +71,7 @@ class SampleEffect:
 
 
 def effect(text: str, path: str, line: int, *, tagger: Tagger | None = None) -> SampleEffect | None:
-    """What the rule on a line does to the sample; None without a rule there or a sample.
-
-    Args:
-        text: the file.
-        path: where it is saved.
-        line: from 0.
-        tagger: None for the default one.
-    """
+    """What the rule on a line does to the sample; None without a rule there or a sample."""
     file = Path(path.removesuffix(".sear") + SUFFIX)
     if not path.endswith(".sear") or not file.is_file():
         return None

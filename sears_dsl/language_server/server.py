@@ -52,11 +52,6 @@ class RuleServer(Conversation):
     Args:
         find: gives the findings of a text and its path, as often as there are more.
         tagger: of samples; None for the default one.
-
-    Example:
-        >>> server = RuleServer()
-        >>> "textDocument/hover" in server.protocol.fm.features
-        True
     """
 
     def __init__(

@@ -103,7 +103,6 @@ class AmountErrors:
     """The errors of the models that were trained on one amount.
 
     Attributes:
-        amount: which.
         clean: error on the held-out rows as they are.
         perturbed: error on the held-out rows with all rules applied; one that no rule changes is
             among them.
@@ -123,7 +122,6 @@ class Amounts:
     """What was measured.
 
     Attributes:
-        errors: of each amount.
         training_rows: how many rows there were to train on.
         rewritten: how many of them rules change.
         held_out_rows: how many rows were held out.
@@ -142,7 +140,6 @@ class RewrittenTable:
     """A table, and what rules in order make of its rows.
 
     Attributes:
-        columns: which columns hold what.
         changed: column → the values of all rows after the rules.
     """
 

@@ -43,7 +43,6 @@ class Rewritten:
 
     Attributes:
         row: the row that it was made of.
-        text: the new text.
         rules: the rules that write it, by position.
         label: the label that it should have; None for the row's own.
         moved: column → new value, of the columns that point into the text; where either of several
@@ -192,8 +191,6 @@ def expand_table(
 
     Args:
         labels: of each row, as `expand` takes them.
-        scope: as `expand` takes it.
-        unit: likewise.
 
     Raises:
         UsageError: two columns are to be rewritten as one; and what `expand` raises.

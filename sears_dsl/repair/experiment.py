@@ -26,8 +26,7 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.repair.augmented import Augmented, augmented, duplicated
-from sears_dsl.repair.choice import ALL, Amount
+from sears_dsl.repair.augmented import ALL, Amount, Augmented, augmented, duplicated
 from sears_dsl.repair.expansion import Expansion, expand, expand_table
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
@@ -51,10 +50,8 @@ class RepairSettings:
         seeds: how many trainings of each kind.
         seed: the first of them; the others follow it.
         amount: how many rewrites are added.
-        balanced: whether the rules take turns.
         scope: rewrite the first instance of a rule in a unit, or all.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        comparison: how answers are compared with labels.
         control: whether random copies are tried too.
         protection: what has to stay in the texts of the training rows.
     """
@@ -103,7 +100,6 @@ class RuleRepair:
     """What became of one rule's rewrites.
 
     Attributes:
-        text: the rule.
         added: new training rows that count for it (of the first seed).
         original: sensitivity of the original models to it.
         augmented: sensitivity of those that were trained with rewrites.
@@ -130,7 +126,6 @@ class Repair:
             is 0 for the original models; of the others it says how many of these rows another
             training moves, with no rule about.
         rewritten: error on all rewrites of held-out rows.
-        rules: one by one.
         training_rows: how many rows there were to train on.
         added: how many were added to them.
         wanted: how many were to be added; None for all.

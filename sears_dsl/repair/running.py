@@ -33,8 +33,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, OnAmount, measure_amounts
-from sears_dsl.repair.augmented import Augmented, TableColumns, augmented, named_rules
-from sears_dsl.repair.choice import ALL, Amount
+from sears_dsl.repair.augmented import ALL, Amount, Augmented, TableColumns, augmented, named_rules
 from sears_dsl.repair.expansion import expand_table
 from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
 from sears_dsl.repair.report import RepairParticipants, augmentation_record
@@ -108,8 +107,6 @@ class AugmentationChoices:
     """What a person chooses about new rows.
 
     Attributes:
-        amount: how many.
-        balanced: whether the rules take turns.
         scope: rewrite the first instance of a rule in a unit, or all.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         only_new: whether the old rows are left out.
@@ -132,7 +129,6 @@ def columns_of(
 
     Args:
         text: the column that rules rewrite; None for the one that can be meant.
-        label: the column of labels; None for none.
         id_column: the column of ids; None for ``id`` where there is one.
 
     Example:

@@ -61,7 +61,6 @@ class Trainer(Protocol):
         """Train a model.
 
         Args:
-            seed: of everything random.
             place: a folder of this training alone; the model is written there as `MODEL`.
 
         Raises:
@@ -79,7 +78,6 @@ class ExperimentInputs:
             the rules; their guards say what has to stay in them.
         matcher: the accepted rules, compiled with the seed of the settings.
         columns: those of the training rows; the text's is the same in the held-out rows.
-        trainer: trains models.
         folder: for the files of the trainings, one folder each, and the journal.
         oracle: rejects rewrites, of training and held-out rows; None keeps all.
     """
@@ -109,9 +107,6 @@ def answers_of_trained(
     Args:
         key: of this training, in the journal and as the name of its folder.
         on_training: told before it is trained; None for nobody.
-
-    Returns:
-        An answer for each row of each list.
 
     Raises:
         DataError: the journal is damaged.
@@ -161,15 +156,6 @@ class BuiltInTrainer:
 
     Raises:
         UsageError: scikit-learn is not installed.
-
-    Example:
-        >>> import tempfile
-        >>> rows = {"text": ["a good film", "a bad film"], "label": ["positive", "negative"]}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     trainer = BuiltInTrainer(text="text", label="label")
-        ...     model = trainer.train(Table(rows, "a.csv", "csv"), seed=0, place=Path(folder))
-        >>> model.predict([{"text": "bad, bad, bad"}])
-        ['negative']
     """
 
     def __init__(self, *, text: str, label: str) -> None:

@@ -63,10 +63,7 @@ class RuleVerdict:
     """What a reviewer decided about a rule, or about a template.
 
     Attributes:
-        rule: its id.
         verdict: accept, reject, edit or skip; a template is never edited.
-        number: of the entry.
-        time: of the entry.
         new: the rule instead, of an edit.
         reason: a key of `REASONS`, of a rejection; of `TEMPLATE_REASONS`, of a template's and of
             a rule's that may change the label.

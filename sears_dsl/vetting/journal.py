@@ -103,7 +103,6 @@ class JournalEntry:
     """One line after the first.
 
     Attributes:
-        number: from 1.
         time: in UTC, ``2026-11-21T17:30:00Z``.
         ruleset: the first digits of the hash of the ruleset.
         kind: what happened: see `sears_dsl.vetting.decisions`.
@@ -123,24 +122,10 @@ class Journal(Closing):
 
     `torn` is the part of a line that was cut off, `new` says whether the file was begun now.
 
-    Args:
-        path: the file; it is made where it does not exist.
-
     Raises:
         DataError: the file cannot be read or written, is damaged, or is about another ruleset,
             another version of it, or of another reviewer.
         UsageError: another process writes it.
-
-    Example:
-        >>> import tempfile
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("movie -> film")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "ana.jsonl")
-        ...     with Journal(path, ruleset=rules, reviewer="ana") as journal:
-        ...         _ = journal.append("accept", {"rule": rules.rule_ids[0]})
-        ...     [entry.kind for entry in read_journal(path)[1]]
-        ['accept']
     """
 
     def __init__(

@@ -37,12 +37,7 @@ class OverFolds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartErrors:
-    """The answers of which a feature says the same, or nearly.
-
-    Attributes:
-        value: which part.
-        wrong: wrong answers of them.
-    """
+    """The answers of which a feature says the same, or nearly."""
 
     value: str
     wrong: Share
@@ -73,7 +68,6 @@ class AuditName:
 
     Attributes:
         name: by which it is told from the others.
-        model: that was audited.
         answers: of it.
         wrong: wrong ones of them.
     """

@@ -371,10 +371,8 @@ def predict_errors(
     """What predicts that the model fails.
 
     Args:
-        audits: of the same rows, by the names that tell them apart.
         data: the rows that were audited, as `open_rows` takes them; None where there are none.
         features: further ones, as `read_slicings` takes them: columns, ``agreement(answers)``.
-        format_name: the format, where the file's name does not tell.
         seed: of the folds and of what is shuffled.
 
     Raises:
@@ -443,15 +441,14 @@ def _audited_rows(audit: AuditDocument, data: object, format_name: str | None) -
 def _default_features(rows: LabelledRows) -> list[str]:
     """What is computed of the columns that the model read."""
     columns = list(rows.rows[0])
-    names = [f"first-word({column})" for column in columns if _asks(rows, column)]
+    questions = {column: sum(row[column].rstrip().endswith("?") for row in rows.rows)
+                 for column in columns}  # fmt: skip
+    # Of a column most of whose texts are questions, be it the one that rules rewrite or not.
+    asking = [column for column in columns if 2 * questions[column] > len(rows.rows)]
+    names = [f"first-word({column})" for column in asking]
     names += [f"words({column})" for column in columns]
     names += [f"grade({column})" for column in columns] if has_textstat() else []
     return names
-
-
-def _asks(rows: LabelledRows, column: str) -> bool:
-    """Whether most texts of a column are questions, be it the one that rules rewrite or not."""
-    return 2 * sum(row[column].rstrip().endswith("?") for row in rows.rows) > len(rows.rows)
 
 
 def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValue]:

@@ -38,12 +38,7 @@ class Scale:
     top: float
 
     def x(self, rate: float) -> float:
-        """Where a rate lies; what is beyond the end lies at the end.
-
-        Example:
-            >>> Scale(0.5).x(0.25), Scale(0.5).x(0.9) == Scale(0.5).x(0.5)
-            (120.0, True)
-        """
+        """Where a rate lies; what is beyond the end lies at the end."""
         return round(_PAD + (WIDTH - 2 * _PAD) * min(1.0, rate / self.top), 2)
 
     @property
@@ -86,7 +81,6 @@ def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind
 
     Args:
         share: what is shown; of nothing there is only the base line.
-        limit: what it may be.
     """
     middle = _HEIGHT / 2
     parts = [

@@ -15,7 +15,7 @@ from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import percent
-from sears_dsl.auditing.template_answers import FillerGrid, FillerRow
+from sears_dsl.auditing.template_answers import FillerGrid
 
 # So many shades there are of one colour, from nothing to everything.
 _SHADES = 9
@@ -42,7 +42,10 @@ def fillers_markdown(document: AuditDocument) -> Iterator[str]:
             code_cell(row.slot),
             code_cell(row.filler or _NOTHING),
             percent(sum(row.right) / sum(row.total)),
-            *(_cell(row, place) for place in columns),
+            *(
+                f"{row.right[place]:,}/{row.total[place]:,}" if row.total[place] else "–"
+                for place in columns
+            ),
         )
         for row in grid.rows[:_ROWS]
     )
@@ -96,10 +99,6 @@ def _columns(grid: FillerGrid, most: int) -> list[int]:
         total = sum(row.total[place] for row in grid.rows)
         shares.append((right / total if total else 1.0, place))
     return sorted(place for _, place in sorted(shares)[:most])
-
-
-def _cell(row: FillerRow, place: int) -> str:
-    return f"{row.right[place]:,}/{row.total[place]:,}" if row.total[place] else "–"
 
 
 def _shaded(right: int, total: int) -> str:

@@ -12,6 +12,7 @@ from itertools import groupby
 
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument
+from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.reports import charts, sheet
 from sears_dsl.auditing.reports.confidence import confidence_section
 from sears_dsl.auditing.reports.filler_parts import fillers_section
@@ -25,7 +26,6 @@ from sears_dsl.auditing.reports.robustness_parts import (
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slices import SliceResult
-from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.runtime.wording import counted
 
 _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"}
@@ -60,8 +60,7 @@ def audit_page(document: AuditDocument) -> str:
             draws_section(document),
             rates_section(document),
             fillers_section(document),
-            *(_details(document) if document.rules else ()),
-            *(_slices(document) if document.rules else _parts(document)),
+            *(_details_and_slices if document.rules else _parts)(document),
             _overlap(document),
             _reading(document),
             "</main>",
@@ -83,10 +82,11 @@ def _rules(document: AuditDocument) -> Iterator[str]:
     yield _silent(document)
 
 
-def _details(document: AuditDocument) -> Iterator[str]:
+def _details_and_slices(document: AuditDocument) -> Iterator[str]:
     yield "<h2>Every rule in detail</h2>"
     yield rule_details(document)
     yield from confidence_section(document)
+    yield from _slices(document)
 
 
 def _header(document: AuditDocument, title: str) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sears_dsl.auditing.document import AuditDocument, Confidence, Example, Meaning, RuleRecord
+from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.reports import charts, sheet
 from sears_dsl.auditing.reports.markdown import worst_first
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import percent
-from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
 from sears_dsl.pictures import picture_address

@@ -126,7 +126,6 @@ class ExampleRow:
 
     Attributes:
         row: its number, from 1.
-        original: the text.
         rewritten: what the rule makes of it.
         pieces: both in one, the change marked.
         labels: what counts as right.
@@ -160,8 +159,6 @@ class RuleTable:
     """Some rules: what they make of the rows, what the model says of it, and S.
 
     Attributes:
-        rules: the rules.
-        texts: their canonical texts.
         applications: what they make of all rows.
         answers: for each distinct rewrite what the model says; None where it was not asked.
         flips: bool (rewrites,): those of right rows on which the model does not do as the rule
@@ -203,20 +200,7 @@ class RuleTable:
         return frozenset(self.applications.rows[rewrites[self.flips[rewrites]]].tolist())
 
     def joined_to(self, others: RuleTable) -> RuleTable:
-        """These rules and after them other ones, on the same rows; nothing is applied or asked.
-
-        Example:
-            >>> import numpy as np
-            >>> def effects(texts, rewrites, flips):
-            ...     pairs = Applications(np.array([0, len(rewrites)]), np.array(rewrites, np.int32),
-            ...         np.arange(len(texts), dtype=np.int32), texts, ["a", "b"])
-            ...     answers = ("no",) * len(texts)
-            ...     return RuleTable((), ("rule",), pairs, answers, np.array(flips), None, 0.0)
-            >>> one, other = effects(["x", "y"], [0], [True, False]), effects(["x"], [0], [True])
-            >>> both = one.joined_to(other)
-            >>> both.texts, both.rows_flipped(1), len(both.answers)
-            (('rule', 'rule'), frozenset({0}), 2)
-        """
+        """These rules and after them other ones, on the same rows; nothing is applied or asked."""
         applications = self.applications.joined_to(others.applications)
         count = len(self.answers)
         there = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
@@ -352,7 +336,6 @@ class Workbench:
         """The same effects with more of what the model says: at least some, the more in time.
 
         Args:
-            effects: as `apply` or this gave them.
             deadline: of ``time.monotonic()``.
         """
         may_begin = chain([True], iter(lambda: monotonic() < deadline, None))
@@ -426,11 +409,6 @@ class Workbench:
     ) -> tuple[int, list[ExampleRow]]:
         """Rows that a rule changes, flips first, of these the best scored first.
 
-        Args:
-            effects: of the rule.
-            first: leave out so many.
-            most: give at most so many.
-
         Returns:
             How many there are, and those asked for.
         """
@@ -468,11 +446,7 @@ class Workbench:
         )
 
     def picture(self, row: int) -> bytes:
-        """The picture of a row, by its number from 1, as a small PNG.
-
-        Raises:
-            DataError: it cannot be read any more.
-        """
+        """The picture of a row, by its number from 1, as a small PNG."""
         column = self.data.image
         if column is None or not 1 <= row <= len(self.data.rows):
             raise UsageError(f"there is no picture of row {row}", help="load the page again")
