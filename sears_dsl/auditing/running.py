@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,35 +183,25 @@ def audit_rules(
             "no rule draws anything, so no rate changes what the rules do",
             help="write rate: 10% under a rule, or leave out the rates",
         )
-    effects = rule_effects(
-        matcher,
-        data,
-        predictor,
-        scorer=scorer,
-        score_at_most=choices.score_at_most,
+    effects_of = partial(
+        rule_effects,
+        data=data,
+        predictor=predictor,
         oracle=oracle,
         comparison=choices.comparison,
         scope=choices.scope,
         unit=choices.unit,
-        seed=choices.seed,
         on_stage=on_stage,
     )
-    later = [
-        _drawn_again(
-            matcher, data, predictor, oracle=oracle, choices=choices, draw=draw, on_stage=on_stage
-        )
-        for draw in range(1, choices.draws)
-    ]
+    effects = effects_of(
+        matcher, scorer=scorer, score_at_most=choices.score_at_most, seed=choices.seed
+    )
+    # The model remembers what it was asked before.
+    later = [_drawing(effects_of(matcher, draw=draw)) for draw in range(1, choices.draws)]
     by_rate = [
-        (
-            rate / WHOLE,
-            _drawn_again(
-                _rated(rulesets, matcher, rate, seed=choices.seed), data, predictor, oracle=oracle,
-                choices=choices, draw=0, on_stage=on_stage,
-            ),
-        )
+        (rate / WHOLE, _drawing(effects_of(_rated(rulesets, matcher, rate, seed=choices.seed))))
         for rate in choices.rates
-    ]  # fmt: skip
+    ]
     own_tau = None if scorer is None else scorer.tau
     circumstances = Circumstances(
         rulesets=tuple(rulesets),
@@ -243,28 +234,8 @@ def audit_rules(
     )
 
 
-def _drawn_again(
-    matcher: Matcher,
-    data: LabelledRows,
-    predictor: CachedPredictor,
-    *,
-    oracle: Oracle | None,
-    choices: AuditChoices,
-    draw: int,
-    on_stage: OnStage,
-) -> Effects:
-    """What the rules that draw do in another draw; the model remembers what it was asked before."""
-    effects = rule_effects(
-        matcher,
-        data,
-        predictor,
-        oracle=oracle,
-        comparison=choices.comparison,
-        scope=choices.scope,
-        unit=choices.unit,
-        draw=draw,
-        on_stage=on_stage,
-    )
+def _drawing(effects: Effects) -> Effects:
+    """Those of the rules that draw."""
     return replace(effects, rules=tuple(each for each in effects.rules if draws(each.rule)))
 
 

@@ -14,7 +14,6 @@ Attacks', section 3.2.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -26,6 +25,7 @@ import numpy as np
 
 from sears_dsl import __version__
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
+from sears_dsl.auditing.reports.markdown_tables import table_row
 from sears_dsl.batch.drawing import TextShare
 from sears_dsl.batch.guarding import chained
 from sears_dsl.data.protection import Protection
@@ -35,12 +35,10 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import TableColumns, new_ids
-from sears_dsl.repair.expansion import expectations_of
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
-from sears_dsl.repair.report import RepairParticipants, error_cell, line, seeds_cell
+from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
-from sears_dsl.runtime.writing import write_atomically
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 """How much of the training data is rewritten; ``vote`` is of the models of the first three."""
@@ -295,8 +293,8 @@ def _error(
 
 
 def _check_labels_stay(matcher: Matcher) -> None:
-    for name, each in zip(matcher.rule_ids, expectations_of(matcher), strict=True):
-        if each.kind != "same":
+    for name, each in zip(matcher.rule_ids, matcher.rules, strict=True):
+        if not each.keeps_label:
             raise UsageError(
                 f"the rule {name} changes the label, and amounts are of rules that keep it",
                 help="leave it out, or leave out --amounts",
@@ -329,10 +327,7 @@ def write_amounts(
         "settings": asdict(settings),
         "result": asdict(amounts),
     }
-    text = _markdown(amounts, settings, participants)
-    write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
-    write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
-    return record
+    return write_report(record, _markdown(amounts, settings, participants), path)
 
 
 def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:
@@ -343,9 +338,9 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Means of "
         f"{settings.seeds} trainings of each amount, with 95% intervals for other rows.",
         "",
-        line(MEASURED),
+        table_row(MEASURED),
         "|---|---:|---:|---:|---:|",
-        *map(line, amount_rows(amounts)),
+        *map(table_row, amount_rows(amounts)),
         "",
         "- error as they are: on the held-out rows as they are.",
         "- error rewritten: on the held-out rows with all rules applied in order.",
@@ -360,10 +355,10 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         "",
         "The mean over other seeds would lie in these intervals (Student's t).",
         "",
-        line(_OVER_SEEDS),
+        table_row(_OVER_SEEDS),
         "|---|---|---|",
         *(
-            line((each.amount, seeds_cell(each.clean), seeds_cell(each.perturbed)))
+            table_row((each.amount, seeds_cell(each.clean), seeds_cell(each.perturbed)))
             for each in amounts.errors
         ),
         "",

@@ -103,11 +103,6 @@ def require_rules(rulesets: Sequence[Ruleset]) -> None:
         )
 
 
-def expectations_of(matcher: Matcher) -> list[Expectation]:
-    """What each rule expects of the label; `same` where it does not say."""
-    return [rule.expectation for rule in matcher.rules]
-
-
 def expand(
     matcher: Matcher,
     texts: Sequence[str],
@@ -139,7 +134,7 @@ def expand(
         >>> [(each.text, each.label) for each in expansion.rewrites]
         [('It is great', None), ('It is not good', 'no')]
     """
-    expectations = expectations_of(matcher)
+    expectations = [rule.expectation for rule in matcher.rules]
     names = list(dict.fromkeys(known or filter(None, labels or ())))
     rule_ids = matcher.rule_ids
     _check(rule_ids, expectations, names if labels is not None else None)

@@ -256,28 +256,20 @@ class _TrainingTables:
         return duplicated(self.inputs.training, augmentation.added, columns=columns, seed=seed)
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldOutAnswers:
-    """What a model says of held-out rows and of their rewrites."""
-
-    rows: Sequence[str]
-    rewrites: Sequence[str]
-
-
 def _answers(
     work: _TrainingTables,
     expansion: Expansion,
     *,
     journal: RunJournal,
     tell: OnTraining | None,
-) -> dict[TrainingVariant, list[_HeldOutAnswers]]:
+) -> dict[TrainingVariant, list[list[list[str]]]]:
     """Train every model that the journal has no answers of, and ask it."""
     settings, inputs = work.settings, work.inputs
     held_out = inputs.held_out
     rewritten = held_out.rewritten(
         [each.row for each in expansion.rewrites], [each.text for each in expansion.rewrites]
     )
-    answers_of: dict[TrainingVariant, list[_HeldOutAnswers]] = {
+    answers_of: dict[TrainingVariant, list[list[list[str]]]] = {
         variant: [] for variant in settings.variants
     }
     seeds = range(settings.seed, settings.seed + settings.seeds)
@@ -288,7 +280,7 @@ def _answers(
             trainer=inputs.trainer, seed=seed, folder=inputs.folder, journal=journal,
             on_training=tell and partial(tell, variant, seed, number, len(runs)),
         )  # fmt: skip
-        answers_of[variant].append(_HeldOutAnswers(*answers))
+        answers_of[variant].append(answers)
     return answers_of
 
 
@@ -305,14 +297,14 @@ class _Items:
         self.all_rows = np.arange(len(held_out.rows))
         self._rows = np.array([each.row for each in expansion.rewrites], np.int64)
 
-    def wrong(self, answers: Sequence[_HeldOutAnswers]) -> tuple[_Flags, _Flags]:
+    def wrong(self, answers: Sequence[Sequence[Sequence[str]]]) -> tuple[_Flags, _Flags]:
         """Which rows (seeds, rows), and which rewrites (seeds, rewrites), each model has wrong."""
         of_rewrites = [
             self._labels[each.row] if each.label is None else (each.label,)
             for each in self._rewrites
         ]
-        rows = [self._differ(each.rows, self._labels) for each in answers]
-        carried = [self._carried_back(each.rewrites) for each in answers]
+        rows = [self._differ(of_rows, self._labels) for of_rows, _ in answers]
+        carried = [self._carried_back(rewritten) for _, rewritten in answers]
         return np.array(rows), np.array([self._differ(each, of_rewrites) for each in carried])
 
     def _carried_back(self, answers: Sequence[str]) -> list[str]:

@@ -36,7 +36,7 @@ from sears_dsl.repair.amounts import Amounts, AmountSettings, OnAmount, measure_
 from sears_dsl.repair.augmented import ALL, Amount, Augmented, TableColumns, augmented, named_rules
 from sears_dsl.repair.expansion import expand_table
 from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
-from sears_dsl.repair.report import RepairParticipants, augmentation_record
+from sears_dsl.repair.report import RepairParticipants
 from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
@@ -182,13 +182,15 @@ def augment_table(
         seed=choices.seed,
         rulesets=named_rules(rulesets),
     )
-    record = augmentation_record(
-        augmentation,
-        rules=rules_digest(rulesets),
-        rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
-        tagger=identity_of(tagger),
-        data=table.digest,
-        choices={
+    record = {
+        "format": "sears-augmentation",
+        "version": 1,
+        "sears": __version__,
+        "rules_hash": rules_digest(rulesets),
+        "rulesets": list(dict.fromkeys(named_rules(rulesets))),
+        "tagger": identity_of(tagger),
+        "data_sha256": table.digest,
+        "settings": {
             "column": columns.text,
             "label": columns.label,
             "amount": str(choices.amount),
@@ -200,9 +202,14 @@ def augment_table(
             **({} if oracle is None else {"oracle": oracle.identity}),
             **({"noise": dict(matcher.noise_identity)} if matcher.noise_identity else {}),
         },
-        left_out=expansion.left_out,
-        notes=tuple(note for each in guards for note in each.notes),
-    )
+        "rows": len(table),
+        "wanted": augmentation.limit,
+        "added": augmentation.added,
+        "relabelled": augmentation.relabelled,
+        "left_out": dict(expansion.left_out),
+        "notes": [note for each in guards for note in each.notes],
+        "rules": dict(augmentation.of_rule),
+    }
     return augmentation, record
 
 

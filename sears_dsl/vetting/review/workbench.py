@@ -319,19 +319,6 @@ class Workbench:
         self.rejected += rejected.total()
         return allowed
 
-    def ask(
-        self,
-        effects: RuleTable,
-        *,
-        on_progress: OnStageProgress = lambda _stage, _done, _total: None,
-    ) -> RuleTable:
-        """The same effects with what the model says."""
-        answers = self._model.labels(
-            self._rows(effects),
-            on_progress=partial(on_progress, "asking the model"),
-        )
-        return self._with_answers(effects, answers)
-
     def ask_until(self, effects: RuleTable, deadline: float) -> RuleTable:
         """The same effects with more of what the model says: at least some, the more in time.
 
@@ -370,7 +357,10 @@ class Workbench:
         on_progress: OnStageProgress = lambda _stage, _done, _total: None,
     ) -> RuleTable:
         """What rules do: applied, asked and, with a scorer, scored."""
-        effects = self.ask(self.apply(rules), on_progress=on_progress)
+        applied = self.apply(rules)
+        asking = partial(on_progress, "asking the model")
+        answers = self._model.labels(self._rows(applied), on_progress=asking)
+        effects = self._with_answers(applied, answers)
         if self.scorer is None:
             return effects
         stays = np.array([each.kind == "same" for each in _expectations(effects)], np.bool_)
