@@ -359,11 +359,6 @@ def judge_share(
         q_value: of the test against the limit; None where nothing was tested.
         support: with fewer rows nothing is judged.
         changed: rows that were changed, tested or not.
-
-    Example:
-        >>> judge_share(share_of(0, 3), limit=0.1, q_value=1.0, support=20, judge_by="rate",
-        ...             changed=3)
-        ('not judged', 'too little support: 3 rows tested, 20 are needed; 0 of 3 fail')
     """
     certain = q_value is not None and q_value < CERTAIN
     if share.rate is None:

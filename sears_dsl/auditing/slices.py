@@ -134,12 +134,6 @@ def slicings(
 
     Raises:
         DataError: a column holds something that nothing can be computed of.
-
-    Example:
-        >>> rows = ({"text": "Who is it?"}, {"text": "Is it so very red?"})
-        >>> parts = slicings(LabelledRows(rows, "text", None, "a.csv"), {"source": ["web", None]})
-        >>> parts["question type"], parts["source"]
-        (['who', 'yes or no'], ['web', '(empty)'])
     """
     texts = data.texts
     parts: dict[str, list[str]] = {}

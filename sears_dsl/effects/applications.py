@@ -33,13 +33,7 @@ MINED = Options(case="exact")
 
 
 def mined_options(tagger: Tagger) -> Options:
-    """Those of rules that are mined with a tagger: its language is theirs.
-
-    Example:
-        >>> from sears_dsl.tagging.loading import load_tagger
-        >>> mined_options(load_tagger("fast:pt"))
-        Options(case='exact', language='pt', tagset='ud2', repair='off', unit=None, vectors=None)
-    """
+    """Those of rules that are mined with a tagger: its language is theirs."""
     return replace(MINED, language=tagger.language)
 
 
@@ -204,19 +198,11 @@ def applications_of(
     guards: Guards | None = None,
     keep: Callable[[Rewrites], Rewrites] | None = None,
 ) -> Applications:
-    r"""Apply each compiled rule by itself to each row, at its first instance in each unit.
+    """Apply each compiled rule by itself to each row, at its first instance in each unit.
 
     Args:
         guards: what has to stay in the rows; None for nothing.
         keep: gives the rewrites that count; None for all.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger()
-        >>> matcher = parse("movie -> film").compile(tagger=tagger)
-        >>> applications_of(matcher, tagger.tag(["A Movie", "A play"])).texts
-        ['A Film']
     """
     protected = None if guards is None else guards.protected
     if matcher.unit == "sentence":

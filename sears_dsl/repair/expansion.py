@@ -115,7 +115,7 @@ def expand(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Expansion:
-    r"""Apply each rule by itself to each text.
+    """Apply each rule by itself to each text.
 
     Args:
         labels: of each row; an empty one is no label. None where there are none.
@@ -124,15 +124,6 @@ def expand(
         oracle: rejects rewrites, which are left out; None keeps all.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> rules = parse("good -> great\nis -> is not\n  expect: flip")
-        >>> expansion = expand(rules.compile(tagger=PinnedTagger()), ["It is good"],
-        ...                    labels=["yes"], known=["yes", "no"])
-        >>> [(each.text, each.label) for each in expansion.rewrites]
-        [('It is great', None), ('It is not good', 'no')]
     """
     expectations = [rule.expectation for rule in matcher.rules]
     names = list(dict.fromkeys(known or filter(None, labels or ())))

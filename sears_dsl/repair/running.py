@@ -64,11 +64,6 @@ def check_origin(
 
     Raises:
         DataError: a manifest that cannot be read.
-
-    Example:
-        >>> rows = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
-        >>> check_origin([Path("written-by-hand.sear")], rows)
-        ()
     """
     # Rules may have been looked for without labels, the model's own answers counting as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}

@@ -233,14 +233,6 @@ class GivenTrainer:
 
     Raises:
         UsageError: it is neither.
-
-    Example:
-        >>> def train(texts, labels, seed):
-        ...     return lambda texts: [labels[0] for _ in texts]
-        >>> trainer = GivenTrainer(train, text="text", label="label")
-        >>> rows = Table({"text": ["a good film"], "label": ["positive"]}, "a.csv", "csv")
-        >>> trainer.train(rows, seed=0, place=Path()).predict([{"text": "bad"}])
-        ['positive']
     """
 
     def __init__(
@@ -312,12 +304,6 @@ class CommandTrainer:
 
     Raises:
         UsageError: a placeholder that is missing or unknown, or quotes that are not closed.
-
-    Example:
-        >>> from sears_dsl.models.loading import load_predictor
-        >>> command = "python train.py {train} {model}"
-        >>> CommandTrainer(command, "sklearn:{model}", load=load_predictor).seeded
-        False
     """
 
     def __init__(

@@ -268,13 +268,7 @@ def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
 
 
 def judged_both_ways(pairs: Sequence[JudgedPair]) -> list[tuple[str, str]]:
-    """The pairs about which reviewers contradict each other, each once.
-
-    Example:
-        >>> ana = JudgedPair("a film", "a movie", 1, "ana", "pair")
-        >>> judged_both_ways([ana, replace(ana, label=0, reviewer="ben")])
-        [('a film', 'a movie')]
-    """
+    """The pairs about which reviewers contradict each other, each once."""
     labels: dict[tuple[str, str], set[int]] = {}
     for each in pairs:
         labels.setdefault((each.original, each.rewritten), set()).add(each.label)

@@ -50,8 +50,6 @@ class Scale:
 def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
     """A scale that holds the intervals of these shares, and their limits.
 
-    Example:
-            >>> from sears_dsl.auditing.comparison import Paired
     from sears_dsl.auditing.shares import share_of
             >>> scale_for([share_of(5, 100)], [0.1]).top
             0.2
@@ -114,12 +112,7 @@ def difference_scale(differences: Iterable[Paired]) -> float:
 
 
 def reach_of(ends: Iterable[float]) -> float:
-    """How far a symmetric axis has to reach for the ends of intervals.
-
-    Example:
-        >>> reach_of([-0.03, 0.12])
-        0.2
-    """
+    """How far a symmetric axis has to reach for the ends of intervals."""
     highest = max([0.01, *map(abs, ends)])
     return next((each for each in _NICE if each >= highest), 1.0)
 

@@ -43,11 +43,6 @@ def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float, across: str
 
     Args:
         curves: name and steps of each, at most `MOST_LINES`.
-
-    Example:
-        >>> chart = step_curves([("all", [(0.0, 0.5), (0.2, 1.0)])], mark=0.05, across="τ", up="n")
-        >>> "all: 50% at 0%, 100% at 20%" in chart
-        True
     """
     words = "; ".join(f"{name}: {_words(steps)}" for name, steps in curves)
     behind = _axes(across, up) + _line(mark, mark, 0.0, 1.0, "limit")
@@ -60,11 +55,6 @@ def point_curves(curves: Sequence[tuple[str, Points]], *, across: str, up: str) 
 
     Args:
         curves: name and points of each, at most `MOST_LINES`.
-
-    Example:
-        >>> "slips: 90% at 5%" in point_curves(
-        ...     [("slips", [(0.05, 0.9, 0.8, 0.95)])], across="rate", up="accuracy")
-        True
     """
     last = max((place for _, line in curves for place, *_ in line), default=1.0)
     reach = next(each for each in (*_TICKS[1:], last) if each >= last)

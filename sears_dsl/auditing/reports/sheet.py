@@ -27,13 +27,7 @@ _CLASSES = {
 
 
 def page(title: str, body: str) -> str:
-    """The whole file.
-
-    Example:
-        >>> page = page("An audit", "<p>Good.</p>")
-        >>> page.startswith("<!doctype html>"), "default-src 'none'" in page
-        (True, True)
-    """
+    """The whole file."""
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
