@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings, RuleRepair
+    from sears_dsl.repair.measurement import Estimate
     from sears_dsl.repair.report import RepairParticipants
     from sears_dsl.repair.trainers import ExperimentInputs, Trainer
     from sears_dsl.tagging.tagger import Tagger
@@ -80,10 +81,7 @@ class RepairResult(RulesetsResult):
         measured = [getattr(self.repair, key) for key in ERRORS]
         columns: dict[str, list[Any]] = {"error": [name for name, _ in ERRORS.values()]}
         for kind in ("original", "augmented", "control"):
-            estimates = [getattr(each, kind) for each in measured]
-            columns[kind] = [each and each.error for each in estimates]
-            columns[f"{kind}_low"] = [each and each.interval[0] for each in estimates]
-            columns[f"{kind}_high"] = [each and each.interval[1] for each in estimates]
+            columns |= _error_columns(kind, [getattr(each, kind) for each in measured])
         columns["change"] = [each.change.difference for each in measured]
         return columns
 
@@ -104,27 +102,13 @@ class RepairResult(RulesetsResult):
             )
             for kind in ("original", "augmented", "control")
         ]
-        known = [(name, each) for name, each in estimates if each and each.error is not None]
-        return draw_bars(
-            axes,
-            [name for name, _ in known],
-            [each.error for _, each in known],
-            [each.interval for _, each in known],
-            title="share of wrong answers",
-        )
+        return _draw_errors(axes, estimates)
 
     def save(self, path: str | Path) -> Mapping[str, Any]:
         """Write what `sears fix -o` writes: the report as JSON, and as Markdown beside it.
 
-        Args:
-            path: ``NAME.json``.
-
-        Returns:
-            What was written.
-
         Raises:
             UsageError: the path does not end in .json.
-            DataError: a file cannot be written.
         """
         from sears_dsl.repair.report import write_repair
 
@@ -160,10 +144,7 @@ class AmountsResult(RulesetsResult):
             "rewritten": [each.rewritten for each in errors],
         }
         for kind in ("clean", "perturbed"):
-            estimates = [getattr(each, kind) for each in errors]
-            columns[kind] = [each.error for each in estimates]
-            columns[f"{kind}_low"] = [each.interval[0] for each in estimates]
-            columns[f"{kind}_high"] = [each.interval[1] for each in estimates]
+            columns |= _error_columns(kind, [getattr(each, kind) for each in errors])
         return columns
 
     @property
@@ -182,26 +163,13 @@ class AmountsResult(RulesetsResult):
             for each in self.amounts.errors
             for kind, estimate in (("as they are", each.clean), ("rewritten", each.perturbed))
         ]
-        return draw_bars(
-            axes,
-            [name for name, _ in estimates],
-            [each.error or 0.0 for _, each in estimates],
-            [each.interval for _, each in estimates],
-            title="share of wrong answers",
-        )
+        return _draw_errors(axes, estimates)
 
     def save(self, path: str | Path) -> Mapping[str, Any]:
         """Write what `sears fix --amounts -o` writes: JSON, and Markdown beside it.
 
-        Args:
-            path: ``NAME.json``.
-
-        Returns:
-            What was written.
-
         Raises:
             UsageError: the path does not end in .json.
-            DataError: a file cannot be written.
         """
         from sears_dsl.repair.amounts import write_amounts
 
@@ -209,6 +177,25 @@ class AmountsResult(RulesetsResult):
             self.amounts, _report_file(path), settings=self.settings,
             participants=self.participants,
         )  # fmt: skip
+
+
+def _error_columns(name: str, estimates: Sequence[Estimate | None]) -> dict[str, list[Any]]:
+    """Errors and the ends of their intervals; None where there is none."""
+    return {
+        name: [each and each.error for each in estimates],
+        f"{name}_low": [each and each.interval[0] for each in estimates],
+        f"{name}_high": [each and each.interval[1] for each in estimates],
+    }
+
+
+def _draw_errors(axes: Axes | None, named: Iterable[tuple[str, Estimate | None]]) -> Axes:
+    known = [
+        (name, each.error, each.interval)
+        for name, each in named
+        if each is not None and each.error is not None
+    ]
+    names, errors, intervals = zip(*known, strict=True) if known else ((), (), ())
+    return draw_bars(axes, names, errors, intervals, title="share of wrong answers")
 
 
 def _report_file(path: str | Path) -> Path:

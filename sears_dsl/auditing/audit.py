@@ -146,21 +146,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditChoices:
-    """What a person chooses about an audit, its gates aside.
+    """What a person chooses about an audit, its gates aside: arguments of `sears.audit`.
 
     Attributes:
-        label: the column of labels; None for none.
-        also: further columns that the model reads.
-        comparison: how answers are compared with labels.
-        scope: instances that are rewritten.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        tau: S from which on texts count as equivalent; None for the scorer's own.
-        score_at_most: rewrites of a rule that are scored, drawn at random.
-        seed: of that draw.
-        sure_from: confidence from which on the model counts as sure.
-        examples: how many to keep of each rule.
-        tolerance: τ of semantic robustness; None where nobody wants to know.
-        draws: how often the noise of rules that draw is drawn anew.
         rates: shares of their instances, in millionths and ascending, at which rules that draw are
             measured too.
     """

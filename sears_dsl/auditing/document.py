@@ -128,14 +128,10 @@ class Example:
 
     Attributes:
         row: its number, from 1.
-        original: its text.
-        rewritten: the text after the rule.
         edits: start, end, old and new text of each change.
         label: what is right; None where the data does not say.
         before: the model's answer before.
-        after: its answer after.
         confidence_before: how sure it was; None where it does not say.
-        confidence_after: likewise.
         score: S; None where it was not scored.
         failed: whether the model does not do as expected.
         picture: the path of the picture that the text is about; None for none.

@@ -71,7 +71,6 @@ class GridModel:
 
     Attributes:
         name: by which its audit is told from the others.
-        model: that was audited.
         verdict: of its own audit, by the gates that were demanded.
         flipped: right rows that any rule flips, of those that any changes.
         accuracy: of the untouched rows; None where the data has no labels.

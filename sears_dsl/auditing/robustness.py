@@ -48,6 +48,8 @@ _ROWS_A_LABEL = 20
 class RobustnessRecord:
     """How robust the model is to some rules, or to the sentences of some templates.
 
+    What is not said here is that of `SemanticRobustness`, of one τ.
+
     Attributes:
         about: all rules, those with a tag, or one rule; likewise of templates.
         name: the tag or the id of the rule or template; empty of all.
@@ -57,15 +59,10 @@ class RobustnessRecord:
         before: p, the accuracy on these rows; None where there are none, as for all rates here. Of
             templates that on all rows of data, and 1 without data.
         after: p′, the mean over rows of the mean over their rewrites, by what each rule expects.
-        pooled: the share of all rewrites with the expected answer.
         mean: the mean over rules, or templates, of that share.
-        gap: p′ - p.
         low: lower end of its 95% interval (paired bootstrap over rows; of templates Newcombe's).
         high: its upper end.
-        smallest_tau: the smallest tolerance at which the model is robust.
         before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
-        after_corrected: p′ likewise.
-        tolerance: τ.
         robust: whether p′ ≥ p - τ, by what judges; None with too few rows.
         invariant: whether also p′ ≤ p + τ.
         local: rows of which the mean over their rewrites is at least p - τ.
@@ -131,12 +128,7 @@ class RobustnessRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustnessGate:
-    """What came of a gate that asks about robustness.
-
-    Attributes:
-        gate: as it was written, without its rate.
-        tolerance: its rate: τ, or the least share.
-    """
+    """What came of a gate that asks about robustness; its tolerance is τ, or the least share."""
 
     gate: str
     tolerance: float

@@ -168,8 +168,6 @@ def audit_rules(
     """Measure what rules do to a model, and judge it.
 
     Args:
-        scorer: S; None leaves meaning out.
-        oracle: rejects rewrites before the model is asked; None keeps all.
         columns: what to slice by, as `read_slicings` gives it.
         sentences: of templates, which the model is asked about too; None for none. They may be the
             rows themselves.

@@ -150,15 +150,7 @@ def apply_folder(
 
 @dataclass(slots=True)
 class AugmentPart:
-    """Augments one part.
-
-    Attributes:
-        text: the column that rules rewrite; None for the one that can be meant.
-        label: the column of labels; None for none.
-        id_column: the column of ids; None for ``id`` where there is one.
-        format_name: of the parts, where their names do not tell.
-        oracle: what rejects rewrites, ``module:function`` or a journal; None keeps all.
-    """
+    """Augments one part, as `sears.augment` does with these arguments."""
 
     recipe: RulesetRecipe
     choices: AugmentationChoices

@@ -198,9 +198,7 @@ def rule_effects(
 
     Args:
         predictor: the model; a `CachedPredictor` keeps what it said when it fails half way.
-        scorer: S, which says whether a rewrite keeps the meaning; None leaves that out.
         score_at_most: rewrites of a rule that are scored, drawn at random; None for all.
-        oracle: rejects rewrites before the model is asked about anything; None keeps all.
         draw: which of several draws of the rules' noise, from 0.
     """
     model = AskedModel(predictor)

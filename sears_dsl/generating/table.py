@@ -84,14 +84,9 @@ def generated(
     seed: int = 0,
     keep: Keep | None = None,
 ) -> Generated:
-    """The sentences of all templates of some rulesets.
+    """The sentences of all templates of some rulesets, as `sears.generate` takes them.
 
     Args:
-        rulesets: with templates; their rules are passed by.
-        limit: most sentences in all; None for all.
-        by: which sentences a limit leaves: as many of each ``template``, or each ``sentence`` with
-            the same chance.
-        seed: of that draw, and of noise in slots.
         keep: says of some sentences, as rows of the table, which are kept; asked about all of a
             template at once, before the limit. None keeps all.
     """

@@ -81,19 +81,7 @@ def rule_cases(
     scope: Scope = "first",
     oracle: Oracle | None = None,
 ) -> list[RuleCases]:
-    r"""What each rule tests on the texts, in the order of the rules.
-
-    Args:
-        rulesets: where the rules stand.
-        texts: the rows to test on.
-        tagger: None for the default one.
-        scope: rewrite the ``first`` instance of a rule in a row, or ``all``.
-        oracle: rejects rewrites; None keeps all.
-
-    Raises:
-        RuleSyntaxError: rules that cannot be compiled.
-        ModelError: the oracle fails.
-        DataError: it rejects every rewrite.
+    r"""What each rule tests on the texts, in the order of the rules; see `checklist_suite`.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -131,19 +119,6 @@ def template_cases(
     rulesets: Sequence[Ruleset], *, limit: int | None = None, oracle: Oracle | None = None
 ) -> list[RuleCases]:
     r"""What each template tests: all of its sentences, or as many as a limit leaves it.
-
-    Args:
-        rulesets: where the templates stand.
-        limit: most sentences of all together; None for all.
-        oracle: rejects sentences; None keeps all.
-
-    Returns:
-        Nothing where there is no template.
-
-    Raises:
-        UsageError: two templates have one id.
-        ModelError: the oracle fails.
-        DataError: it rejects every sentence.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -54,16 +54,11 @@ _NOTHING = Protection()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountSettings:
-    """The choices of a run.
+    """The choices of a run: arguments of `sears.fix_by_amount`.
 
     Attributes:
         amounts: those that are wanted, each once.
-        seeds: how many trainings of each.
         seed: the first of them; the others follow it. It also decides which half is rewritten.
-        scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        comparison: how answers are compared with labels; it also says how models vote.
-        protection: what has to stay in the texts.
 
     Raises:
         UsageError: no seed, or amounts that are none or given twice.

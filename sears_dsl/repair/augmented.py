@@ -138,8 +138,6 @@ class TableColumns:
 
     Attributes:
         text: the column that rules rewrite; ``a,b`` for either of two.
-        label: the column of labels; None for none.
-        id: the column of ids; None for none.
     """
 
     text: str

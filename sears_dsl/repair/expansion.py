@@ -120,10 +120,6 @@ def expand(
     Args:
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
-        guards: what has to stay in the texts; None for nothing.
-        oracle: rejects rewrites, which are left out; None keeps all.
-        scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
     """
     expectations = [rule.expectation for rule in matcher.rules]
     names = list(dict.fromkeys(known or filter(None, labels or ())))

@@ -44,17 +44,7 @@ _NOTHING = Protection()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings:
-    """The choices of a run.
-
-    Attributes:
-        seeds: how many trainings of each kind.
-        seed: the first of them; the others follow it.
-        amount: how many rewrites are added.
-        scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        control: whether random copies are tried too.
-        protection: what has to stay in the texts of the training rows.
-    """
+    """The choices of a run: arguments of `sears.fix`."""
 
     seeds: int = 5
     seed: int = 0

@@ -99,14 +99,7 @@ _FREE = ("seeds", "seed", "control", "comparison")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AugmentationChoices:
-    """What a person chooses about new rows.
-
-    Attributes:
-        scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        only_new: whether the old rows are left out.
-        protection: what has to stay in the texts.
-    """
+    """What a person chooses about new rows: arguments of `sears.augment`."""
 
     amount: Amount = ALL
     balanced: bool = True
@@ -121,10 +114,6 @@ def columns_of(
     table: Table, *, text: str | None, label: str | None, id_column: str | None = None
 ) -> TableColumns:
     """Which columns hold text, label and id.
-
-    Args:
-        text: the column that rules rewrite; None for the one that can be meant.
-        id_column: the column of ids; None for ``id`` where there is one.
 
     Example:
         >>> columns_of(Table({"id": [1], "text": ["a"]}, "a.csv", "csv"), text=None, label=None)

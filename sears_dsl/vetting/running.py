@@ -57,14 +57,9 @@ class VettingPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class Sitting:
-    """What people judge with.
+    """What people judge with: arguments of `sears.vet`.
 
     Attributes:
-        scorer: S, which flips count by in the selection; None counts all alike.
-        tau: S from which on a flip counts; None for the scorer's own.
-        most: most rules to accept.
-        adversaries: a file of sentences to pick adversaries of; None for what the rules make.
-        oracle: rejects rewrites, which nobody is shown; None keeps all.
         cached: whether tagged texts are kept on disk, where that saves time.
     """
 
@@ -134,9 +129,6 @@ def place_of(
 
     Args:
         folder: where the vetted ruleset goes by default.
-        reviewers: who judges; none for the user's name.
-        output: the vetted ruleset; None for ``NAME.vetted.sear``.
-        journal: of one reviewer; None for a file beside the output.
     """
     stem = Path(ruleset.path).stem
     names = tuple(reviewers) or (_user(),)

@@ -64,8 +64,6 @@ class Feature:
     """Something that is known of each answer.
 
     Attributes:
-        name: such as ``rule`` or ``words(context)``.
-        kind: whether its values are numbers or names.
         values: one an instance; None where it is not known.
     """
 
@@ -368,18 +366,7 @@ def predict_errors(
     format_name: str | None = None,
     seed: int = 0,
 ) -> ErrorsDocument:
-    """What predicts that the model fails.
-
-    Args:
-        data: the rows that were audited, as `open_rows` takes them; None where there are none.
-        features: further ones, as `read_slicings` takes them: columns, ``agreement(answers)``.
-        seed: of the folds and of what is shuffled.
-
-    Raises:
-        UsageError: audits of other rows, too few answers or only one kind of them, features
-            without rows, or scikit-learn is not installed.
-        DataError: the rows cannot be read, or are others than those of the audits.
-    """
+    """What predicts that the model fails, as `sears.predict_errors` gives it."""
     same_rows(audits)
     first = next(iter(audits.values()))
     notes = []

@@ -126,7 +126,6 @@ class ExampleRow:
 
     Attributes:
         row: its number, from 1.
-        rewritten: what the rule makes of it.
         pieces: both in one, the change marked.
         labels: what counts as right.
         before: what the model says of the original.
@@ -239,10 +238,6 @@ class Workbench:
     Args:
         ruleset: the rules to vet; rules that reviewers write are read under its options and sets.
         tagger: the one that tagged them; says how words of rules are split.
-        scorer: S; None counts every flip the same.
-        tau: S from which on a flip counts; None for the scorer's own.
-        oracle: rejects rewrites, which nobody is shown; `rejected` counts them. None keeps all.
-        on_progress: told (stage, done, total).
 
     Raises:
         DataError: the model has no row right.
