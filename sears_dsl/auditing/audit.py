@@ -179,7 +179,6 @@ class Circumstances:
         tau: S from which on texts count as equivalent, chosen or the scorer's own.
         oracle: identity of what rejected rewrites; None for nothing.
         noise: what decides the noise of the rules, by name; empty where they write none.
-        choices: what a person chose.
     """
 
     rulesets: tuple[Ruleset, ...]

@@ -34,9 +34,6 @@ class Paired:
     """How often something happened to the same rows in both audits.
 
     Attributes:
-        rows: rows that are compared.
-        first: how often it happened in the first audit.
-        second: how often in the second.
         only_first: to how many rows it happened in the first alone.
         only_second: to how many in the second alone.
         low: lower end of the 95% interval of the second rate minus the first.
@@ -85,9 +82,7 @@ class RuleComparison:
     """One rule in both audits.
 
     Attributes:
-        id: of the rule.
         rule: its text in the second audit, or in the only one that has it.
-        expect: what the model should do.
         failures: on the rows that both audits tested.
         q_value: the false-discovery rate over the same tests (Benjamini and Hochberg), which
             decides nothing; None where not compared.

@@ -82,7 +82,6 @@ class Confidence:
         change: mean of after minus before.
         change_interval: its 95% interval (Student); None for a single row.
         change_kept: likewise over the rows whose answer stays; None where there are none.
-        sure_from: confidence from which on it counts as sure.
         sure_flips: flips of which it is sure, before and after.
     """
 
@@ -158,7 +157,6 @@ class RuleRecord:
     """Everything about one rule.
 
     Attributes:
-        id: of the rule.
         rule: its canonical text.
         expect: ``same``, ``flip`` or ``label NAME``.
         severity: as written in the rule; None where it says nothing.
@@ -302,7 +300,6 @@ class AnswerConfidence:
         name: of what they are answers to: a rule, or rows as they are.
         id: of the rule; empty where there is none.
         right: confidences of the answers that are right, ascending.
-        wrong: of those that are not.
     """
 
     name: str

@@ -85,12 +85,7 @@ class Gate:
 
     @property
     def name(self) -> str:
-        """The gate as it is written, without its rate.
-
-        Example:
-            >>> Gate("tag:negation", 0.05, "robust").name
-            'robust:tag:negation'
-        """
+        """The gate as it is written, without its rate."""
         return self.selector if self.demand == "failures" else f"{self.demand}:{self.selector}"
 
 
@@ -282,7 +277,6 @@ class Judgement:
     Attributes:
         failures: tested rows on which the model does not do as expected.
         limit: the failure rate that it may have; None where nothing is demanded.
-        limit_from: who demands it.
         against: the rate that p is about: the limit, or the tolerated rate.
         p_value: of so many failures at that rate; None where no row was tested.
         q_value: after control of false discoveries.

@@ -105,9 +105,7 @@ class MeanConfidence:
 
     Attributes:
         right: mean over the right ones; None where there is none.
-        right_answers: how many there are.
         wrong: mean over the wrong ones; likewise.
-        wrong_answers: how many there are.
     """
 
     right: float | None

@@ -143,8 +143,6 @@ class Robustness:
     Attributes:
         tolerance: τ of the records.
         labels: K, how many labels there are; None where answers are free.
-        records: of all that changes a row.
-        gates: of the gates that ask about robustness.
     """
 
     tolerance: float
@@ -158,7 +156,6 @@ class ColumnAccuracy:
     """Accuracy on the untouched rows by the values of a column, such as the template of a row.
 
     Attributes:
-        column: its name.
         values: how many values it has.
         pooled: the accuracy on all rows.
         mean: the mean over values of the accuracy on the rows that have it.

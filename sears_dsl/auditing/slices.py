@@ -60,7 +60,6 @@ class SliceResult:
 
     Attributes:
         slicing: by what: ``label``, ``length``, ``question type`` or the name of a column.
-        rows: how many rows it has.
         accuracy: rows that the model has right; None where the data has no labels.
         worst: rows that it has right against the worst rule for each; likewise.
         flipped: right rows that any rule flips, of those that any changes.
@@ -364,12 +363,6 @@ def read_slicings(
         source: the rows, as `open_rows` takes them.
         format_name: the format, where the file's name does not tell.
         options: how it is read; the same as for the rows.
-
-    Example:
-        >>> rows = [{"q": "Who is it?", "source": "web"}, {"q": "Is it red?", "source": ""}]
-        >>> slicings = read_slicings(rows, ["source", "first-word(q)"])
-        >>> slicings["source"], slicings["first-word(q)"].parts()
-        (['web', ''], ['who', 'other'])
     """
     if not names:
         return {}

@@ -59,8 +59,6 @@ class TemplateAnswers:
     """Sentences of templates, and whether a model has them right.
 
     Attributes:
-        templates: id → template.
-        right: bool (sentences,).
         before: rows of data that the model has right, and all of them; None without data.
     """
 

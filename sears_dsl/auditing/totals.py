@@ -31,7 +31,6 @@ class Accuracy:
     """How much of the data the model has right.
 
     Attributes:
-        before: of the untouched rows.
         mean: with each row reworded by one of the rules that change it, at random.
         worst: with each row reworded by the worst of its rules, or by none.
     """
@@ -170,7 +169,6 @@ class RatePoint:
 
     Attributes:
         rate: the share of its instances that the rule rewrites; 0 is the untouched data.
-        changed: rows that it changes there.
         accuracy: of all rows, those that it changes judged by what it expects.
     """
 

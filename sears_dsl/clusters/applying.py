@@ -72,11 +72,7 @@ def recipe_of(rulesets: Sequence[Ruleset], *, tagger: str, seed: int = 0) -> Rul
 
 @dataclass(slots=True)
 class ApplyPart:
-    """Applies rules to one part.
-
-    Attributes:
-        request: what to do; its input and output are not looked at.
-    """
+    """Applies rules to one part; input and output of the request are not looked at."""
 
     request: ApplyRequest
 

@@ -264,7 +264,6 @@ class PartFailure:
     """A part that could not be done.
 
     Attributes:
-        output: the name of what was to be made.
         message: what is wrong, with the name of the part.
     """
 
@@ -287,7 +286,6 @@ class OnePart:
 
     Attributes:
         work: makes one file of one file.
-        output: the folder of what is made.
         format_name: the format of the parts, where their names do not tell.
         first: the name of the part that tells the schema.
     """

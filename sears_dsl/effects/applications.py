@@ -143,7 +143,7 @@ def apply_candidates(
     scopes: Sequence[Ruleset | None] = (),
     guards: Guards | None = None,
 ) -> Applications:
-    r"""Apply each rule by itself to each row, at its first instance, with exact case.
+    """Apply each rule by itself to each row, at its first instance, with exact case.
 
     Known rules that are about sentences see each sentence by itself, all others the row.
 
@@ -153,15 +153,6 @@ def apply_candidates(
         scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
             known rule; None for a mined one. All are mined where none are given.
         guards: what has to stay in the rows; None for nothing.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger()
-        >>> rules = parse("movie -> film\na movie -> a film\nA -> The").rules
-        >>> done = apply_candidates(rules, tagger.tag(["a movie", "A play"]), tagger=tagger)
-        >>> done.changed.tolist(), done.rewrites.tolist(), list(done.texts)
-        ([1, 1, 1], [0, 0, 1], ['a film', 'The play'])
     """
     mined = Ruleset((), options=mined_options(tagger))
     scoped = [(rule, scope or mined) for rule, scope in zip_longest(rules, scopes)]

@@ -21,14 +21,6 @@ class Questions:
 
     Args:
         most: the limit; None for none. It may be set later.
-
-    Example:
-        >>> questions = Questions(2)
-        >>> questions.admitted(["a", "b", "a", "c"])
-        [True, True, True, False]
-        >>> questions.count(["a"])
-        >>> questions.asked, questions.left
-        (1, 1)
     """
 
     def __init__(self, most: int | None = None) -> None:

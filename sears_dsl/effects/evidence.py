@@ -128,11 +128,6 @@ def hold_out(
 
     Returns:
         The positions of both kinds, each in order.
-
-    Example:
-        >>> found, held = hold_out(["a", "b", "c", "a"], seed=0)
-        >>> found.tolist(), held.tolist()
-        ([1], [0, 2, 3])
     """
     if not 0 < share < 1:
         raise UsageError(f"the share is {share}", help="give a number between 0 and 1")

@@ -33,7 +33,6 @@ class Candidate:
     Attributes:
         row: column → text of its row, after the rewrite.
         original: the text before; of a sentence the sentence.
-        text: the text after.
         rule: the id of the rule, or of the template.
         label: of a sentence; None of a rewrite.
     """

@@ -120,12 +120,10 @@ class RightRows:
 
     Args:
         in_time: asked before each batch of questions; when it says no, the rest is left.
-        on_progress: told how many distinct rows are answered.
         questions: counts what is asked, and limits it; of the rows the first ones are asked about.
 
     Attributes:
         positions: for each right row its position in the data.
-        texts: for each the text that rules rewrite.
         predictions: for each what the model says of it.
         asked: how many rows of the data were asked about.
         questions: what was asked in all.

@@ -58,8 +58,6 @@ class RuleEffect:
         expect: what the model should do on a rewritten row.
         rows: int32: positions in the data of the rows that it changes, ascending.
         edits: what it changed in each.
-        before: what the model says of each original.
-        after: what it says of each rewritten text.
         right_before: bool: whether the answer before is right.
         right_after: bool: whether the answer after is right, judged by the label of the original.
         confidence_before: float64: how sure the model was, NaN where it does not say; None where
@@ -69,7 +67,6 @@ class RuleEffect:
         unrenderable: rows on which it could not fire, since a new word has no one inflection.
         left_out: rewrites that are left out, since they touch a span.
         rejected: rewrites that are left out, since an oracle rejected them.
-        comparison: how answers are compared with labels.
     """
 
     id: str
@@ -149,7 +146,6 @@ class Effects:
     """What a ruleset does to a model.
 
     Attributes:
-        rules: an effect for each rule, in the order of the rulesets.
         answers: what the model says of each untouched row.
         right: bool: whether it is right.
         refused: rewrites that are left out, since the model refused them or their row.

@@ -37,7 +37,6 @@ class TemplateCount:
     """What one template gave.
 
     Attributes:
-        label: of its sentences.
         sentences: how many it has, each once.
         repeated: choices that write a sentence which an earlier one writes.
         written: how many of them are in the table.

@@ -42,7 +42,6 @@ class Case:
     Attributes:
         row: its place among the texts, or among the sentences of the template, counted from 0.
         original: the text as given; of a sentence the sentence.
-        rewritten: the text after the rule.
     """
 
     row: int
@@ -56,12 +55,10 @@ class RuleCases:
 
     Attributes:
         rule_id: the id of the rule or template, the name of the test.
-        rule: its canonical text.
         why: the reason that the file gives; may be empty.
         kind: what CheckList calls such a test.
         label: the label that a template, or a rule with ``expect: label NAME``, wants; else empty.
         cases: the rows that it changes, or its sentences; empty where it fires nowhere.
-        of_template: whether it is a template.
     """
 
     rule_id: str

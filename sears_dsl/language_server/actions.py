@@ -28,7 +28,6 @@ class Action:
 
     Attributes:
         place: what is replaced; of an insertion an empty place.
-        new: by which text.
         code: of the finding that it mends; None where it mends none.
     """
 

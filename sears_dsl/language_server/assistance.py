@@ -101,12 +101,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """A place in a file.
-
-    Attributes:
-        line: from 0.
-        column: from 0, in characters.
-    """
+    """A place in a file: line and column from 0, in characters."""
 
     path: str
     line: int

@@ -56,13 +56,7 @@ def without_statement(text: str, line: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SampleEffect:
-    """What a rule does to a sample.
-
-    Attributes:
-        file: its name, without the folder.
-        changed: how many the rule changes.
-        first: the first of these, before and after.
-    """
+    """What a rule does to a sample."""
 
     file: str
     rows: int

@@ -240,7 +240,6 @@ def serve(
     Args:
         reader: where its messages come from; None for standard input.
         writer: where answers go; None for standard output. Is closed at the goodbye.
-        server: None for a new one.
 
     Returns:
         The exit code that the protocol asks for: 0 after a proper shutdown, else 1.

@@ -115,9 +115,7 @@ class Amounts:
     """What was measured.
 
     Attributes:
-        training_rows: how many rows there were to train on.
         rewritten: how many of them rules change.
-        held_out_rows: how many rows were held out.
         held_out_rewritten: how many of them rules change.
     """
 

@@ -94,12 +94,6 @@ def choose(
 
     Returns:
         (rewrite, rule that it counts for), by rewrite.
-
-    Example:
-        >>> choose([[0], [0], [0], [0, 1], [1]], limit=None)
-        [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)]
-        >>> [rule for _, rule in choose([[0]] * 9 + [[1]], limit=2)]
-        [0, 1]
     """
     random = Random(seed)  # noqa: S311 - a sample, no secret
     order = random.sample(range(len(rules)), len(rules))
@@ -234,16 +228,7 @@ def augmented(
 
 
 def duplicated(table: Table, count: int, *, columns: TableColumns, seed: int = 0) -> Table:
-    """Add copies of random rows: what as many rows more do without any rule.
-
-    Args:
-        count: how many copies; each row once before any twice.
-
-    Example:
-        >>> table = Table({"text": ["a", "b"]}, "a.csv", "csv")
-        >>> sorted(duplicated(table, 4, columns=TableColumns(text="text")).columns["text"])
-        ['a', 'a', 'a', 'b', 'b', 'b']
-    """
+    """Add copies of random rows: what as many rows more do without any rule."""
     random = Random(seed)  # noqa: S311 - a sample, no secret
     rows: list[int] = []
     while len(rows) < count:

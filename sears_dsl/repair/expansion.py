@@ -42,7 +42,6 @@ class Rewritten:
     """One new text.
 
     Attributes:
-        row: the row that it was made of.
         rules: the rules that write it, by position.
         label: the label that it should have; None for the row's own.
         moved: column → new value, of the columns that point into the text; where either of several
@@ -61,7 +60,6 @@ class Expansion:
     """Every distinct rewrite of some rows, by row.
 
     Attributes:
-        rewrites: the new texts.
         rule_ids: the ids of all rules; those that change nothing too.
         changed: rule → rows that it changes.
         left_out: reason → rewrites that are left out for it.

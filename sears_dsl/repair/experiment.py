@@ -71,8 +71,6 @@ class Measured:
     """One error of all models.
 
     Attributes:
-        original: of the models that were trained on the rows as they are.
-        augmented: of those trained with rewrites.
         control: of those trained with random copies; None without.
         change: from original to augmented.
         control_change: from original to control; None without.
@@ -116,10 +114,8 @@ class Repair:
             is 0 for the original models; of the others it says how many of these rows another
             training moves, with no rule about.
         rewritten: error on all rewrites of held-out rows.
-        training_rows: how many rows there were to train on.
         added: how many were added to them.
         wanted: how many were to be added; None for all.
-        held_out_rows: how many rows were held out.
         rewritten_rows: how many of them a rule changes.
         rewrites: how many distinct texts the rules make of these.
         shared: held-out rows whose text is a training row's too.

@@ -79,7 +79,6 @@ class Estimate:
         error: wrong over counted items of all seeds; None where nothing counts.
         interval: 95%, for another sample of rows.
         over_seeds: 95%, for the mean over other seeds; None for fewer than two seeds.
-        of_seeds: the error of each seed.
         wrong: wrong items, mean over seeds.
         counted: counted items, mean over seeds.
         rows: distinct rows that count, mean over seeds.
@@ -112,14 +111,7 @@ class ErrorChange:
 
 
 def estimate(outcomes: Outcomes) -> Estimate:
-    """The error with its intervals.
-
-    Example:
-        >>> wrong = np.array([[True, False, False, False]])
-        >>> result = estimate(Outcomes(wrong, np.ones((1, 4), bool), np.arange(4)))
-        >>> result.error, [round(end, 2) for end in result.interval]
-        (0.25, [0.05, 0.7])
-    """
+    """The error with its intervals."""
     wrong, counted = outcomes.sums
     seeds = len(wrong)
     rows = float((counted > 0).sum() / seeds)

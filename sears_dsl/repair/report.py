@@ -48,8 +48,6 @@ class RepairParticipants:
     Attributes:
         rules: hash of all rules.
         rulesets: what they are called.
-        tagger: name and version.
-        trainer: what trained.
         training: SHA-256 of the training rows.
         held_out: SHA-256 of the held-out rows.
         notes: what a reader has to know beforehand.

@@ -113,12 +113,7 @@ class AugmentationChoices:
 def columns_of(
     table: Table, *, text: str | None, label: str | None, id_column: str | None = None
 ) -> TableColumns:
-    """Which columns hold text, label and id.
-
-    Example:
-        >>> columns_of(Table({"id": [1], "text": ["a"]}, "a.csv", "csv"), text=None, label=None)
-        TableColumns(text='text', label=None, id='id')
-    """
+    """Which columns hold text, label and id."""
     names = tuple(table.columns)
     for name in filter(None, (label, id_column)):
         require_column(names, name, where=table.path)
@@ -141,7 +136,6 @@ def augment_table(
     """A table with rewrites of its own rows, and a record of how it was made.
 
     Args:
-        oracle: rejects rewrites; None keeps all.
         some: whether it is an error that no rule changes a row.
     """
     guards = _guards_of_each(table, choices.protection, column=columns.text)

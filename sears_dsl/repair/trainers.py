@@ -73,7 +73,6 @@ class ExperimentInputs:
     """What an experiment trains on, and what it asks the models about.
 
     Attributes:
-        training: the rows to train on.
         held_out: labelled rows that nothing else has seen: neither the models nor whatever found
             the rules; their guards say what has to stay in them.
         matcher: the accepted rules, compiled with the seed of the settings.

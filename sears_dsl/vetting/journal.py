@@ -82,9 +82,6 @@ class Header:
 
     Attributes:
         ruleset: the file of the ruleset, as the reviewer named it.
-        sha256: `ruleset_digest` of it.
-        reviewer: who decides.
-        began: when, in UTC.
     """
 
     ruleset: str

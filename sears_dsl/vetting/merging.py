@@ -219,7 +219,6 @@ class ReviewOutcome:
     """What became of a rule, or of a template.
 
     Attributes:
-        decided: what the reviewers said together.
         new: the rule instead, where it was edited.
         verdicts: reviewer → verdict, of those who judged it.
     """

@@ -50,10 +50,8 @@ class WrittenFiles:
     """What was written.
 
     Attributes:
-        vetted: the file of what was kept, edited and written.
         left_out: the file of the rest; None where there is none.
         counts: outcome → rules.
-        added: rules that reviewers wrote.
         templates: outcome → templates; empty where none was judged.
     """
 
@@ -188,7 +186,6 @@ class JudgedPair:
     """A pair of texts that a reviewer judged.
 
     Attributes:
-        rewritten: another one.
         label: 1 where both mean the same, else 0.
         source: how: ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest
             (1), or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule

@@ -21,11 +21,8 @@ class OverFolds:
     """A number of each fold.
 
     Attributes:
-        mean: their mean.
-        deviation: their standard deviation.
         low: lower end of the 95% interval of the mean (Nadeau and Bengio).
         high: its upper end.
-        folds: the numbers.
     """
 
     mean: float
@@ -68,8 +65,6 @@ class AuditName:
 
     Attributes:
         name: by which it is told from the others.
-        answers: of it.
-        wrong: wrong ones of them.
     """
 
     name: str

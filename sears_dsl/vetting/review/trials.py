@@ -120,11 +120,7 @@ _REMEMBERED = 256
 
 
 class Trials:
-    """Tries rules.
-
-    Args:
-        bench: rows, model and the ruleset under whose options and sets rules are read.
-    """
+    """Tries rules."""
 
     def __init__(self, bench: Workbench) -> None:
         self.reader = RuleReader(bench.ruleset, tagger=bench.tagger)
@@ -162,11 +158,7 @@ class Trials:
         return effects
 
     def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
-        """What a rule does, as far as the model could be asked in time; at least some.
-
-        Args:
-            deadline: of ``time.monotonic()``.
-        """
+        """What a rule does, as far as the model could be asked in time; at least some."""
         typed = text, expect or LABEL_STAYS
         effects = self._effects.pop(typed, None) or self._applied_as(*typed)
         if not effects.complete:
@@ -188,7 +180,6 @@ class Proposal:
     """A rule that acts where a reviewer liked another one, and not where she did not.
 
     Attributes:
-        text: of the rule.
         same: pairs marked as the same that it still writes.
         of_same: those that the other rule writes.
         differs: pairs marked as differing that it still writes: 0, but for a later place of a row.

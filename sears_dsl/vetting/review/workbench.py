@@ -108,7 +108,6 @@ class RuleSummary:
     """What a rule does, in numbers.
 
     Attributes:
-        changed: rows that it changes.
         right: those of them that the model has right.
         flips: those of these on which it then does not do as the rule expects.
         interval: 95% (Wilson) of flips over right.
@@ -125,10 +124,8 @@ class ExampleRow:
     """A row that a rule changes.
 
     Attributes:
-        row: its number, from 1.
         pieces: both in one, the change marked.
         labels: what counts as right.
-        before: what the model says of the original.
         after: what it says of the rewrite; None where it was not asked yet.
         right: whether the model has the original right.
         flip: whether it then does not do as the rule expects.
