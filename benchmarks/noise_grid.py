@@ -56,7 +56,7 @@ from sears_dsl.auditing.failures.prediction import (
     learn,
     numbers_of,
 )
-from sears_dsl.auditing.slicing.computed import Computed, read_slicings
+from sears_dsl.auditing.slices import Computed, read_slicings
 from sears_dsl.batch.drawing import TextShare
 from sears_dsl.models.vote import common_words
 from sears_dsl.runtime.journal import RunJournal

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.answers import answers_equal
 from sears_dsl.auditing.failures.prediction import Feature, LearningRows, fold_interval, learn
-from sears_dsl.auditing.slicing.computed import Computed, SliceValue, read_slicings
-from sears_dsl.auditing.slicing.parts import in_order
+from sears_dsl.auditing.slices import Computed, SliceValue, in_order, read_slicings
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.models.predictor import Answer
 from sears_dsl.statistics import wilson_interval

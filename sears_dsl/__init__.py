@@ -16,8 +16,8 @@ from importlib import import_module
 TYPE_CHECKING = False  # `typing` alone takes most of what importing this takes
 if TYPE_CHECKING:
     from sears_dsl.api.applying import apply, apply_folder, arrow_rewriter
-    from sears_dsl.api.auditing import AuditResult, AuditsResult, audit
-    from sears_dsl.api.comparing import ComparisonResult, compare
+    from sears_dsl.api.auditing import AuditResult, AuditsResult, GridResult, audit
+    from sears_dsl.api.comparing import ComparisonResult, ErrorsResult, compare, predict_errors
     from sears_dsl.api.discovering import (
         AdversaryResult,
         DiscoveryResult,
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
         discover,
     )
     from sears_dsl.api.generating import GenerationResult, generate
-    from sears_dsl.api.grids import GridResult
-    from sears_dsl.api.predicting import ErrorsResult, predict_errors
-    from sears_dsl.api.repairing import RepairResult, augment, fix
-    from sears_dsl.api.repairing_by_amount import AmountsResult, fix_by_amount
+    from sears_dsl.api.repairing import AmountsResult, RepairResult, augment, fix, fix_by_amount
     from sears_dsl.api.scoring import ParaphraseResult, ScoreResult, paraphrase, score
     from sears_dsl.api.vetting import VettingResult, vet
     from sears_dsl.catalogue import load
@@ -60,9 +57,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "sears_dsl.api.auditing": ("AuditResult", "AuditsResult", "audit"),
-    "sears_dsl.api.grids": ("GridResult",),
-    "sears_dsl.api.comparing": ("ComparisonResult", "compare"),
+    "sears_dsl.api.auditing": ("AuditResult", "AuditsResult", "GridResult", "audit"),
+    "sears_dsl.api.comparing": ("ComparisonResult", "ErrorsResult", "compare", "predict_errors"),
     "sears_dsl.api.discovering": (
         "AdversaryResult",
         "DiscoveryResult",
@@ -71,9 +67,13 @@ _HOME = {
     ),
     "sears_dsl.api.applying": ("apply", "apply_folder", "arrow_rewriter"),
     "sears_dsl.api.generating": ("GenerationResult", "generate"),
-    "sears_dsl.api.predicting": ("ErrorsResult", "predict_errors"),
-    "sears_dsl.api.repairing": ("RepairResult", "augment", "fix"),
-    "sears_dsl.api.repairing_by_amount": ("AmountsResult", "fix_by_amount"),
+    "sears_dsl.api.repairing": (
+        "AmountsResult",
+        "RepairResult",
+        "augment",
+        "fix",
+        "fix_by_amount",
+    ),
     "sears_dsl.api.scoring": ("ParaphraseResult", "ScoreResult", "paraphrase", "score"),
     "sears_dsl.api.vetting": ("VettingResult", "vet"),
     "sears_dsl.catalogue": ("load",),

@@ -190,7 +190,6 @@ def answers_equal(
     """Whether a prediction is the gold label, or one of the gold answers.
 
     Args:
-        prediction: what a model gave.
         gold: the right label or answer, or several that are equally right.
         comparison: ``exact`` for labels, or another of those at the head of this module. Entities
             of a rewritten text are to be carried back first.

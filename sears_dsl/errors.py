@@ -24,22 +24,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = [
-    "MOST_SHOWN",
-    "CacheError",
-    "CompileError",
-    "DataError",
-    "Diagnostic",
-    "ModelError",
-    "RuleSyntaxError",
-    "SearsError",
-    "Severity",
-    "Span",
-    "TaggerError",
-    "UsageError",
-    "rendered",
-]
-
 Severity = Literal["error", "warning"]
 
 # Characters that a terminal obeys, that turn lines round, or that no encoding can print.

@@ -28,11 +28,7 @@ _SIDE = 160
 
 
 def need_pictures() -> None:
-    """What decodes pictures is installed.
-
-    Raises:
-        UsageError: it is not; says how to get it.
-    """
+    """What decodes pictures is installed."""
     try:
         import PIL  # noqa: F401, PLC0415 - an extra
     except ImportError as error:

@@ -12,16 +12,12 @@ from collections.abc import Callable
 from functools import cache
 from math import cos, exp, lgamma, log, log1p, pi, sin, sqrt, tan
 from statistics import NormalDist
-from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Floats
-
-Dependence: TypeAlias = Literal["positive", "any"]
-"""How tests may depend on each other: see `q_values`."""
 
 
 def wilson_interval(
@@ -205,8 +201,6 @@ def paired_difference_interval(
     only_first: ArrayLike,
     only_second: ArrayLike,
     trials: ArrayLike,
-    *,
-    confidence: float = 0.95,
 ) -> tuple[Floats, Floats]:
     """An interval for the second share minus the first, where both are of the same rows.
 
@@ -217,17 +211,16 @@ def paired_difference_interval(
         only_first: rows to which the first thing alone happened.
         only_second: rows to which the second thing alone happened.
         trials: all rows; where there were none the interval is (-1, 1).
-        confidence: between 0 and 1.
 
     Returns:
-        Lower and upper ends, in [-1, 1].
+        Lower and upper ends of 95%, in [-1, 1].
 
     Example:
         >>> low, high = paired_difference_interval(1, 9, 50)
         >>> round(float(low), 2), round(float(high), 2)
         (0.04, 0.27)
     """
-    z = _deviations(confidence)
+    z = _deviations(0.95)
     first, second = np.asarray(only_first, np.float64), np.asarray(only_second, np.float64)
     count = _counts(first + second, trials)[1]
     more, less, rows = second + 0.5, first + 0.5, count + 2
@@ -243,8 +236,6 @@ def difference_interval(
     first_trials: ArrayLike,
     second: ArrayLike,
     second_trials: ArrayLike,
-    *,
-    confidence: float = 0.95,
 ) -> tuple[Floats, Floats]:
     """An interval for the second share minus the first, where they are of different rows.
 
@@ -254,10 +245,9 @@ def difference_interval(
     Args:
         first: how often it happened among the first rows.
         first_trials: out of how many; where there were none, all that is possible is in it.
-        confidence: between 0 and 1.
 
     Returns:
-        Lower and upper ends, in [-1, 1].
+        Lower and upper ends of 95%, in [-1, 1].
 
     Example:
         >>> low, high = difference_interval(56, 70, 48, 80)
@@ -266,7 +256,7 @@ def difference_interval(
     """
     ends = []
     for some, trials in ((first, first_trials), (second, second_trials)):
-        low, high = wilson_interval(some, trials, confidence=confidence)
+        low, high = wilson_interval(some, trials)
         successes, count = _counts(some, trials)
         ends.append((successes / np.maximum(count, 1), low, high))
     (p, p_low, p_high), (q, q_low, q_high) = ends
@@ -279,11 +269,6 @@ def fisher_exact(
     some: ArrayLike, trials: ArrayLike, others: ArrayLike, other_trials: ArrayLike
 ) -> Floats:
     """Fisher's exact test, two-sided: are two shares of different rows equal?
-
-    Args:
-        some: how often it happened among the first rows.
-        trials: how many these are.
-        others: how often it happened among the other rows.
 
     Example:
         >>> round(float(fisher_exact(8, 10, 1, 10)), 4)
@@ -335,15 +320,10 @@ def _of_tables(
 def _excess(some: int, trials: int, others: int, other_trials: int) -> float:
     """The probability of tables with these margins and at least so much on the first side."""
     happened = some + others
-    least, most = max(0, happened - other_trials), min(trials, happened)
+    least = max(0, happened - other_trials)
     if some <= least:
         return 1.0
-    logs = np.array(
-        [
-            _log_choose(trials, each) + _log_choose(other_trials, happened - each)
-            for each in range(some, most + 1)
-        ]
-    )
+    logs = _log_tables(trials, other_trials, happened)[some - least :]
     whole = _log_choose(trials + other_trials, happened)
     return min(1.0, float(np.exp(logs - whole).sum()))
 
@@ -351,64 +331,50 @@ def _excess(some: int, trials: int, others: int, other_trials: int) -> float:
 def _fisher(some: int, trials: int, others: int, other_trials: int) -> float:
     """The probability of all tables with these margins that are no likelier than this one."""
     happened = some + others
-    least, most = max(0, happened - other_trials), min(trials, happened)
-    logs = np.array(
-        [
-            _log_choose(trials, each) + _log_choose(other_trials, happened - each)
-            for each in range(least, most + 1)
-        ]
-    )
+    least = max(0, happened - other_trials)
+    logs = _log_tables(trials, other_trials, happened)
     terms = np.exp(logs - logs.max())
     # Equally likely tables differ by rounding.
     as_unlikely = terms <= terms[some - least] * (1 + 1e-9)
     return min(1.0, float(terms[as_unlikely].sum() / terms.sum()))
 
 
+def _log_tables(trials: int, other_trials: int, happened: int) -> Floats:
+    """How many tables there are with these margins, as logarithms, by what the first side has."""
+    least, most = max(0, happened - other_trials), min(trials, happened)
+    return np.array(
+        [
+            _log_choose(trials, each) + _log_choose(other_trials, happened - each)
+            for each in range(least, most + 1)
+        ]
+    )
+
+
 def _log_choose(count: int, chosen: int) -> float:
     return lgamma(count + 1) - lgamma(chosen + 1) - lgamma(count - chosen + 1)
 
 
-def q_values(
-    p_values: ArrayLike, *, tests: int | None = None, dependence: Dependence = "positive"
-) -> Floats:
+def q_values(p_values: ArrayLike) -> Floats:
     """The false-discovery rate at which each test would just be called a discovery.
+
+    After Benjamini and Hochberg (1995), valid for independent tests and those that rise together.
 
     Args:
         p_values: one a test.
-        tests: how many tests there were, where only the smallest p-values are given; those left
-            out count as never discovered.
-        dependence: ``positive`` (Benjamini and Hochberg 1995; valid for independent tests and
-            for those that rise together), or ``any`` (Benjamini and Yekutieli 2001), which costs
-            a factor of about the logarithm of the number of tests.
 
     Raises:
-        UsageError: p-values outside [0, 1], fewer tests than p-values, an unknown dependence.
+        UsageError: p-values outside [0, 1].
 
     Example:
         >>> q_values([0.01, 0.04, 0.03]).tolist()
         [0.03, 0.04, 0.04]
     """
-    numbers = np.asarray(p_values, np.float64)
-    if not ((numbers >= 0) & (numbers <= 1)).all():
-        raise UsageError("a p-value is outside [0, 1]", help="give probabilities")
-    count = numbers.size if tests is None else tests
-    if count < numbers.size:
-        raise UsageError(
-            f"there are {numbers.size} p-values of {count} tests",
-            help="tests is the number of all tests, at least that of the p-values",
-        )
-    if dependence not in ("positive", "any"):
-        raise UsageError(f"there is no dependence {dependence!r}", help="choose positive or any")
-    if not numbers.size:
-        return numbers
-    factor = float(count)
-    if dependence == "any":
-        factor *= float((1 / np.arange(1, count + 1)).sum())
+    numbers = _probabilities(p_values)
     order = np.argsort(numbers.ravel(), kind="stable")[::-1]
     ranks = np.arange(numbers.size, 0, -1)
-    scaled = np.minimum.accumulate(numbers.ravel()[order] * (factor / ranks))
+    scaled = numbers.ravel()[order] * (numbers.size / ranks)
     adjusted = np.empty(numbers.size)
-    adjusted[order] = np.minimum(scaled, 1.0)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled), 1.0)
     return adjusted.reshape(numbers.shape)
 
 
@@ -418,9 +384,6 @@ def holm_values(p_values: ArrayLike) -> Floats:
     Whatever the tests have to do with each other and however many of them are about something true,
     the chance that any test is refused by mistake at 0.05 is at most 5%.
 
-    Args:
-        p_values: one a test.
-
     Raises:
         UsageError: p-values outside [0, 1].
 
@@ -428,14 +391,19 @@ def holm_values(p_values: ArrayLike) -> Floats:
         >>> holm_values([0.01, 0.04, 0.03]).tolist()
         [0.03, 0.06, 0.06]
     """
-    numbers = np.asarray(p_values, np.float64)
-    if not ((numbers >= 0) & (numbers <= 1)).all():
-        raise UsageError("a p-value is outside [0, 1]", help="give probabilities")
+    numbers = _probabilities(p_values)
     order = np.argsort(numbers.ravel(), kind="stable")
     scaled = numbers.ravel()[order] * np.arange(numbers.size, 0, -1)
     adjusted = np.empty(numbers.size)
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
     return adjusted.reshape(numbers.shape)
+
+
+def _probabilities(p_values: ArrayLike) -> Floats:
+    numbers = np.asarray(p_values, np.float64)
+    if not ((numbers >= 0) & (numbers <= 1)).all():
+        raise UsageError("a p-value is outside [0, 1]", help="give probabilities")
+    return numbers
 
 
 def _deviations(confidence: float) -> float:

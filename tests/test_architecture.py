@@ -92,7 +92,14 @@ def _imports(path: Path) -> frozenset[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
+            # What is imported from a folder may be a module in it.
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {name for name in names if _file(name).exists()}
     return frozenset(found)
+
+
+def _file(module: str) -> Path:
+    return PACKAGE.parent / f"{module.replace('.', '/')}.py"
 
 
 def _layer(part: str) -> int:

@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from sears_dsl.errors import DataError, ModelError, SearsError, TaggerError, UsageError
+from sears_dsl.errors import DataError, ModelError, TaggerError, UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.protection import Protection
+    from sears_dsl.engine.matcher import Matcher
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.tagging.tagger import Tagger
@@ -69,11 +70,7 @@ def in_python(**arguments: str) -> Iterator[None]:
         texts = _translated(error.message, names), _translated(error.help, names)
         if texts == (error.message, error.help):
             raise
-        raise _again(error, *texts) from error.__cause__
-
-
-def _again(error: SearsError, message: str, advice: str) -> SearsError:
-    return type(error)(message, help=advice)
+        raise type(error)(texts[0], help=texts[1]) from error.__cause__
 
 
 def _translated(text: str, names: Mapping[str, str]) -> str:
@@ -307,6 +304,17 @@ def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagg
     for finding in tagger_findings(rulesets or (), lambda: chosen):
         remark(finding.render())
     return chosen
+
+
+def matcher_of(
+    rulesets: Sequence[Ruleset], *, tagger: Tagger | str | None, seed: int = 0
+) -> Matcher:
+    """Rules, compiled for the tagger that `tagger_of` gives."""
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.paraphrasing.rewording import sources_of
+
+    chosen = tagger_of(tagger, rulesets)
+    return compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
 
 
 def shown(on_progress: OnProgress | None) -> Callable[[str, int, int | None], None]:

@@ -1,8 +1,9 @@
-"""``sears.audit``: what rules do to a model, judged; and how audits are given to others."""
+"""``sears.audit``: what rules do to a model, or to several side by side; audits given to others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -22,8 +23,7 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.grids import GridResult
-from sears_dsl.api.results import Bars, RulesetsResult
+from sears_dsl.api.results import Result, RulesetsResult, draw_bars, drawn_name, new_axes
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_audit, need_discovery
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.answers import Comparison
     from sears_dsl.auditing.document import AuditDocument, RuleRecord, Verdict
+    from sears_dsl.auditing.grid import GridDocument, GridRule
     from sears_dsl.auditing.robustness import Robustness
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
@@ -43,6 +44,7 @@ AS_FOUND = "as found"
 """Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
 
 
+@dataclass(eq=False, repr=False)
 class AuditResult(RulesetsResult):
     """What rules do to a model.
 
@@ -51,9 +53,8 @@ class AuditResult(RulesetsResult):
         rulesets: the rules.
     """
 
-    def __init__(self, document: AuditDocument, rulesets: Sequence[Ruleset]) -> None:
-        self.document = document
-        self.rulesets = tuple(rulesets)
+    document: AuditDocument
+    rulesets: tuple[Ruleset, ...]
 
     @property
     def rules(self) -> tuple[RuleRecord, ...]:
@@ -110,24 +111,18 @@ class AuditResult(RulesetsResult):
         return conclusion(self.document)
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """The failure rate of each rule that changes a row, worst first, with its 95% interval.
-
-        Args:
-            axes: where to draw; None for a new figure.
-
-        Raises:
-            UsageError: matplotlib is not installed.
-        """
+        """The failure rate of each rule that changes a row, worst first, with its 95% interval."""
         from sears_dsl.auditing.reports.markdown import worst_first
 
         shown_rules = [each for each in worst_first(self.rules) if each.changed]
         failures = [each.judgement.failures for each in shown_rules]
-        return Bars(
+        return draw_bars(
+            axes,
             [each.rule for each in shown_rules],
             [each.rate or 0.0 for each in failures],
             [(each.low, each.high) for each in failures],
             title="rows on which the model fails a rule",
-        ).draw(axes)
+        )
 
     def to_markdown(self) -> str:
         """A summary for the page of a pull request, as `sears audit --summary` writes it."""
@@ -136,17 +131,81 @@ class AuditResult(RulesetsResult):
         return audit_summary(self.document)
 
     def save(self, folder: str | Path) -> None:
-        """Write what `sears audit -o` writes: audit.html, audit.md, audit.json, junit.xml.
-
-        Args:
-            folder: where they go; it is made where it is not there.
-
-        Raises:
-            DataError: a file cannot be written.
-        """
+        """Write what `sears audit -o` writes: audit.html, audit.md, audit.json, junit.xml."""
         from sears_dsl.auditing.reports.files import write_audit_files
 
         write_audit_files(self.document, Path(folder))
+
+
+@dataclass(eq=False, repr=False)
+class GridResult(Result):
+    """Three audits of the same rows and more, each held against the first.
+
+    Attributes:
+        document: all that was counted.
+    """
+
+    document: GridDocument
+
+    @property
+    def rules(self) -> tuple[GridRule, ...]:
+        """Each rule with a cell a model."""
+        return self.document.rules
+
+    @property
+    def worse(self) -> bool:
+        """Whether any is clearly worse than the first (p < 0.05, Holm over the grid)."""
+        return self.document.worse
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row a rule and model; rates are of the rows on which the audit tested the rule."""
+        names = [each.name for each in self.document.models]
+        cells = [
+            (rule, name, cell, cell.failures, cell.against_first)
+            for rule in self.rules
+            for name, cell in zip(names, rule.cells, strict=True)
+        ]
+        return {
+            "id": [rule.id for rule, *_ in cells],
+            "rule": [rule.rule for rule, *_ in cells],
+            "audit": [name for _, name, *_ in cells],
+            "rate": [share and share.rate for *_, share, _ in cells],
+            "low": [share and share.low for *_, share, _ in cells],
+            "high": [share and share.high for *_, share, _ in cells],
+            "outcome": [contrast and contrast.outcome for *_, contrast in cells],
+            "p_value": [contrast and contrast.paired.adjusted_p_value for *_, contrast in cells],
+        }
+
+    @property
+    def summary(self) -> str:
+        """Of each model after the first how many rules are better and worse."""
+        return "; ".join(self.document.summary)
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """The failure rate of each rule on each model, as a heat map."""
+        axes = new_axes(axes)
+        shares = [[cell.failures for cell in each.cells] for each in self.rules]
+        rates = [[None if share is None else share.rate for share in of] for of in shares]
+        percent = [[float("nan") if rate is None else 100 * rate for rate in of] for of in rates]
+        axes.imshow(percent, cmap="Reds", vmin=0, vmax=100, aspect="auto")
+        for row, of_rule in enumerate(percent):
+            for column, value in enumerate(of_rule):
+                # What is not known is said, and light on dark as dark on light can be read.
+                label = "–" if rates[row][column] is None else f"{value:.1f}"
+                axes.text(column, row, label, ha="center", va="center",
+                          color="white" if value > 60 else "black")  # fmt: skip
+        axes.set_xticks(range(len(self.document.models)),
+                        [drawn_name(each.name) for each in self.document.models])  # fmt: skip
+        axes.set_yticks(range(len(self.rules)), [drawn_name(each.rule) for each in self.rules])
+        axes.set_title("per cent of the rows on which a model fails a rule")
+        return axes
+
+    def save(self, folder: str | Path) -> None:
+        """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
+        from sears_dsl.auditing.reports.files import write_grid_files
+
+        write_grid_files(self.document, Path(folder))
 
 
 class AuditsResult(GridResult):
@@ -175,14 +234,7 @@ class AuditsResult(GridResult):
         return grid_markdown(self.document)
 
     def save(self, folder: str | Path) -> None:
-        """Write what `sears audit -o` writes of several models: the grid, and a folder for each.
-
-        Args:
-            folder: where they go; it is made where it is not there.
-
-        Raises:
-            DataError: a file cannot be written.
-        """
+        """Write what `sears audit -o` writes of several models: the grid, and a folder for each."""
         from sears_dsl.auditing.reports.files import write_audits_files
 
         documents = {name: each.document for name, each in self.audits.items()}
@@ -370,9 +422,9 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
     need_audit()
     if scorer is not None:
         need_discovery()
+    from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.gates import Gates, read_gate
     from sears_dsl.auditing.running import (
-        AuditChoices,
         as_found,
         audit_rules,
         compile_and_check,
@@ -381,7 +433,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         scorer_of_audit,
         sentences_of,
     )
-    from sears_dsl.auditing.slicing.computed import read_slicings
+    from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
@@ -456,7 +508,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
                         oracle=rejecting, gates=demanded, choices=chosen_so, columns=columns,
                         sentences=sentences, on_stage=show,
                     ),
-                    rulesets,
+                    tuple(rulesets),
                 )
                 for name, predictor in models.items()
             }  # fmt: skip

@@ -22,7 +22,7 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Bars, Result, TableResult
+from sears_dsl.api.results import Result, TableResult, draw_bars
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
 
 
+@dataclass(eq=False, repr=False)
 class DiscoveryResult(Result):
     """Rules that a search found, with their numbers.
 
@@ -53,10 +54,9 @@ class DiscoveryResult(Result):
         tagger: the one that found the rules.
     """
 
-    def __init__(self, discovery: Discovery, participants: Participants, tagger: Tagger) -> None:
-        self.discovery = discovery
-        self.participants = participants
-        self.tagger = tagger
+    discovery: Discovery
+    participants: Participants
+    tagger: Tagger
 
     @property
     def rules(self) -> tuple[FoundRule, ...]:
@@ -117,21 +117,15 @@ class DiscoveryResult(Result):
         )
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """The flip rate of each rule with its 95% interval (Wilson).
-
-        Args:
-            axes: where to draw; None for a new figure.
-
-        Raises:
-            UsageError: matplotlib is not installed.
-        """
+        """The flip rate of each rule with its 95% interval (Wilson)."""
         columns = self.columns
-        return Bars(
+        return draw_bars(
+            axes,
             columns["rule"],
             columns["flip_rate"],
             list(zip(columns["low"], columns["high"], strict=True)),
             title="flips of the rows that a rule changes",
-        ).draw(axes)
+        )
 
     def save(self, path: str | Path) -> Manifest:
         """Write what `sears discover -o` writes: the ruleset, its manifest, a report.
@@ -153,6 +147,7 @@ class DiscoveryResult(Result):
         )
 
 
+@dataclass(eq=False, repr=False)
 class AdversaryResult(TableResult):
     """Paraphrases that flip a model.
 
@@ -165,20 +160,11 @@ class AdversaryResult(TableResult):
         cut_short: the stages that the time budget cut short.
     """
 
-    def __init__(
-        self,
-        columns: Mapping[str, Sequence[Any]],
-        *,
-        right: int,
-        rows_flipped: int,
-        skipped: int,
-        cut_short: tuple[str, ...],
-    ) -> None:
-        self._columns = columns
-        self.right = right
-        self.rows_flipped = rows_flipped
-        self.skipped = skipped
-        self.cut_short = cut_short
+    _columns: Mapping[str, Sequence[Any]]
+    right: int
+    rows_flipped: int
+    skipped: int
+    cut_short: tuple[str, ...]
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.api.arguments import AnyOracle, AnyRules, in_python, rulesets_of
-from sears_dsl.api.results import Bars, Result
+from sears_dsl.api.results import Result, draw_bars
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sears_dsl.generating.table import Generated, TemplateCount
 
 
+@dataclass(eq=False, repr=False)
 class GenerationResult(Result):
     """Labelled sentences of templates.
 
@@ -25,8 +27,7 @@ class GenerationResult(Result):
         table: all of them, with the counts.
     """
 
-    def __init__(self, table: Generated) -> None:
-        self.table = table
+    table: Generated
 
     @cached_property
     def _columns(self) -> dict[str, list[str]]:
@@ -50,31 +51,18 @@ class GenerationResult(Result):
         return f"{counted(len(self), 'sentence')} of {templates} ({labels})"
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Which share of the sentences each template has.
-
-        Args:
-            axes: where to draw; None for a new figure.
-
-        Raises:
-            UsageError: matplotlib is not installed.
-        """
+        """Which share of the sentences each template has."""
         shares = [each.written / max(1, len(self)) for each in self.templates]
-        return Bars(
+        return draw_bars(
+            axes,
             [each.name for each in self.templates],
             shares,
             [(each, each) for each in shares],
             title="share of the sentences",
-        ).draw(axes)
+        )
 
     def save(self, path: str | Path) -> None:
-        """Write what `sears generate -o` writes.
-
-        Args:
-            path: a file of any format that `sears` writes.
-
-        Raises:
-            DataError: it cannot be written.
-        """
+        """Write what `sears generate -o` writes, to a file of any format that `sears` writes."""
         from sears_dsl.data.dataset import format_of, write_columns
 
         file = Path(path)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sears_dsl.api.arguments import (
     AnyOracle,
     AnyRules,
     OnProgress,
     in_python,
+    matcher_of,
     names_of,
     names_of_columns,
     origins_of,
@@ -21,27 +23,27 @@ from sears_dsl.api.arguments import (
     remark,
     rulesets_of,
     shown,
-    tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Bars, RulesetsResult
+from sears_dsl.api.results import RulesetsResult, draw_bars
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sears_dsl.answers import Comparison
-    from sears_dsl.data.protection import Protection
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.repair.augmented import TableColumns
+    from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings, RuleRepair
+    from sears_dsl.repair.measurement import Estimate
     from sears_dsl.repair.report import RepairParticipants
     from sears_dsl.repair.trainers import ExperimentInputs, Trainer
     from sears_dsl.tagging.tagger import Tagger
 
 
+@dataclass(eq=False, repr=False)
 class RepairResult(RulesetsResult):
     """What training on rewritten rows did.
 
@@ -53,19 +55,11 @@ class RepairResult(RulesetsResult):
         gate: what was demanded; None for nothing.
     """
 
-    def __init__(
-        self,
-        repair: Repair,
-        participants: RepairParticipants,
-        settings: RepairSettings,
-        rulesets: Sequence[Ruleset],
-        gate: RepairGate | None,
-    ) -> None:
-        self.repair = repair
-        self.participants = participants
-        self.settings = settings
-        self.rulesets = tuple(rulesets)
-        self.gate = gate
+    repair: Repair
+    participants: RepairParticipants
+    settings: RepairSettings
+    rulesets: tuple[Ruleset, ...]
+    gate: RepairGate | None
 
     @property
     def rules(self) -> tuple[RuleRepair, ...]:
@@ -87,10 +81,7 @@ class RepairResult(RulesetsResult):
         measured = [getattr(self.repair, key) for key in ERRORS]
         columns: dict[str, list[Any]] = {"error": [name for name, _ in ERRORS.values()]}
         for kind in ("original", "augmented", "control"):
-            estimates = [getattr(each, kind) for each in measured]
-            columns[kind] = [each and each.error for each in estimates]
-            columns[f"{kind}_low"] = [each and each.interval[0] for each in estimates]
-            columns[f"{kind}_high"] = [each and each.interval[1] for each in estimates]
+            columns |= _error_columns(kind, [getattr(each, kind) for each in measured])
         columns["change"] = [each.change.difference for each in measured]
         return columns
 
@@ -102,14 +93,7 @@ class RepairResult(RulesetsResult):
         return conclusion(self.repair, margin=MARGIN if self.gate is None else self.gate.margin)
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """The errors on held-out rows and on the sensitivity set, before and after.
-
-        Args:
-            axes: where to draw; None for a new figure.
-
-        Raises:
-            UsageError: matplotlib is not installed.
-        """
+        """The errors on held-out rows and on the sensitivity set, before and after."""
         estimates = [
             (f"{name}, {kind}", getattr(measured, kind))
             for name, measured in (
@@ -118,41 +102,104 @@ class RepairResult(RulesetsResult):
             )
             for kind in ("original", "augmented", "control")
         ]
-        known = [(name, each) for name, each in estimates if each and each.error is not None]
-        return Bars(
-            [name for name, _ in known],
-            [each.error for _, each in known],
-            [each.interval for _, each in known],
-            title="share of wrong answers",
-        ).draw(axes)
+        return _draw_errors(axes, estimates)
 
     def save(self, path: str | Path) -> Mapping[str, Any]:
         """Write what `sears fix -o` writes: the report as JSON, and as Markdown beside it.
 
-        Args:
-            path: ``NAME.json``.
-
-        Returns:
-            What was written.
-
         Raises:
             UsageError: the path does not end in .json.
-            DataError: a file cannot be written.
         """
         from sears_dsl.repair.report import write_repair
 
         return write_repair(
-            self.repair, report_file(path), settings=self.settings, participants=self.participants,
+            self.repair, _report_file(path), settings=self.settings, participants=self.participants,
             gate=self.gate,
         )  # fmt: skip
 
 
-def report_file(path: str | Path) -> Path:
-    """Where a report goes.
+@dataclass(eq=False, repr=False)
+class AmountsResult(RulesetsResult):
+    """The errors of models that were trained on amounts of rewritten rows.
 
-    Raises:
-        UsageError: the path does not end in .json.
+    Attributes:
+        amounts: all that was measured.
+        participants: who took part, by identity.
+        settings: the choices.
+        rulesets: the rules.
     """
+
+    amounts: Amounts
+    participants: RepairParticipants
+    settings: AmountSettings
+    rulesets: tuple[Ruleset, ...]
+
+    @property
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """A row an amount; errors are shares, with their 95% intervals."""
+        errors = self.amounts.errors
+        columns: dict[str, list[Any]] = {
+            "amount": [each.amount for each in errors],
+            "rows": [each.rows for each in errors],
+            "rewritten": [each.rewritten for each in errors],
+        }
+        for kind in ("clean", "perturbed"):
+            columns |= _error_columns(kind, [getattr(each, kind) for each in errors])
+        return columns
+
+    @property
+    def summary(self) -> str:
+        """The errors of each amount, in per cent."""
+        errors = self.columns
+        rows = zip(errors["amount"], errors["clean"], errors["perturbed"], strict=True)
+        return "errors on held-out rows as they are and rewritten: " + "; ".join(
+            f"{name} {clean:.1%} and {perturbed:.1%}" for name, clean, perturbed in rows
+        )
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """The errors of each amount, on held-out rows as they are and rewritten."""
+        estimates = [
+            (f"{each.amount}, {kind}", estimate)
+            for each in self.amounts.errors
+            for kind, estimate in (("as they are", each.clean), ("rewritten", each.perturbed))
+        ]
+        return _draw_errors(axes, estimates)
+
+    def save(self, path: str | Path) -> Mapping[str, Any]:
+        """Write what `sears fix --amounts -o` writes: JSON, and Markdown beside it.
+
+        Raises:
+            UsageError: the path does not end in .json.
+        """
+        from sears_dsl.repair.amounts import write_amounts
+
+        return write_amounts(
+            self.amounts, _report_file(path), settings=self.settings,
+            participants=self.participants,
+        )  # fmt: skip
+
+
+def _error_columns(name: str, estimates: Sequence[Estimate | None]) -> dict[str, list[Any]]:
+    """Errors and the ends of their intervals; None where there is none."""
+    return {
+        name: [each and each.error for each in estimates],
+        f"{name}_low": [each and each.interval[0] for each in estimates],
+        f"{name}_high": [each and each.interval[1] for each in estimates],
+    }
+
+
+def _draw_errors(axes: Axes | None, named: Iterable[tuple[str, Estimate | None]]) -> Axes:
+    known = [
+        (name, each.error, each.interval)
+        for name, each in named
+        if each is not None and each.error is not None
+    ]
+    names, errors, intervals = zip(*known, strict=True) if known else ((), (), ())
+    return draw_bars(axes, names, errors, intervals, title="share of wrong answers")
+
+
+def _report_file(path: str | Path) -> Path:
+    """Where a report goes."""
     file = Path(path)
     if file.suffix != ".json":
         raise UsageError(f"{file} is no name for a report", help=f"write {file.stem}.json")
@@ -223,10 +270,7 @@ def augment(
     from sears_dsl.data.frames import Copies
     from sears_dsl.data.sources import frame_of
     from sears_dsl.data.table import read_table
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.paraphrasing.rewording import sources_of
-    from sears_dsl.repair.augmented import PROVENANCE
-    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.augmented import PROVENANCE, Amount
     from sears_dsl.repair.expansion import require_rules
     from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
     from sears_dsl.vetting.oracle import open_oracle
@@ -240,12 +284,11 @@ def augment(
         data = read_once(data)
         rulesets = rulesets_of(rules)
         require_rules(rulesets)
-        chosen = tagger_of(tagger, rulesets)
-        matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
+        matcher = matcher_of(rulesets, tagger=tagger, seed=seed)
         table = read_table(data)
         columns = columns_of(table, text=text, label=used_label(data, label), id_column=id_column)
         augmented, record = augment_table(
-            table, matcher, rulesets, columns=columns, tagger=chosen, choices=choices,
+            table, matcher, rulesets, columns=columns, tagger=matcher.tagger, choices=choices,
             oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
         for sentence in record["notes"]:
@@ -348,7 +391,7 @@ def fix(
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
     Models", ACL 2018, Table 6.
     """
-    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.augmented import Amount
     from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.expansion import require_rules
     from sears_dsl.repair.experiment import RepairSettings
@@ -365,52 +408,142 @@ def fix(
             gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
         rulesets = rulesets_of(rules)
         require_rules(rulesets)
-        show = shown(on_progress)
-        with open_experiment(
-            training, held_out, rules, rulesets, text=text, label=label, also=also, train=train,
-            image=image, choices=choices, seed=seed, protection=settings.protection, oracle=oracle,
-            same_rows=same_rows, comparison=comparison, tagger=tagger,
+        show = _training_shown(on_progress)
+        with _experiment(
+            training, held_out, rules, rulesets, settings, text=text, label=label, also=also,
+            image=image, choices=choices, train=train, oracle=oracle, same_rows=same_rows,
+            tagger=tagger,
         ) as (inputs, notes):  # fmt: skip
             repair, participants = repair_model(
-                inputs,
-                rulesets,
-                settings=settings,
-                notes=notes,
-                on_training=lambda variant, of_seed, done, total: show(
-                    f"training: {variant}, seed {of_seed}", done, total
-                ),
+                inputs, rulesets, settings=settings, notes=notes, on_training=show
             )
-        return RepairResult(repair, participants, settings, rulesets, gate)
+        return RepairResult(repair, participants, settings, tuple(rulesets), gate)
+
+
+def fix_by_amount(
+    training: object,
+    held_out: object,
+    rules: AnyRules | object,
+    *,
+    amounts: str | Sequence[str] = "none,half,full,both,vote",
+    text: str | None = None,
+    label: str | None = None,
+    also: Sequence[str] = (),
+    protect: Sequence[str] = (),
+    spans: Sequence[str] = (),
+    train: object = None,
+    seeds: int = 5,
+    seed: int = 0,
+    scope: Scope = "first",
+    unit: Unit | None = None,
+    comparison: Comparison = "exact",
+    same_rows: bool = False,
+    tagger: Tagger | str | None = None,
+    on_progress: OnProgress | None = None,
+) -> AmountsResult:
+    """Train a model on amounts of rewritten rows, and report the errors of each.
+
+    What `sears fix --amounts` does, with its defaults. Errors are those on held-out rows, as they
+    are and with all rules applied in order.
+
+    Args:
+        training: the rows to train on, as `discover` takes them.
+        held_out: labelled rows that neither training nor discovery has seen.
+        rules: as `audit` takes them; they keep the labels.
+        amounts: names, or these with commas between them: ``none``, ``half`` and ``full`` replace
+            so many of the rows; ``both`` has all rows as they are and all rewritten; ``vote`` is of
+            the models of the first three.
+        text: the column that rules rewrite; None for the one that can be meant.
+        label: the column of labels. Of pairs it is the second of each.
+        also: further columns of the held-out rows that the model reads.
+        protect: columns whose content stays intact in the rewritten text.
+        spans: columns of spans that follow it, as `fix` takes them.
+        train: as `fix` takes it.
+        seeds: trainings of each amount.
+        seed: of everything random.
+        scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
+        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
+        comparison: how an answer is compared with the label; it also says how models vote.
+        same_rows: report on the very rows that the rules were found on.
+        tagger: a tagger or its name.
+        on_progress: told before each training.
+
+    Raises:
+        UsageError: arguments that mean nothing, a rule that changes labels, or the rules were found
+            on the held-out rows.
+        RuleSyntaxError: rules with errors.
+        DataError: rows that cannot be read, or no rule changes one.
+        ModelError: a training failed.
+
+    Example:
+        >>> import sears_dsl as sears
+        >>> rows = [(f"A {mood} movie number {n}.", mood)
+        ...         for n in range(9) for mood in ("good", "bad")]
+        >>> def train(texts, labels, seed):
+        ...     known = {word for text in texts for word in text.split()}
+        ...     return lambda texts: ["good" if "good" in text and set(text.split()) <= known
+        ...                           else "bad" for text in texts]
+        >>> result = sears.fix_by_amount(rows, rows, sears.parse("movie -> film"), train=train,
+        ...                              seeds=1, amounts="none,both")
+        >>> result.columns["amount"], result.columns["perturbed"]
+        (['none', 'both'], [0.5, 0.0])
+
+    Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and
+    Adversarial Attacks', section 3.2.
+    """
+    from sears_dsl.repair.amounts import AmountSettings
+    from sears_dsl.repair.expansion import require_rules
+    from sears_dsl.repair.running import amounts_of_noise
+
+    with in_python():
+        names = amounts.split(",") if isinstance(amounts, str) else amounts
+        settings = AmountSettings(
+            amounts=tuple(cast("NoiseAmount", each.strip()) for each in names),
+            seeds=seeds, seed=seed, scope=scope, unit=unit, comparison=comparison,
+            protection=protection_of(protect, spans),
+        )  # fmt: skip
+        rulesets = rulesets_of(rules)
+        require_rules(rulesets)
+        show = _training_shown(on_progress)
+        with _experiment(
+            training, held_out, rules, rulesets, settings, text=text, label=label, also=also,
+            train=train, same_rows=same_rows, tagger=tagger,
+        ) as (inputs, notes):  # fmt: skip
+            result, participants = amounts_of_noise(
+                inputs, rulesets, settings=settings, notes=notes, on_training=show
+            )
+        return AmountsResult(result, participants, settings, tuple(rulesets))
+
+
+def _training_shown(on_progress: OnProgress | None) -> Callable[[str, int, int, int], None]:
+    show = shown(on_progress)
+    return lambda kind, seed, done, total: show(f"training: {kind}, seed {seed}", done, total)
 
 
 @contextmanager
-def open_experiment(
+def _experiment(
     training: object,
     held_out: object,
     rules: AnyRules | object,
     rulesets: Sequence[Ruleset],
+    settings: RepairSettings | AmountSettings,
     *,
     text: str | None,
     label: str | None,
     also: Sequence[str],
     train: object,
-    seed: int,
-    protection: Protection,
-    oracle: AnyOracle | None,
     same_rows: bool,
-    comparison: Comparison,
+    tagger: Tagger | str | None,
+    oracle: AnyOracle | None = None,
     image: str | None = None,
     choices: str | None = None,
-    tagger: Tagger | str | None,
 ) -> Iterator[tuple[ExperimentInputs, Sequence[str]]]:
     """What is trained on and asked about, and what a reader has to know."""
     from sears_dsl.answers import check_comparison
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.data.table import read_table
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.running import check_origin, columns_of
-    from sears_dsl.repair.trainers import ExperimentInputs
+    from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, GivenTrainer
     from sears_dsl.vetting.oracle import open_oracle
 
     also = names_of(also)
@@ -419,8 +552,7 @@ def open_experiment(
     named = used_label(training, label)
     if named is None:
         raise UsageError("errors are measured against labels", help="name their column: label='…'")
-    chosen = tagger_of(tagger, rulesets)
-    matcher = compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
+    matcher = matcher_of(rulesets, tagger=tagger, seed=settings.seed)
     table = read_table(training)
     table = table if image is None else table.with_pictures(image)
     columns = columns_of(table, text=text, label=named)
@@ -429,30 +561,26 @@ def open_experiment(
         column=columns.text,
         label=named,
         also=also,
-        protection=protection,
-        comparison=check_comparison(comparison),
+        protection=settings.protection,
+        comparison=check_comparison(settings.comparison),
         image=image,
         choices=choices,
     )
-    others = (*also, *filter(None, (image, choices)))
+    trainer: Trainer
+    if train is None:
+        trainer = BuiltInTrainer(text=columns.text, label=named)
+    else:
+        others = (*also, *filter(None, (image, choices)))
+        trainer = GivenTrainer(
+            train, text=columns.text, label=named, also=others, comparison=settings.comparison
+        )
     files, digests = origins_of(rules, rulesets)
     notes = (*rows.notes, *check_origin(files, rows, digests=digests, allowed=same_rows))
     with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
         inputs = ExperimentInputs(
             training=table, held_out=rows, matcher=matcher, columns=columns,
-            trainer=_trainer(train, columns, also=others, comparison=comparison),
+            trainer=trainer,
             folder=Path(folder),
             oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
         yield inputs, notes
-
-
-def _trainer(
-    train: object, columns: TableColumns, *, also: Sequence[str], comparison: Comparison
-) -> Trainer:
-    from sears_dsl.repair.trainers import BuiltInTrainer, GivenTrainer
-
-    label = columns.label or ""
-    if train is None:
-        return BuiltInTrainer(text=columns.text, label=label)
-    return GivenTrainer(train, text=columns.text, label=label, also=also, comparison=comparison)

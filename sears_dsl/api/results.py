@@ -29,7 +29,12 @@ _LONGEST_NAME = 60
 
 
 class Result(ABC):
-    """Something that was found out, row by row."""
+    """Something that was found out, row by row.
+
+    Most have ``plot``, which draws on axes of matplotlib or, without any, on a new figure (a
+    `UsageError` where matplotlib is not installed), and ``save`` (a `DataError` where a file cannot
+    be written; a folder is made where it is not there).
+    """
 
     @property
     @abstractmethod
@@ -136,55 +141,41 @@ def drawn_name(name: str) -> str:
     return short.replace("$", r"\$")
 
 
-class Bars:
-    """Shares with their intervals, a bar each.
+def new_axes(axes: Axes | None, **options: Any) -> Axes:
+    """Where to draw: the axes, or where there are none those of a new figure.
 
-    Args:
-        names: of the bars.
-        shares: their lengths, from 0 to 1.
-        intervals: of each the low and the high end.
-        title: what the shares are.
+    Raises:
+        UsageError: matplotlib is not installed.
     """
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        shares: Sequence[float],
-        intervals: Sequence[tuple[float, float]],
-        *,
-        title: str,
-    ) -> None:
-        self._names, self._shares, self._intervals = names, shares, intervals
-        self._title = title
-
-    def draw(self, axes: Axes | None) -> Axes:
-        """Draw them, the first one on top.
-
-        Args:
-            axes: where; None for a new figure.
-
-        Raises:
-            UsageError: matplotlib is not installed.
-        """
-        need_plots()
-        if axes is None:
-            from matplotlib import pyplot
-
-            height = max(1.5, 0.4 * len(self._names) + 1)
-            axes = pyplot.subplots(figsize=(8, height), layout="constrained")[1]
-        percent = [100 * share for share in self._shares]
-        errors = [
-            [100 * max(0.0, share - low) for share, (low, _) in self._pairs()],
-            [100 * max(0.0, high - share) for share, (_, high) in self._pairs()],
-        ]
-        places = range(len(self._names))
-        axes.barh(places, percent, xerr=errors, capsize=3)
-        axes.set_yticks(places, list(map(drawn_name, self._names)))
-        axes.invert_yaxis()
-        axes.set_xlim(0, 100)
-        axes.set_xlabel("per cent")
-        axes.set_title(self._title)
+    need_plots()
+    if axes is not None:
         return axes
+    from matplotlib import pyplot
 
-    def _pairs(self) -> list[tuple[float, tuple[float, float]]]:
-        return list(zip(self._shares, self._intervals, strict=True))
+    drawn: Axes = pyplot.subplots(layout="constrained", **options)[1]
+    return drawn
+
+
+def draw_bars(
+    axes: Axes | None,
+    names: Sequence[str],
+    shares: Sequence[float],
+    intervals: Sequence[tuple[float, float]],
+    *,
+    title: str,
+) -> Axes:
+    """Shares from 0 to 1 with their intervals, a bar each, the first one on top."""
+    axes = new_axes(axes, figsize=(8, max(1.5, 0.4 * len(names) + 1)))
+    pairs = list(zip(shares, intervals, strict=True))
+    errors = [
+        [100 * max(0.0, share - low) for share, (low, _) in pairs],
+        [100 * max(0.0, high - share) for share, (_, high) in pairs],
+    ]
+    places = range(len(names))
+    axes.barh(places, [100 * share for share in shares], xerr=errors, capsize=3)
+    axes.set_yticks(places, list(map(drawn_name, names)))
+    axes.invert_yaxis()
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("per cent")
+    axes.set_title(title)
+    return axes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.api.arguments import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer
 
 
+@dataclass(eq=False, repr=False)
 class ScoreResult(TableResult):
     """Pairs with how far each rewrite still means what its original means.
 
@@ -36,18 +38,10 @@ class ScoreResult(TableResult):
         scorer: its identity.
     """
 
-    def __init__(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        scores: NDArray[np.float64],
-        *,
-        tau: float | None,
-        scorer: str,
-    ) -> None:
-        self.pairs = pairs
-        self.scores = scores
-        self.tau = tau
-        self.scorer = scorer
+    pairs: Sequence[tuple[str, str]]
+    scores: NDArray[np.float64]
+    tau: float | None
+    scorer: str
 
     @property
     def equivalent(self) -> NDArray[np.bool_]:
@@ -147,6 +141,7 @@ def score(
         )
 
 
+@dataclass(eq=False, repr=False)
 class ParaphraseResult(TableResult):
     """Texts with their paraphrases: a sequence that has for each text its own, best first.
 
@@ -155,9 +150,8 @@ class ParaphraseResult(TableResult):
         paraphrases: for each its paraphrases.
     """
 
-    def __init__(self, texts: Sequence[str], paraphrases: Sequence[Sequence[str]]) -> None:
-        self.texts = texts
-        self.paraphrases = paraphrases
+    texts: Sequence[str]
+    paraphrases: Sequence[Sequence[str]]
 
     def __len__(self) -> int:
         return len(self.texts)

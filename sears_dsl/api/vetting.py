@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from sears_dsl.api.arguments import (
     shown,
     tagger_of,
 )
-from sears_dsl.api.results import Bars, Result
+from sears_dsl.api.results import Result, draw_bars
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.extras import need_discovery, need_vetting
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
-    from sears_dsl.vetting.merging import Judged, ReviewOutcome
+    from sears_dsl.vetting.merging import Judged, Review, ReviewOutcome
     from sears_dsl.vetting.outputs import WrittenFiles
     from sears_dsl.vetting.review.deciding import Deciding
     from sears_dsl.vetting.running import VettingPlace
 
 
+@dataclass(eq=False, repr=False)
 class VettingResult(Result, Closing):
     """A page on which people judge rules or templates, and what they decided so far.
 
@@ -50,20 +52,11 @@ class VettingResult(Result, Closing):
         of_templates: whether templates are judged, and not rules.
     """
 
-    def __init__(
-        self,
-        place: VettingPlace,
-        addresses: Mapping[str, str],
-        tagger: Tagger,
-        opened: ExitStack,
-        *,
-        of_templates: bool = False,
-    ) -> None:
-        self.place = place
-        self.addresses = addresses
-        self.of_templates = of_templates
-        self._tagger = tagger
-        self._opened = opened
+    place: VettingPlace
+    addresses: Mapping[str, str]
+    _tagger: Tagger
+    _opened: ExitStack
+    of_templates: bool = False
 
     @property
     def address(self) -> str:
@@ -81,21 +74,24 @@ class VettingResult(Result, Closing):
         return self._outcomes("templates")
 
     def _outcomes(self, of: Judged) -> tuple[ReviewOutcome, ...]:
-        from sears_dsl.vetting.merging import outcomes, read_reviews
+        from sears_dsl.vetting.merging import outcomes
+
+        return tuple(outcomes(self.place.ruleset, self._reviews(), of=of))
+
+    def _reviews(self) -> list[Review]:
+        from sears_dsl.vetting.merging import read_reviews
 
         journals = [each for each in self.place.journals.values() if each.exists()]
-        reviews = read_reviews(journals, self.place.ruleset)
-        return tuple(outcomes(self.place.ruleset, reviews, of=of))
+        return read_reviews(journals, self.place.ruleset)
 
     @property
     def ruleset(self) -> Ruleset:
         """The rules that people accepted, edited or wrote."""
         from sears_dsl.language.loader import parse
-        from sears_dsl.vetting.merging import read_reviews, vetting_outcomes
-        from sears_dsl.vetting.vetted import vetted_text
+        from sears_dsl.vetting.merging import vetting_outcomes
+        from sears_dsl.vetting.outputs import vetted_text
 
-        place = self.place
-        reviews = read_reviews([e for e in place.journals.values() if e.exists()], place.ruleset)
+        place, reviews = self.place, self._reviews()
         outcomes = vetting_outcomes(place.ruleset, reviews)
         text = vetted_text(place.ruleset, outcomes, reviews, tagger=self._tagger)
         return parse(text, path=str(place.output))
@@ -144,23 +140,13 @@ class VettingResult(Result, Closing):
             UsageError: the path is no place for it.
             DataError: a file cannot be written.
         """
-        from sears_dsl.vetting.merging import read_reviews
         from sears_dsl.vetting.outputs import write_vetted
 
-        place = self.place
-        reviews = read_reviews([e for e in place.journals.values() if e.exists()], place.ruleset)
-        target = place.output if path is None else Path(path)
-        return write_vetted(place.ruleset, reviews, target, tagger=self._tagger)
+        target = self.place.output if path is None else Path(path)
+        return write_vetted(self.place.ruleset, self._reviews(), target, tagger=self._tagger)
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Of what was judged the share of its reviewers who want it, as it is or edited.
-
-        Args:
-            axes: where to draw; None for a new figure.
-
-        Raises:
-            UsageError: matplotlib is not installed.
-        """
+        """Of what was judged the share of its reviewers who want it, as it is or edited."""
         from sears_dsl.statistics import wilson_interval
 
         texts = self.columns["template" if self.of_templates else "rule"]
@@ -170,12 +156,13 @@ class VettingResult(Result, Closing):
             if outcome.verdicts
         ]
         ends = [wilson_interval(sum(votes), len(votes)) for _, votes in judged]
-        return Bars(
+        return draw_bars(
+            axes,
             [text for text, _ in judged],
             [sum(votes) / len(votes) for _, votes in judged],
             [(float(low), float(high)) for low, high in ends],
             title=f"reviewers who want a {'template' if self.of_templates else 'rule'}",
-        ).draw(axes)
+        )
 
     def close(self) -> None:
         """End the page."""
@@ -339,11 +326,11 @@ def vet(
                 else sitting.sessions(ruleset, journals, show=show, note=remark)
             )
             address = f"{LOOPBACK}:{listening.getsockname()[1]}"
-            pages = pages_of(place, sessions, tagger=chosen, address=address)
-            opening.enter_context(background(pages.application, listening))
+            page, addresses = pages_of(place, sessions, tagger=chosen, address=address)
+            opening.enter_context(background(page, listening))
             # All went well: from now on the page holds what is open.
             return VettingResult(
-                place, pages.addresses, chosen, opening.pop_all(), of_templates=of_templates
+                place, addresses, chosen, opening.pop_all(), of_templates=of_templates
             )
 
 

@@ -29,11 +29,10 @@ from sears_dsl.auditing.document import (
     Verdict,
     per_row_text,
 )
-from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.gates import CERTAIN, Gates, Judgement, JudgementOutcome, judge, judge_share
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
 from sears_dsl.auditing.shares import percent, share_of
-from sears_dsl.auditing.slicing.computed import Computed
-from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicings
+from sears_dsl.auditing.slices import Computed, SliceResult, slice_results, slicings
 from sears_dsl.auditing.template_answers import (
     TemplateAnswers,
     filler_grid,
@@ -50,11 +49,11 @@ from sears_dsl.auditing.totals import (
     over_rates,
     together,
 )
-from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome, judge, judge_share
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.noise.needs import unit_of
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED
 from sears_dsl.runtime.wording import counted
@@ -146,24 +145,38 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditChoices:
+    """What a person chooses about an audit, its gates aside: arguments of `sears.audit`.
+
+    Attributes:
+        rates: shares of their instances, in millionths and ascending, at which rules that draw are
+            measured too.
+    """
+
+    label: str | None = None
+    also: tuple[str, ...] = ()
+    comparison: Comparison = "exact"
+    scope: Scope = "first"
+    unit: Unit | None = None
+    tau: float | None = None
+    score_at_most: int = 100
+    seed: int = 0
+    sure_from: float = SURE_FROM
+    examples: int = 10
+    tolerance: float | None = None
+    draws: int = 1
+    rates: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
     """Under which an audit was made.
 
     Attributes:
         model: identity of the model.
         tagger: name and version.
-        label: the column of labels; None for none.
-        also: further columns that the model reads.
-        comparison: how answers are compared with labels.
-        scope: instances that are rewritten.
-        unit: what a rule sees at once.
         scorer: identity; None where nothing was scored.
-        tau: S from which on texts count as equivalent.
-        score_at_most: rewrites of a rule that were scored.
-        seed: of that draw.
-        sure_from: confidence from which on the model counts as sure.
-        examples: how many to keep of each rule.
-        tolerance: τ, by which semantic robustness is judged; None where nobody wants to know.
+        tau: S from which on texts count as equivalent, chosen or the scorer's own.
         oracle: identity of what rejected rewrites; None for nothing.
         noise: what decides the noise of the rules, by name; empty where they write none.
     """
@@ -171,20 +184,11 @@ class Circumstances:
     rulesets: tuple[Ruleset, ...]
     model: str
     tagger: str
-    label: str | None = None
-    also: tuple[str, ...] = ()
-    comparison: Comparison = "exact"
-    scope: Scope = "first"
-    unit: Unit = "text"
     scorer: str | None = None
     tau: float | None = None
-    score_at_most: int | None = None
-    seed: int = 0
-    sure_from: float = SURE_FROM
-    examples: int = 10
-    tolerance: float | None = None
     oracle: str | None = None
     noise: Mapping[str, str] = field(default_factory=dict)
+    choices: AuditChoices = AuditChoices()
 
 
 def audit(
@@ -197,12 +201,9 @@ def audit(
     later: Sequence[Effects] = (),
     by_rate: Sequence[tuple[float, Effects]] = (),
 ) -> AuditDocument:
-    r"""Count, judge and explain.
+    """Count, judge and explain.
 
     Args:
-        effects: what the rules do to the model.
-        circumstances: who took part and how.
-        gates: what is demanded.
         columns: what to slice by: further columns, a value for each row, and what is computed.
         sentences: what the model says of the sentences of templates; None where there are none.
         later: what the rules that draw do in further draws.
@@ -210,25 +211,8 @@ def audit(
 
     Raises:
         UsageError: a gate is for no rule, or a column is of another length.
-
-    Example:
-        >>> from sears_dsl.effects.rule_effects import rule_effects
-        >>> from sears_dsl.data.labelled import LabelledRows
-        >>> from sears_dsl.engine.matcher import compile_rules
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.models.function import CallablePredictor
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> def predict(texts):
-        ...     return ["bad" if "film" in text else "good" for text in texts]
-        >>> rules = parse("movie -> film")
-        >>> data = LabelledRows(({"text": "A movie."},) * 30, "text", (("good",),) * 30, "a.csv")
-        >>> effects = rule_effects(
-        ...     compile_rules([rules], tagger=PinnedTagger()), data, CallablePredictor(predict))
-        >>> who = Circumstances(rulesets=(rules,), model="films", tagger="pinned")
-        >>> document = audit(effects, circumstances=who, gates=Gates(flip_rate=0.05))
-        >>> document.verdict.outcome, document.rules[0].flips.rate
-        ('failed', 1.0)
     """
+    choices = circumstances.choices
     judgements = judge(
         effects.rules, gates, templates=None if sentences is None else sentences.templates
     )
@@ -243,11 +227,7 @@ def audit(
         for effect, judgement, flips in zip(effects.rules, judgements, alone, strict=True)
     )
     robust = robustness(
-        effects,
-        gates=gates,
-        tolerance=circumstances.tolerance,
-        seed=circumstances.seed,
-        later=later,
+        effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later
     )
     if sentences is not None:
         robust = with_templates(robust, sentences, effects, gates=gates)
@@ -259,26 +239,20 @@ def audit(
     return AuditDocument(
         verdict=decide(effects, judgements, whole, gates, robust),
         model=circumstances.model,
-        data=DataIdentity.of(effects.data, label=circumstances.label, also=circumstances.also),
+        data=DataIdentity.of(effects.data, label=choices.label, also=choices.also),
         labelled=effects.labelled,
-        comparison=circumstances.comparison,
+        comparison=choices.comparison,
         rulesets=tuple(map(_identity, circumstances.rulesets)),
         tagger=circumstances.tagger,
-        scope=circumstances.scope,
-        unit=circumstances.unit,
+        scope=choices.scope,
+        unit=unit_of(circumstances.rulesets, choices.unit),
         scorer=circumstances.scorer,
         tau=circumstances.tau,
-        score_at_most=circumstances.score_at_most,
-        seed=circumstances.seed,
+        score_at_most=None if circumstances.scorer is None else choices.score_at_most,
+        seed=choices.seed,
         gates=GateRecord(
-            flip_rate=gates.flip_rate,
-            miss_rate=gates.miss_rate,
-            rows_flipped=gates.rows_flipped,
+            **{name: getattr(gates, name) for name in GateRecord.model_fields if name != "own"},
             own={gate.name: gate.rate for gate in gates.own},
-            judge_by=gates.judge_by,
-            support=gates.support,
-            require_support=gates.require_support,
-            tolerated=gates.tolerated,
         ),
         together=whole,
         rules=records,
@@ -339,11 +313,11 @@ def _record(
         gained=int(effect.gained.sum()),
         accuracy_p_value=accuracy_p_value(effect),
         judgement=judgement,
-        confidence=_confidence(effect, circumstances.sure_from),
+        confidence=_confidence(effect, circumstances.choices.sure_from),
         meaning=_meaning(effect, circumstances.tau),
         unrenderable=effect.unrenderable,
         rejected=effect.rejected,
-        examples=_examples(effect, effects, circumstances.examples),
+        examples=_examples(effect, effects, circumstances.choices.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),
         answer_words=per_row_text(map(_words, effect.after)),

@@ -10,18 +10,21 @@ compared is listed with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
+from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.shares import percent
-from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import holm_values, mcnemar_exact, paired_difference_interval, q_values
 
+_Key = TypeVar("_Key")
+# What is compared: a rule by its id, or an accuracy.
+_Test: TypeAlias = tuple[Literal["rule", "accuracy", "worst"], str]
 RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
 """What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
 
@@ -31,9 +34,6 @@ class Paired:
     """How often something happened to the same rows in both audits.
 
     Attributes:
-        rows: rows that are compared.
-        first: how often it happened in the first audit.
-        second: how often in the second.
         only_first: to how many rows it happened in the first alone.
         only_second: to how many in the second alone.
         low: lower end of the 95% interval of the second rate minus the first.
@@ -82,13 +82,10 @@ class RuleComparison:
     """One rule in both audits.
 
     Attributes:
-        id: of the rule.
         rule: its text in the second audit, or in the only one that has it.
-        expect: what the model should do.
         failures: on the rows that both audits tested.
         q_value: the false-discovery rate over the same tests (Benjamini and Hochberg), which
             decides nothing; None where not compared.
-        outcome: in a word.
         note: what is to be known of the comparison; may be empty.
     """
 
@@ -130,37 +127,33 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     records = _matched(first.rules, second.rules)
     # A rule that one audit alone has would make the model of that audit look worse.
     common = [
-        both
-        for both in records.values()
-        if all(each is not None and each.expect == "same" for each in both)
+        (one, other)
+        for one, other in records.values()
+        if one is not None and other is not None and one.expect == other.expect == "same"
     ]
-    flips = [_flipped_rows(each) for each in zip(*common, strict=True)] or [set(), set()]
+    flips: list[set[int]] = [set(), set()]
+    for both in common:
+        for flipped, record in zip(flips, both, strict=True):
+            flipped.update(_tested_and_failed(record)[1])
     right = [
         {row for row, mark in enumerate(document.right_rows, 1) if mark == "1"}
         for document in (first, second)
     ]
     both_right = right[0] & right[1]
-    labelled = first.labelled and second.labelled
     every = set(range(1, first.data.rows + 1))
-    accuracy = _pairs(every, *right) if labelled else None
-    right_at_worst = [good - bad for good, bad in zip(right, flips, strict=True)]
-    worst = _pairs(every, *right_at_worst) if labelled and common else None
-    of_rules = [_rule_pairs(*both) for both in records.values()]
-    family = [*of_rules, *(each for each in (accuracy, worst) if each is not None)]
-    p_values = {
-        place: each.p_value for place, each in enumerate(family) if each.p_value is not None
+    tests: dict[_Test, Paired] = {
+        ("rule", name): _rule_pairs(*both) for name, both in records.items()
     }
-    values = list(p_values.values())
-    adjusted = dict(zip(p_values, holm_values(values).tolist(), strict=True))
-    q = dict(zip(p_values, q_values(values).tolist(), strict=True))
-    family = [
-        replace(each, adjusted_p_value=adjusted.get(place)) for place, each in enumerate(family)
-    ]
-    rules = tuple(
-        _change(name, *both, paired, q.get(place))
-        for place, ((name, both), paired) in enumerate(zip(records.items(), family, strict=False))
+    if first.labelled and second.labelled:
+        tests["accuracy", ""] = _pairs(every, *right)
+        if common:
+            right_at_worst = [good - bad for good, bad in zip(right, flips, strict=True)]
+            tests["worst", ""] = _pairs(every, *right_at_worst)
+    family = one_family(tests)
+    rules = tuple(_change(name, *both, *family["rule", name]) for name, both in records.items())
+    accuracy, worst = (
+        family[kind, ""][0] if (kind, "") in family else None for kind in ("accuracy", "worst")
     )
-    accuracy, worst = (*family[len(rules) :], None, None)[:2]
     return ComparisonDocument(
         first_model=first.model,
         second_model=second.model,
@@ -171,9 +164,34 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
         accuracy=accuracy,
         worst_accuracy=worst,
         worse=any(each.outcome == "worse" for each in rules)
-        or any(_fell(each) for each in (accuracy, worst) if each is not None),
+        or any(
+            rate_change(each, more_is_better=True) == "worse" for each in (accuracy, worst) if each
+        ),
         summary=(*_summary(rules, accuracy, worst), *compared_draws([first, second])),
     )
+
+
+def one_family(
+    tests: Mapping[_Key, Paired],
+) -> dict[_Key, tuple[Paired, float | None]]:
+    """Each test with p after Holm over all of them, and its q; None where nothing is compared."""
+    p_values = {key: each.p_value for key, each in tests.items() if each.p_value is not None}
+    values = list(p_values.values())
+    adjusted = dict(zip(p_values, holm_values(values).tolist(), strict=True))
+    q = dict(zip(p_values, q_values(values).tolist(), strict=True))
+    return {
+        key: (replace(each, adjusted_p_value=adjusted.get(key)), q.get(key))
+        for key, each in tests.items()
+    }
+
+
+def rate_change(paired: Paired, *, more_is_better: bool = False) -> RateChange:
+    """What became of a rate; of failures fewer are better, of what is right more."""
+    if not paired.rows:
+        return "not compared"
+    if not paired.certain:
+        return "no evidence"
+    return "better" if (paired.second > paired.first) == more_is_better else "worse"
 
 
 def compared_draws(audits: Sequence[AuditDocument]) -> Iterator[str]:
@@ -235,10 +253,6 @@ def _tested_and_failed(record: RuleRecord) -> tuple[set[int], set[int]]:
     )
 
 
-def _flipped_rows(records: Iterable[RuleRecord | None]) -> set[int]:
-    return set().union(*(_tested_and_failed(each)[1] for each in records if each is not None))
-
-
 def _pairs(rows: set[int], first: set[int], second: set[int]) -> Paired:
     one, other = first & rows, second & rows
     only_first, only_second = len(one - other), len(other - one)
@@ -274,40 +288,31 @@ def _change(
         note = "no row was tested in both"
     elif first.rule != second.rule:
         note = f"the rule was {first.rule}"
-    outcome: RateChange = "no evidence"
-    if not paired.rows:
-        outcome = "not compared"
-    elif paired.certain:
-        outcome = "worse" if paired.second > paired.first else "better"
     return RuleComparison(
         id=name,
         rule=record.rule,
         expect=record.expect,
         failures=paired,
         q_value=q_value,
-        outcome=outcome,
+        outcome=rate_change(paired),
         note=note,
     )
 
 
-def _fell(paired: Paired) -> bool:
-    """Whether there is evidence that less is right."""
-    return paired.certain and paired.second < paired.first
+def changes_in_words(outcomes: Sequence[RateChange], noun: str = "") -> str:
+    """How many are better, worse, and neither."""
+    return (
+        f"{outcomes.count('better')}{noun} better, {outcomes.count('worse')} worse, "
+        f"{outcomes.count('no evidence')} without evidence of a difference, "
+        f"{outcomes.count('not compared')} not compared"
+    )
 
 
 def _summary(
     rules: Sequence[RuleComparison], accuracy: Paired | None, worst: Paired | None
 ) -> list[str]:
-    counts = {
-        outcome: sum(each.outcome == outcome for each in rules)
-        for outcome in ("better", "worse", "no evidence", "not compared")
-    }
-    lines = [
-        f"{len(rules)} rule{'s' * (len(rules) != 1)}: {counts['better']} better, "
-        f"{counts['worse']} worse, "
-        f"{counts['no evidence']} without evidence of a difference, "
-        f"{counts['not compared']} not compared"
-    ]
+    rule_count = f"{len(rules)} rule{'s' * (len(rules) != 1)}"
+    lines = [f"{rule_count}: {changes_in_words([each.outcome for each in rules])}"]
     for name, paired in (("accuracy", accuracy), ("accuracy against the worst rule", worst)):
         if paired is not None:
             lines.append(

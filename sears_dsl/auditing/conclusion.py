@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sears_dsl.auditing.document import AuditDocument, RuleRecord
+from sears_dsl.auditing.gates import CERTAIN, JudgementOutcome
 from sears_dsl.auditing.shares import percent
 from sears_dsl.auditing.template_answers import OF_SENTENCES
-from sears_dsl.auditing.verdicts import CERTAIN, JudgementOutcome
 from sears_dsl.runtime.wording import counted
 
 
 def conclusion(document: AuditDocument) -> str:
     """The sentence, the same in the terminal, in Markdown and on the page."""
-    judged = [each for each in document.rules if _judged(each, document)]
+    judged = [
+        each for each in document.rules if each.judgement.failures.total >= document.gates.support
+    ]
     few = len(document.rules) - len(judged)
     if not judged:
         broken = _of_robustness(document, "failed")
@@ -41,10 +43,6 @@ def conclusion(document: AuditDocument) -> str:
     passes = "The model passes: no" if outcome == "passed" else "No"
     sure = "" if outcome == "passed" and document.gates.judge_by != "evidence" else " clearly"
     return f"{passes} rule{sure} {_verb(judged, judged[:1])} {than}{rest}."
-
-
-def _judged(record: RuleRecord, document: AuditDocument) -> bool:
-    return record.judgement.failures.total >= document.gates.support
 
 
 def _clear(record: RuleRecord) -> bool:

@@ -26,12 +26,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.shares import Share, share_of
-from sears_dsl.auditing.slicing.slices import SliceResult
+from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
-from sears_dsl.auditing.verdicts import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.documents import read_document
@@ -82,7 +82,6 @@ class Confidence:
         change: mean of after minus before.
         change_interval: its 95% interval (Student); None for a single row.
         change_kept: likewise over the rows whose answer stays; None where there are none.
-        sure_from: confidence from which on it counts as sure.
         sure_flips: flips of which it is sure, before and after.
     """
 
@@ -128,14 +127,10 @@ class Example:
 
     Attributes:
         row: its number, from 1.
-        original: its text.
-        rewritten: the text after the rule.
         edits: start, end, old and new text of each change.
         label: what is right; None where the data does not say.
         before: the model's answer before.
-        after: its answer after.
         confidence_before: how sure it was; None where it does not say.
-        confidence_after: likewise.
         score: S; None where it was not scored.
         failed: whether the model does not do as expected.
         picture: the path of the picture that the text is about; None for none.
@@ -162,7 +157,6 @@ class RuleRecord:
     """Everything about one rule.
 
     Attributes:
-        id: of the rule.
         rule: its canonical text.
         expect: ``same``, ``flip`` or ``label NAME``.
         severity: as written in the rule; None where it says nothing.
@@ -174,7 +168,6 @@ class RuleRecord:
         flips_alone: flips on rows that no other rule flips.
         gained: wrong rows that are right after the rule.
         accuracy_p_value: of McNemar's exact test of flips against gained rows.
-        judgement: of its own test.
         confidence: None where the model does not say how sure it is.
         meaning: None where nothing was scored.
         unrenderable: rows on which it could not fire for want of a single inflection.
@@ -227,7 +220,6 @@ class Verdict:
         reasons: what failed, then which gates could not be judged.
         counts: how many rules there are of each outcome.
         all_rules: of the test of all rules together; ``measured`` where nothing is demanded.
-        all_rules_reason: of that, in a sentence.
     """
 
     outcome: JudgementOutcome
@@ -264,12 +256,7 @@ class GateRecord(_Record):
 
 
 class AuditDocument(_Record):
-    """Everything about an audit.
-
-    Example:
-        >>> {"verdict", "together", "rules", "slices", "notes"} <= set(AuditDocument.model_fields)
-        True
-    """
+    """Everything about an audit."""
 
     format: Literal["sears-audit"] = "sears-audit"
     version: Literal[1] = 1
@@ -313,7 +300,6 @@ class AnswerConfidence:
         name: of what they are answers to: a rule, or rows as they are.
         id: of the rule; empty where there is none.
         right: confidences of the answers that are right, ascending.
-        wrong: of those that are not.
     """
 
     name: str

@@ -10,7 +10,7 @@ grid is called worse or better by mistake in at most one of twenty grids.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias
 
@@ -20,14 +20,16 @@ from sears_dsl.auditing.comparison import (
     ComparisonDocument,
     Paired,
     RateChange,
+    changes_in_words,
     compare,
     compared_draws,
+    one_family,
+    rate_change,
 )
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
+from sears_dsl.auditing.gates import JudgementOutcome
 from sears_dsl.auditing.shares import Share, percent
-from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.errors import UsageError
-from sears_dsl.statistics import holm_values, q_values
 
 _LEAST = 2
 _FEW = 10
@@ -43,7 +45,6 @@ class Contrast:
     Attributes:
         paired: how often something happened in the first and in this one, with p after Holm.
         q_value: the false-discovery rate over the same tests, which decides nothing.
-        outcome: in a word.
     """
 
     paired: Paired
@@ -70,7 +71,6 @@ class GridModel:
 
     Attributes:
         name: by which its audit is told from the others.
-        model: that was audited.
         verdict: of its own audit, by the gates that were demanded.
         flipped: right rows that any rule flips, of those that any changes.
         accuracy: of the untouched rows; None where the data has no labels.
@@ -91,14 +91,7 @@ class GridModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRule:
-    """A row of the grid.
-
-    Attributes:
-        id: of the rule.
-        rule: its text.
-        expect: what the model should do.
-        cells: one a model.
-    """
+    """A row of the grid."""
 
     id: str
     rule: str
@@ -112,9 +105,7 @@ class MeanConfidence:
 
     Attributes:
         right: mean over the right ones; None where there is none.
-        right_answers: how many there are.
         wrong: mean over the wrong ones; likewise.
-        wrong_answers: how many there are.
     """
 
     right: float | None
@@ -163,18 +154,9 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
     (_, first), *others = audits.items()
     pairs = [compare(first, other) for _, other in others]
     contrasts = _contrasts(pairs)
-    of_rules = [
-        {change.id: contrasts[place, "rule", change.id] for change in pair.rules}
-        for place, pair in enumerate(pairs)
-    ]
     models = tuple(
-        _model(
-            name,
-            audit,
-            contrasts.get((place - 1, "accuracy", "")) if place else None,
-            contrasts.get((place - 1, "worst", "")) if place else None,
-        )
-        for place, (name, audit) in enumerate(audits.items())
+        _model(name, audit, *(contrasts.get((place, kind, "")) for kind in ("accuracy", "worst")))
+        for place, (name, audit) in enumerate(audits.items(), -1)
     )
     records = [{each.id: each for each in audit.rules} for audit in audits.values()]
     ids = list(dict.fromkeys(name for of_audit in records for name in of_audit))
@@ -184,9 +166,9 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
         cells = tuple(
             Cell(
                 failures=of_audit[name].judgement.failures if name in of_audit else None,
-                against_first=of_rules[place - 1].get(name) if place else None,
+                against_first=contrasts.get((place, "rule", name)),
             )
-            for place, of_audit in enumerate(records)
+            for place, of_audit in enumerate(records, -1)
         )
         rules.append(GridRule(id=name, rule=known.rule, expect=known.expect, cells=cells))
     return GridDocument(
@@ -230,20 +212,13 @@ def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_Test, Contrast]:
         for place, pair in enumerate(pairs)
         for kind, name, paired in _tests(pair)
     }
-    p_values = {key: each.p_value for key, each in tests.items() if each.p_value is not None}
-    values = list(p_values.values())
-    adjusted = dict(zip(p_values, holm_values(values).tolist(), strict=True))
-    q = dict(zip(p_values, q_values(values).tolist(), strict=True))
-    contrasts = {}
-    for key, paired in tests.items():
-        of_family = replace(paired, adjusted_p_value=adjusted.get(key))
-        # Of accuracies more is better, of failures fewer.
-        contrasts[key] = Contrast(
-            paired=of_family,
-            q_value=q.get(key),
-            outcome=_outcome(of_family, more_is_better=key[1] != "rule"),
+    # Of accuracies more is better, of failures fewer.
+    return {
+        key: Contrast(
+            paired=paired, q_value=q, outcome=rate_change(paired, more_is_better=key[1] != "rule")
         )
-    return contrasts
+        for key, (paired, q) in one_family(tests).items()
+    }
 
 
 def _tests(pair: ComparisonDocument) -> Iterator[tuple[_Kind, str, Paired]]:
@@ -253,14 +228,6 @@ def _tests(pair: ComparisonDocument) -> Iterator[tuple[_Kind, str, Paired]]:
         yield "accuracy", "", pair.accuracy
     if pair.worst_accuracy is not None:
         yield "worst", "", pair.worst_accuracy
-
-
-def _outcome(paired: Paired, *, more_is_better: bool) -> RateChange:
-    if not paired.rows:
-        return "not compared"
-    if not paired.certain:
-        return "no evidence"
-    return "better" if (paired.second > paired.first) == more_is_better else "worse"
 
 
 def _model(
@@ -295,11 +262,8 @@ def _summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator
             for cell in (rule.cells[place] for rule in rules)
             if cell.against_first is not None
         ]
-        sentence = (
-            f"{model.name} against {first.name}: {outcomes.count('better')} rules better, "
-            f"{outcomes.count('worse')} worse, {outcomes.count('no evidence')} without evidence of "
-            f"a difference, {outcomes.count('not compared')} not compared"
-        )
+        changes = changes_in_words(outcomes, " rules")
+        sentence = f"{model.name} against {first.name}: {changes}"
         contrast = model.accuracy_against_first
         if contrast is not None:
             paired = contrast.paired

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import answers_equal
-from sears_dsl.auditing.gates import Gate, Gates, JudgeBy
+from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
 from sears_dsl.auditing.semantic import (
     ConstantAnswer,
     GroupAccuracy,
@@ -29,7 +29,6 @@ from sears_dsl.auditing.semantic import (
     semantic_robustness,
 )
 from sears_dsl.auditing.shares import Share
-from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.runtime.array_types import Flags
 from sears_dsl.runtime.wording import counted
@@ -49,6 +48,8 @@ _ROWS_A_LABEL = 20
 class RobustnessRecord:
     """How robust the model is to some rules, or to the sentences of some templates.
 
+    What is not said here is that of `SemanticRobustness`, of one τ.
+
     Attributes:
         about: all rules, those with a tag, or one rule; likewise of templates.
         name: the tag or the id of the rule or template; empty of all.
@@ -58,15 +59,10 @@ class RobustnessRecord:
         before: p, the accuracy on these rows; None where there are none, as for all rates here. Of
             templates that on all rows of data, and 1 without data.
         after: p′, the mean over rows of the mean over their rewrites, by what each rule expects.
-        pooled: the share of all rewrites with the expected answer.
         mean: the mean over rules, or templates, of that share.
-        gap: p′ - p.
         low: lower end of its 95% interval (paired bootstrap over rows; of templates Newcombe's).
         high: its upper end.
-        smallest_tau: the smallest tolerance at which the model is robust.
         before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
-        after_corrected: p′ likewise.
-        tolerance: τ.
         robust: whether p′ ≥ p - τ, by what judges; None with too few rows.
         invariant: whether also p′ ≤ p + τ.
         local: rows of which the mean over their rewrites is at least p - τ.
@@ -132,14 +128,7 @@ class RobustnessRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustnessGate:
-    """What came of a gate that asks about robustness.
-
-    Attributes:
-        gate: as it was written, without its rate.
-        tolerance: its rate: τ, or the least share.
-        outcome: passed, failed or not judged.
-        reason: in a sentence.
-    """
+    """What came of a gate that asks about robustness; its tolerance is τ, or the least share."""
 
     gate: str
     tolerance: float
@@ -154,8 +143,6 @@ class Robustness:
     Attributes:
         tolerance: τ of the records.
         labels: K, how many labels there are; None where answers are free.
-        records: of all that changes a row.
-        gates: of the gates that ask about robustness.
     """
 
     tolerance: float
@@ -169,7 +156,6 @@ class ColumnAccuracy:
     """Accuracy on the untouched rows by the values of a column, such as the template of a row.
 
     Attributes:
-        column: its name.
         values: how many values it has.
         pooled: the accuracy on all rows.
         mean: the mean over values of the accuracy on the rows that have it.
@@ -192,10 +178,9 @@ def robustness(
     seed: int = 0,
     later: Sequence[Effects] = (),
 ) -> Robustness | None:
-    r"""How robust the model is to all rules, to each tag and to each rule.
+    """How robust the model is to all rules, to each tag and to each rule.
 
     Args:
-        effects: what the rules do.
         gates: what is demanded; decides how it is judged, and with how many rows.
         tolerance: τ; None for that of `TOLERANCE` where a gate asks about robustness.
         seed: of the bootstrap.
@@ -203,53 +188,25 @@ def robustness(
 
     Returns:
         None where nobody wants to know.
-
-    Example:
-        >>> from sears_dsl.data.labelled import LabelledRows
-        >>> from sears_dsl.effects.rule_effects import rule_effects
-        >>> from sears_dsl.engine.matcher import compile_rules
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.models.function import CallablePredictor
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> def predict(texts):
-        ...     return ["bad" if "not" in text else "good" for text in texts]
-        >>> rules = parse("is -> is not\n  expect: flip\n  tags: negation")
-        >>> rows = tuple({"text": f"Film {number} is fun"} for number in range(30))
-        >>> data = LabelledRows(rows, "text", (("good",),) * 30, "a.csv")
-        >>> effects = rule_effects(
-        ...     compile_rules([rules], tagger=PinnedTagger()), data, CallablePredictor(predict))
-        >>> result = robustness(effects, gates=Gates(), tolerance=0.05)
-        >>> [(each.selector, each.after, each.verdict) for each in result.records[:2]]
-        [('all', 1.0, 'bounded invariant'), ('tag:negation', 1.0, 'bounded invariant')]
     """
     demanded = gates.of_robustness
     if tolerance is None and not demanded:
         return None
     chosen = TOLERANCE if tolerance is None else tolerance
     labels = labels_of(effects)
-    right_answers = _right_answers(effects, labels)
-    further = _by_rule(later)
-    records = tuple(
-        _record(about, name, members, effects, right_answers,
-                gates=gates, tolerance=chosen, seed=seed, later=further)
-        for about, name, members in _selections(effects)
-    )  # fmt: skip
+    draws: dict[str, list[RuleEffect]] = {}
+    for draw in (effects, *later):
+        for each in draw.rules:
+            draws.setdefault(each.id, []).append(each)
+    counting = _Counting(effects, draws, _right_answers(effects, labels), gates, seed)
     return Robustness(
         tolerance=chosen,
         labels=len(labels) or None,
-        records=records,
-        gates=tuple(
-            _gate(
-                each,
-                effects,
-                right_answers,
-                gates=gates,
-                tolerance=chosen,
-                seed=seed,
-                later=further,
-            )
-            for each in demanded
+        records=tuple(
+            counting.record(about, name, members, tolerance=chosen)
+            for about, name, members in _selections(effects)
         ),
+        gates=tuple(counting.judged(each, of_run=chosen) for each in demanded),
     )
 
 
@@ -332,15 +289,6 @@ def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]
         yield "rule", each.id, [each]
 
 
-def _by_rule(later: Sequence[Effects]) -> dict[str, list[RuleEffect]]:
-    """The effects of further draws by the ids of the rules."""
-    by_id: dict[str, list[RuleEffect]] = {}
-    for effects in later:
-        for each in effects.rules:
-            by_id.setdefault(each.id, []).append(each)
-    return by_id
-
-
 def _right_answers(effects: Effects, labels: Sequence[str]) -> dict[str, Flags]:
     """Of each label the rows for which it is right."""
     of_rows = np.array([of_row[0] for of_row in effects.data.labels or ()], object)
@@ -355,35 +303,47 @@ def _as_constant(effect: RuleEffect, label: str, right: Flags) -> Flags:
     return same if effect.expect.kind == "same" else ~same
 
 
-def _record(
-    about: About,
-    name: str,
-    members: Sequence[RuleEffect],
-    effects: Effects,
-    right: Mapping[str, Flags],
-    *,
-    gates: Gates,
-    tolerance: float,
-    seed: int,
-    later: Mapping[str, list[RuleEffect]],
-) -> RobustnessRecord:
-    drawn = [(rule, each) for rule, first in enumerate(members)
-             for each in (first, *later.get(first.id, ()))]  # fmt: skip
-    rows = _joined([each.rows for _, each in drawn], np.int64)
-    correct = _joined([each.as_expected for _, each in drawn], np.bool_)
-    group = np.repeat([rule for rule, _ in drawn], [len(each) for _, each in drawn])
-    robustness = semantic_robustness(effects.right, rows, correct, seed=seed)
-    answers = list(right)
-    constant = constant_answer(
-        [_joined([_as_constant(each, label, right[label]) for _, each in drawn], np.bool_)
-         for label in answers],
-        list(map(writable, answers)), rows, group,
-    )  # fmt: skip
-    return record_of(
-        robustness, about=about, name=name, rules=len(members),
-        mean=accuracy_by_group(correct, group).mean, constant=constant, labels=len(answers),
-        gates=gates, tolerance=tolerance,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Counting:
+    """What records are counted from: of each rule its effects in all draws, by its id."""
+
+    effects: Effects
+    draws: Mapping[str, list[RuleEffect]]
+    right: Mapping[str, Flags]
+    gates: Gates
+    seed: int
+
+    def record(
+        self, about: About, name: str, members: Sequence[RuleEffect], *, tolerance: float
+    ) -> RobustnessRecord:
+        """How robust the model is to some rules."""
+        drawn = [(rule, each) for rule, first in enumerate(members)
+                 for each in self.draws[first.id]]  # fmt: skip
+        rows = _joined([each.rows for _, each in drawn], np.int64)
+        correct = _joined([each.as_expected for _, each in drawn], np.bool_)
+        group = np.repeat([rule for rule, _ in drawn], [len(each) for _, each in drawn])
+        flags = [
+            _joined([_as_constant(each, label, right) for _, each in drawn], np.bool_)
+            for label, right in self.right.items()
+        ]
+        return record_of(
+            semantic_robustness(self.effects.right, rows, correct, seed=self.seed),
+            about=about,
+            name=name,
+            rules=len(members),
+            mean=accuracy_by_group(correct, group).mean,
+            constant=constant_answer(flags, list(map(writable, self.right)), rows, group),
+            labels=len(self.right),
+            gates=self.gates,
+            tolerance=tolerance,
+        )
+
+    def judged(self, gate: Gate, *, of_run: float) -> RobustnessGate:
+        """What comes of a gate."""
+        members = [each for each in self.effects.rules if len(each) and gate.is_about(each)]
+        record = self.record("rule", gate.selector, members, tolerance=gate.tolerance(of_run))
+        outcome, reason = judged_gate(gate, record, self.gates)
+        return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
 
 
 def record_of(
@@ -403,10 +363,8 @@ def record_of(
     Args:
         rules: how many rules or templates.
         mean: the mean over them of the share of expected answers.
-        constant: the best of the constant answers.
         labels: how many there are; 0 where answers are free.
         gates: how many rows are enough, and what judges.
-        tolerance: τ.
     """
     enough, number = robustness.rows >= gates.support, labels or None
     return RobustnessRecord(
@@ -440,23 +398,6 @@ def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
 
 
 # ---------------------------------------------------------------- gates
-
-
-def _gate(
-    gate: Gate,
-    effects: Effects,
-    right: Mapping[str, Flags],
-    *,
-    gates: Gates,
-    tolerance: float,
-    seed: int,
-    later: Mapping[str, list[RuleEffect]],
-) -> RobustnessGate:
-    members = [each for each in effects.rules if len(each) and gate.is_about(each)]
-    record = _record("rule", gate.selector, members, effects, right, gates=gates,
-                     tolerance=gate.tolerance(tolerance), seed=seed, later=later)  # fmt: skip
-    outcome, reason = judged_gate(gate, record, gates)
-    return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
 
 
 def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
@@ -514,18 +455,7 @@ def _at_least(
 
 
 def in_words(record: RobustnessRecord) -> str:
-    """What became of the accuracy, in a sentence without its full stop.
-
-    Example:
-        >>> from sears_dsl.auditing.shares import share_of
-        >>> in_words(RobustnessRecord(
-        ...     about="tag", name="negation", rules=1, rows=200, rewrites=200, before=1.0,
-        ...     after=0.85, pooled=0.85, mean=0.85, gap=-0.15, low=-0.2, high=-0.1,
-        ...     smallest_tau=0.15, before_corrected=1.0, after_corrected=0.7, tolerance=0.05,
-        ...     robust=False, invariant=False, local=share_of(170, 200),
-        ...     smallest_tau_everywhere=1.0, curve=((0.0, 170), (1.0, 200)), constant=None))
-        'accuracy goes from 100.0% to 85.0% on 200 rows, by -15.0 points (95% -20.0 to -10.0)'
-    """
+    """What became of the accuracy, in a sentence without its full stop."""
     if record.gap is None:
         return "no row is changed"
     by = f"{points(record.gap)} points (95% {points(record.low)} to {points(record.high)})"
@@ -556,10 +486,5 @@ def tenths(rate: float | None) -> str:
 
 
 def points(difference: float) -> str:
-    """A difference of rates in points, with its sign.
-
-    Example:
-        >>> points(-0.15), points(0.0004)
-        ('-15.0', '+0.0')
-    """
+    """A difference of rates in points, with its sign."""
     return f"{100 * difference:+.1f}"

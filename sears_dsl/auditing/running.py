@@ -12,15 +12,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.answers import Comparison
-from sears_dsl.auditing.audit import SURE_FROM, Circumstances, audit
+from sears_dsl.auditing.audit import AuditChoices, Circumstances, audit
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
-from sears_dsl.auditing.slicing.computed import Computed
+from sears_dsl.auditing.slices import Computed
 from sears_dsl.auditing.template_answers import template_answers
 from sears_dsl.batch.provenance import FoundScoring, found_scoring
 from sears_dsl.data.labelled import LabelledRows
@@ -28,8 +28,6 @@ from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.effects.oracle import Oracle, sentence_filter
 from sears_dsl.effects.rule_effects import Effects, OnStage, rule_effects
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.engine.noise.needs import unit_of
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import Generated, generated
 from sears_dsl.language.amounts import WHOLE, read_share
@@ -43,42 +41,6 @@ from sears_dsl.tagging.tagger import Tagger, identity_of
 if TYPE_CHECKING:
     from sears_dsl.discovery.parts import OwnParts, PartsChoice, Show
     from sears_dsl.meaning.scorer import Scorer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditChoices:
-    """What a person chooses about an audit, its gates aside.
-
-    Attributes:
-        label: the column of labels; None for none.
-        also: further columns that the model reads.
-        comparison: how answers are compared with labels.
-        scope: instances that are rewritten.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        tau: S from which on texts count as equivalent; None for the scorer's own.
-        score_at_most: rewrites of a rule that are scored, drawn at random.
-        seed: of that draw.
-        sure_from: confidence from which on the model counts as sure.
-        examples: how many to keep of each rule.
-        tolerance: τ of semantic robustness; None where nobody wants to know.
-        draws: how often the noise of rules that draw is drawn anew.
-        rates: shares of their instances, in millionths and ascending, at which rules that draw are
-            measured too.
-    """
-
-    label: str | None = None
-    also: tuple[str, ...] = ()
-    comparison: Comparison = "exact"
-    scope: Scope = "first"
-    unit: Unit | None = None
-    tau: float | None = None
-    score_at_most: int = 100
-    seed: int = 0
-    sure_from: float = SURE_FROM
-    examples: int = 10
-    tolerance: float | None = None
-    draws: int = 1
-    rates: tuple[int, ...] = ()
 
 
 def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
@@ -177,7 +139,6 @@ def scorer_of_audit(
     """What says whether meaning is kept; None where nobody wants to know.
 
     Args:
-        own: the user's parts.
         folder: where scores are kept; None keeps them in memory.
     """
     from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for
@@ -199,7 +160,7 @@ def audit_rules(
     scorer: Scorer | None,
     oracle: Oracle | None = None,
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
-    choices: AuditChoices = AuditChoices(),
+    choices: AuditChoices = AuditChoices(),  # noqa: B008 - likewise
     columns: Mapping[str, Sequence[Any] | Computed] | None = None,
     sentences: Generated | None = None,
     on_stage: OnStage = lambda stage, done, total: None,
@@ -207,8 +168,6 @@ def audit_rules(
     """Measure what rules do to a model, and judge it.
 
     Args:
-        scorer: S; None leaves meaning out.
-        oracle: rejects rewrites before the model is asked; None keeps all.
         columns: what to slice by, as `read_slicings` gives it.
         sentences: of templates, which the model is asked about too; None for none. They may be the
             rows themselves.
@@ -222,55 +181,35 @@ def audit_rules(
             "no rule draws anything, so no rate changes what the rules do",
             help="write rate: 10% under a rule, or leave out the rates",
         )
-    score_at_most = None if scorer is None else choices.score_at_most
-    effects = rule_effects(
-        matcher,
-        data,
-        predictor,
-        scorer=scorer,
-        score_at_most=score_at_most,
+    effects_of = partial(
+        rule_effects,
+        data=data,
+        predictor=predictor,
         oracle=oracle,
         comparison=choices.comparison,
         scope=choices.scope,
         unit=choices.unit,
-        seed=choices.seed,
         on_stage=on_stage,
     )
-    later = [
-        _drawn_again(
-            matcher, data, predictor, oracle=oracle, choices=choices, draw=draw, on_stage=on_stage
-        )
-        for draw in range(1, choices.draws)
-    ]
+    effects = effects_of(
+        matcher, scorer=scorer, score_at_most=choices.score_at_most, seed=choices.seed
+    )
+    # The model remembers what it was asked before.
+    later = [_drawing(effects_of(matcher, draw=draw)) for draw in range(1, choices.draws)]
     by_rate = [
-        (
-            rate / WHOLE,
-            _drawn_again(
-                _rated(rulesets, matcher, rate, seed=choices.seed), data, predictor, oracle=oracle,
-                choices=choices, draw=0, on_stage=on_stage,
-            ),
-        )
+        (rate / WHOLE, _drawing(effects_of(_rated(rulesets, matcher, rate, seed=choices.seed))))
         for rate in choices.rates
-    ]  # fmt: skip
+    ]
     own_tau = None if scorer is None else scorer.tau
     circumstances = Circumstances(
         rulesets=tuple(rulesets),
         model=predictor.identity,
         tagger=identity_of(matcher.tagger),
-        label=choices.label,
-        also=choices.also,
-        comparison=choices.comparison,
-        scope=choices.scope,
-        unit=unit_of(rulesets, choices.unit),
         scorer=None if scorer is None else scorer.identity,
         tau=own_tau if choices.tau is None else choices.tau,
-        score_at_most=score_at_most,
-        seed=choices.seed,
-        sure_from=choices.sure_from,
-        examples=choices.examples,
-        tolerance=choices.tolerance,
         oracle=None if oracle is None else oracle.identity,
         noise=matcher.noise_identity,
+        choices=choices,
     )
     answers = None
     if sentences is not None:
@@ -293,28 +232,8 @@ def audit_rules(
     )
 
 
-def _drawn_again(
-    matcher: Matcher,
-    data: LabelledRows,
-    predictor: CachedPredictor,
-    *,
-    oracle: Oracle | None,
-    choices: AuditChoices,
-    draw: int,
-    on_stage: OnStage,
-) -> Effects:
-    """What the rules that draw do in another draw; the model remembers what it was asked before."""
-    effects = rule_effects(
-        matcher,
-        data,
-        predictor,
-        oracle=oracle,
-        comparison=choices.comparison,
-        scope=choices.scope,
-        unit=choices.unit,
-        draw=draw,
-        on_stage=on_stage,
-    )
+def _drawing(effects: Effects) -> Effects:
+    """Those of the rules that draw."""
     return replace(effects, rules=tuple(each for each in effects.rules if draws(each.rule)))
 
 

@@ -65,13 +65,7 @@ class SemanticRobustness:
     curve: tuple[tuple[float, int], ...]
 
     def local(self, tolerance: float) -> Share:
-        """Rows whose rewrites the model answers as well as p - τ: local robustness.
-
-        Example:
-            >>> result = semantic_robustness([True, True], [0, 0, 1], [True, False, True])
-            >>> result.local(0.5).count, result.local(0.4).count
-            (2, 1)
-        """
+        """Rows whose rewrites the model answers as well as p - τ: local robustness."""
         reached = [count for tau, count in self.curve if tau <= tolerance]
         return share_of(reached[-1] if reached else 0, self.rows)
 
@@ -353,7 +347,6 @@ class GroupAccuracy:
     Attributes:
         pooled: of all rows together; a group counts by its size.
         mean: mean over the groups that have a row; None where there is none.
-        groups: of each.
     """
 
     pooled: Share
@@ -391,7 +384,6 @@ class ConstantAnswer:
     """What a model would score that always says the same.
 
     Attributes:
-        answer: what it says.
         rate: its accuracy, the mean over rows of the mean over their rewrites.
         mean: the mean over groups of its accuracy on each; None where there is none.
     """

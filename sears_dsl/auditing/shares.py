@@ -16,8 +16,6 @@ class Share:
     """So many of so many.
 
     Attributes:
-        count: how often it happened.
-        total: out of how many.
         rate: count over total; None where total is 0.
         low: lower end of the 95% interval (Wilson).
         high: its upper end.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal
-from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
 from sears_dsl.auditing.robustness import (
     About,
     ColumnAccuracy,
@@ -38,8 +38,7 @@ from sears_dsl.auditing.semantic import (
     sentence_robustness,
 )
 from sears_dsl.auditing.shares import share_of
-from sears_dsl.auditing.slicing.slices import SliceResult
-from sears_dsl.auditing.verdicts import JudgementOutcome
+from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.rule_effects import Effects, OnStage
 from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
@@ -60,8 +59,6 @@ class TemplateAnswers:
     """Sentences of templates, and whether a model has them right.
 
     Attributes:
-        templates: id → template.
-        right: bool (sentences,).
         before: rows of data that the model has right, and all of them; None without data.
     """
 

@@ -31,7 +31,6 @@ class Accuracy:
     """How much of the data the model has right.
 
     Attributes:
-        before: of the untouched rows.
         mean: with each row reworded by one of the rules that change it, at random.
         worst: with each row reworded by the worst of its rules, or by none.
     """
@@ -46,8 +45,6 @@ class Overlap:
     """Two rules that flip the same rows.
 
     Attributes:
-        first: id of the one.
-        second: id of the other.
         both: rows that both flip.
         either: rows that at least one of them flips.
     """
@@ -151,8 +148,6 @@ class DrawnRule:
     """A rule that draws, over several draws: the same rows with other noise.
 
     Attributes:
-        id: of the rule.
-        rule: its canonical text.
         rates: of each draw the share of tested rows on which the model does not do as expected;
             None where none was tested.
         mean: of the draws; None where nothing was tested.
@@ -174,7 +169,6 @@ class RatePoint:
 
     Attributes:
         rate: the share of its instances that the rule rewrites; 0 is the untouched data.
-        changed: rows that it changes there.
         accuracy: of all rows, those that it changes judged by what it expects.
     """
 
@@ -188,8 +182,6 @@ class RateCurve:
     """A rule that draws, at several rates: the same rows with more and more noise.
 
     Attributes:
-        id: of the rule.
-        rule: its canonical text.
         points: by rate, from 0 on.
     """
 

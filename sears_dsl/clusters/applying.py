@@ -42,11 +42,7 @@ _DECIDES_NOTHING = ("recipe", "input", "output", "jobs", "resume")
 
 @dataclass(slots=True)
 class OnceBuilt:
-    """A recipe whose matcher is made once in a process, however many parts it is for.
-
-    Attributes:
-        recipe: makes it.
-    """
+    """A recipe whose matcher is made once in a process, however many parts it is for."""
 
     recipe: MatcherRecipe
     _built: TextMatcher | None = field(default=None, repr=False)
@@ -76,11 +72,7 @@ def recipe_of(rulesets: Sequence[Ruleset], *, tagger: str, seed: int = 0) -> Rul
 
 @dataclass(slots=True)
 class ApplyPart:
-    """Applies rules to one part.
-
-    Attributes:
-        request: what to do; its input and output are not looked at.
-    """
+    """Applies rules to one part; input and output of the request are not looked at."""
 
     request: ApplyRequest
 
@@ -154,17 +146,7 @@ def apply_folder(
 
 @dataclass(slots=True)
 class AugmentPart:
-    """Augments one part.
-
-    Attributes:
-        recipe: the rules and the name of the tagger.
-        choices: what a person chose.
-        text: the column that rules rewrite; None for the one that can be meant.
-        label: the column of labels; None for none.
-        id_column: the column of ids; None for ``id`` where there is one.
-        format_name: of the parts, where their names do not tell.
-        oracle: what rejects rewrites, ``module:function`` or a journal; None keeps all.
-    """
+    """Augments one part, as `sears.augment` does with these arguments."""
 
     recipe: RulesetRecipe
     choices: AugmentationChoices

@@ -90,7 +90,6 @@ class PartsDone:
 
     Attributes:
         done: parts done, those of an interrupted run included.
-        parts: how many there are.
         record: what was told of the latest one.
     """
 
@@ -181,11 +180,7 @@ def _require_all(failed: Sequence[PartFailure], output: Folder, parts: int) -> N
 
 
 def _parts_of(source: Folder, format_name: str | None) -> list[FolderFile]:
-    """The files of a folder, all of one format.
-
-    Raises:
-        DataError: there are none.
-    """
+    """The files of a folder, all of one format."""
     parts = source.parts()
     first = format_of(source.name_of(parts[0].name), format_name).name
     for part in parts:
@@ -269,9 +264,7 @@ class PartFailure:
     """A part that could not be done.
 
     Attributes:
-        output: the name of what was to be made.
         message: what is wrong, with the name of the part.
-        help: what to do about it.
     """
 
     output: str
@@ -293,10 +286,8 @@ class OnePart:
 
     Attributes:
         work: makes one file of one file.
-        output: the folder of what is made.
         format_name: the format of the parts, where their names do not tell.
         first: the name of the part that tells the schema.
-        schema: column → type.
     """
 
     work: PartWork

@@ -224,11 +224,7 @@ def _require_listener(address: str) -> None:
 
 
 def _require_head(address: str) -> None:
-    """Ask whoever listens there whether it is the head of a cluster.
-
-    Raises:
-        UsageError: it is not.
-    """
+    """Ask whoever listens there whether it is the head of a cluster."""
     if address == "auto":
         return
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]

@@ -33,13 +33,7 @@ MINED = Options(case="exact")
 
 
 def mined_options(tagger: Tagger) -> Options:
-    """Those of rules that are mined with a tagger: its language is theirs.
-
-    Example:
-        >>> from sears_dsl.tagging.loading import load_tagger
-        >>> mined_options(load_tagger("fast:pt"))
-        Options(case='exact', language='pt', tagset='ud2', repair='off', unit=None, vectors=None)
-    """
+    """Those of rules that are mined with a tagger: its language is theirs."""
     return replace(MINED, language=tagger.language)
 
 
@@ -148,9 +142,8 @@ def apply_candidates(
     tagger: Tagger,
     scopes: Sequence[Ruleset | None] = (),
     guards: Guards | None = None,
-    jobs: int = 1,
 ) -> Applications:
-    r"""Apply each rule by itself to each row, at its first instance, with exact case.
+    """Apply each rule by itself to each row, at its first instance, with exact case.
 
     Known rules that are about sentences see each sentence by itself, all others the row.
 
@@ -160,16 +153,6 @@ def apply_candidates(
         scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
             known rule; None for a mined one. All are mined where none are given.
         guards: what has to stay in the rows; None for nothing.
-        keep: gives the rewrites that count; None for all.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger()
-        >>> rules = parse("movie -> film\na movie -> a film\nA -> The").rules
-        >>> done = apply_candidates(rules, tagger.tag(["a movie", "A play"]), tagger=tagger)
-        >>> done.changed.tolist(), done.rewrites.tolist(), list(done.texts)
-        ([1, 1, 1], [0, 0, 1], ['a film', 'The play'])
     """
     mined = Ruleset((), options=mined_options(tagger))
     scoped = [(rule, scope or mined) for rule, scope in zip_longest(rules, scopes)]
@@ -177,7 +160,7 @@ def apply_candidates(
     for place, (_, scope) in enumerate(scoped):
         of_unit.setdefault(scope.options.unit or "text", []).append(place)
     applied = [
-        _of_one_unit([scoped[place] for place in places], tokens, tagger, guards, jobs)
+        _of_one_unit([scoped[place] for place in places], tokens, tagger, guards)
         for places in of_unit.values()
         if places or len(of_unit) == 1
     ]
@@ -192,12 +175,11 @@ def _of_one_unit(
     tokens: Tokens,
     tagger: Tagger,
     guards: Guards | None,
-    jobs: int,
 ) -> Applications:
     runs = [list(run) for _, run in groupby(scoped, key=lambda each: id(each[1]))]
     rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
     matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
-    return applications_of(matcher, tokens, guards=guards, jobs=jobs)
+    return applications_of(matcher, tokens, guards=guards)
 
 
 def applications_of(
@@ -206,28 +188,19 @@ def applications_of(
     *,
     guards: Guards | None = None,
     keep: Callable[[Rewrites], Rewrites] | None = None,
-    jobs: int = 1,
 ) -> Applications:
-    r"""Apply each compiled rule by itself to each row, at its first instance in each unit.
+    """Apply each compiled rule by itself to each row, at its first instance in each unit.
 
     Args:
         guards: what has to stay in the rows; None for nothing.
         keep: gives the rewrites that count; None for all.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> tagger = PinnedTagger()
-        >>> matcher = parse("movie -> film").compile(tagger=tagger)
-        >>> applications_of(matcher, tagger.tag(["A Movie", "A play"])).texts
-        ['A Film']
     """
     protected = None if guards is None else guards.protected
     if matcher.unit == "sentence":
         # Sentences are tagged by themselves, here as everywhere.
-        rewrites = matcher.apply(tokens.texts, protected=protected, jobs=jobs)
+        rewrites = matcher.apply(tokens.texts, protected=protected)
     else:
-        matches = matcher.find(tokens, protected=protected, jobs=jobs)
+        matches = matcher.find(tokens, protected=protected)
         rewrites = matcher.rewrites(tokens, matches, protected=protected)
     guarded_rewrites = guarded(rewrites, guards).rewrites
     return applications_in(

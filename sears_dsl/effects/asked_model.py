@@ -21,14 +21,6 @@ class Questions:
 
     Args:
         most: the limit; None for none. It may be set later.
-
-    Example:
-        >>> questions = Questions(2)
-        >>> questions.admitted(["a", "b", "a", "c"])
-        [True, True, True, False]
-        >>> questions.count(["a"])
-        >>> questions.asked, questions.left
-        (1, 1)
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -75,15 +67,6 @@ class AskedModel:
 
     Args:
         predictor: the model; one that does not remember what it said is made to.
-
-    Example:
-        >>> class Short:
-        ...     identity = "short"
-        ...     def predict(self, rows):
-        ...         return ["long" if len(row["text"]) > 5 else "short" for row in rows]
-        >>> model = AskedModel(Short(), questions=Questions(2))
-        >>> model.labels_in_time([{"text": text} for text in ("So good!", "Good!", "Fun.")])
-        ['long', 'short', None]
     """
 
     def __init__(self, predictor: Predictor, *, questions: Questions | None = None) -> None:

@@ -68,34 +68,12 @@ def ask_in_rounds(
     seed: int = 0,
     on_round: Callable[[Answers], None] = lambda _: None,
 ) -> Answers:
-    r"""Ask about rules, a few rows each, then more of those that may flip enough.
+    """Ask about rules, a few rows each, then more of those that may flip enough.
 
     Args:
         minimum_flips: how many rows a rule has to flip; one number, or one a rule.
         base_rate: how often a paraphrase that keeps the meaning flips its row, which a rule has to
             reach; one number, or one a rule.
-
-    Example:
-        >>> from sears_dsl.effects.applications import apply_candidates
-        >>> from sears_dsl.data.labelled import LabelledRows
-        >>> from sears_dsl.effects.asked_model import Questions
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> class Short:
-        ...     identity = "short"
-        ...     def predict(self, rows):
-        ...         return ["long" if "lengthy" in row["text"] else "short" for row in rows]
-        >>> texts = [f"a long film {number}" for number in range(40)]
-        >>> data = LabelledRows(tuple({"text": text} for text in texts), "text", None, "a.csv")
-        >>> questions = Questions()
-        >>> right = RightRows(data, Short(), questions=questions)
-        >>> rules = parse("long -> lengthy\nfilm -> movie").rules
-        >>> tagger = PinnedTagger()
-        >>> done = apply_candidates(rules, tagger.tag(texts), tagger=tagger)
-        >>> with questions.at_most(50):
-        ...     answers = ask_in_rounds(done, right, right.ask_in_time, minimum_flips=3)
-        >>> done.where(answers.counted).changed.tolist(), answers.cut
-        ([28, 22], True)
     """
     order = _by_lot(applications, right.texts, seed)
     sizes = applications.changed

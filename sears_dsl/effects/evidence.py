@@ -17,8 +17,7 @@ where rules are judged on the rows that proposed them, one row and one flip are 
 that some row proposed the rule, its flips are stochastically at most one more than a binomial of
 the others. With many thousands of candidates that test is strict. q-values are Benjamini and
 Hochberg's over all distinct candidates: those that write the same rewrites are one hypothesis.
-Rules that share rows rise and fall together, which that procedure allows; ``dependence="any"``
-assumes nothing.
+Rules that share rows rise and fall together, which that procedure allows.
 
 Splits. What rules do to rows that took no part in finding them has no winner's curse. Rows fall on
 one side or the other by a hash of their text (`hold_out`): the same text is never on
@@ -36,13 +35,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
 from sears_dsl.errors import UsageError
-from sears_dsl.statistics import (
-    Dependence,
-    binomial_tail,
-    excess_exact,
-    q_values,
-    wilson_interval,
-)
+from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +51,6 @@ class FlipEvidence:
         p_values: of the hypothesis that the rule flips no more often than a paraphrase.
         q_values: the false-discovery rate at which the rule would just be a discovery.
         base_rate: how often a paraphrase flips.
-        tests: how many hypotheses there were.
     """
 
     changed: NDArray[np.int64]
@@ -79,8 +71,6 @@ def flip_evidence(
     base_rate: float,
     base_rows: int | None = None,
     proposed_here: bool = True,
-    dependence: Dependence = "positive",
-    confidence: float = 0.95,
 ) -> FlipEvidence:
     """Intervals and tests for every candidate.
 
@@ -90,21 +80,9 @@ def flip_evidence(
         base_rate: the share of flips among paraphrases that keep the meaning.
         base_rows: how many rows that share was counted on; None where it is known for certain.
         proposed_here: whether these rows proposed the rules; False for held-out rows.
-        dependence: what q-values assume; see `statistics.q_values`.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> from sears_dsl.effects.applications import apply_candidates
-        >>> tagger = PinnedTagger()
-        >>> rows = tagger.tag(["a movie", "the movie", "no movie"])
-        >>> done = apply_candidates(parse("movie -> film").rules, rows, tagger=tagger)
-        >>> found = flip_evidence(done, np.array([True, False, True]), base_rate=0.1)
-        >>> found.flips.tolist(), round(float(found.p_values[0]), 2)
-        ([2], 0.19)
     """
     changed, flipped = applications.changed, applications.count(flips)
-    low, high = wilson_interval(flipped, changed, confidence=confidence)
+    low, high = wilson_interval(flipped, changed)
     left_out = int(proposed_here)
     some, trials = np.maximum(flipped - left_out, 0), np.maximum(changed - left_out, 0)
     p_values = (
@@ -121,7 +99,7 @@ def flip_evidence(
         low=low,
         high=high,
         p_values=p_values,
-        q_values=q_values(p_values[first], dependence=dependence)[hypothesis],
+        q_values=q_values(p_values[first])[hypothesis],
         base_rate=base_rate,
         tests=len(first),
     )
@@ -150,11 +128,6 @@ def hold_out(
 
     Returns:
         The positions of both kinds, each in order.
-
-    Example:
-        >>> found, held = hold_out(["a", "b", "c", "a"], seed=0)
-        >>> found.tolist(), held.tolist()
-        ([1], [0, 2, 3])
     """
     if not 0 < share < 1:
         raise UsageError(f"the share is {share}", help="give a number between 0 and 1")

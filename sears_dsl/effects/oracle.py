@@ -33,7 +33,6 @@ class Candidate:
     Attributes:
         row: column → text of its row, after the rewrite.
         original: the text before; of a sentence the sentence.
-        text: the text after.
         rule: the id of the rule, or of the template.
         label: of a sentence; None of a rewrite.
     """
@@ -121,12 +120,6 @@ class CountedOracle:
 
     Attributes:
         rejected: id of a rule or template → rewrites or sentences of it that are not kept.
-
-    Example:
-        >>> oracle = CountedOracle(FunctionOracle(lambda rows: [False for _ in rows]))
-        >>> _ = oracle.keeps([Candidate({"text": "A film."}, "A movie.", "A film.", "film")])
-        >>> oracle.rejected
-        Counter({'film': 1})
     """
 
     def __init__(self, oracle: Oracle) -> None:

@@ -46,12 +46,6 @@ def try_model(
     Raises:
         DataError: the model says nothing that is a label of any row.
         ModelError: the model fails.
-
-    Example:
-        >>> from sears_dsl.models.function import CallablePredictor
-        >>> data = LabelledRows(({"text": "Fun."},) * 4, "text", (("1",), ("0",)) * 2, "a.csv")
-        >>> try_model(data, CachedPredictor(CallablePredictor(lambda texts: [1] * len(texts))))
-        ''
     """
     all_at_once = predictor.batch_size is None
     places = range(len(data.rows)) if all_at_once else _of_each_label(data)
@@ -88,14 +82,6 @@ def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
     Raises:
         UsageError: it gives no confidence; one that never could is not asked.
         ModelError: the model fails.
-
-    Example:
-        >>> from sears_dsl.models.function import CallablePredictor
-        >>> data = LabelledRows(({"text": "Fun."},), "text", None, "a.csv")
-        >>> require_confidence(data, CachedPredictor(CallablePredictor(lambda texts: ["good"])))
-        Traceback (most recent call last):
-        ...
-        sears_dsl.errors.UsageError: the model does not say how sure it is, ...
     """
     if isinstance(predictor.predictor, ConfidentPredictor):
         few = None if predictor.batch_size is None else _TRIED
@@ -134,12 +120,10 @@ class RightRows:
 
     Args:
         in_time: asked before each batch of questions; when it says no, the rest is left.
-        on_progress: told how many distinct rows are answered.
         questions: counts what is asked, and limits it; of the rows the first ones are asked about.
 
     Attributes:
         positions: for each right row its position in the data.
-        texts: for each the text that rules rewrite.
         predictions: for each what the model says of it.
         asked: how many rows of the data were asked about.
         questions: what was asked in all.
@@ -147,20 +131,6 @@ class RightRows:
 
     Raises:
         DataError: the model has no row right, or there was no time for any.
-
-    Example:
-        >>> class Shouting:
-        ...     identity = "shouting"
-        ...     def predict(self, rows):
-        ...         return ["loud" if "!" in row["text"] else "quiet" for row in rows]
-        >>> data = LabelledRows(
-        ...     ({"text": "It is fun."}, {"text": "A bore."}), "text", (("quiet",), ("loud",)), "a")
-        >>> right = RightRows(data, Shouting())
-        >>> right.texts
-        ['It is fun.']
-        >>> answers = right.ask([0], ["It is fun!"])
-        >>> answers, right.flipped(0, answers[0])
-        (['loud'], True)
     """
 
     def __init__(
@@ -248,10 +218,6 @@ class RightRows:
         """What the model says of right rows with other texts, None where it was not asked.
 
         There was no time for it, or no question left.
-
-        Args:
-            in_time: asked before each batch of questions; when it says no, the rest is left.
-            on_progress: told how many of the distinct questions are answered.
         """
         rows = self._rows(numbers, texts)
         answers = self._model.labels_in_time(rows, in_time=in_time, on_progress=on_progress)

@@ -54,15 +54,10 @@ class RuleEffect:
 
     Attributes:
         id: of the rule; with its ruleset's name before it where two rules have the same.
-        rule: as an object.
         text: its canonical text.
         expect: what the model should do on a rewritten row.
         rows: int32: positions in the data of the rows that it changes, ascending.
-        originals: their texts.
-        rewritten: the texts after the rule.
         edits: what it changed in each.
-        before: what the model says of each original.
-        after: what it says of each rewritten text.
         right_before: bool: whether the answer before is right.
         right_after: bool: whether the answer after is right, judged by the label of the original.
         confidence_before: float64: how sure the model was, NaN where it does not say; None where
@@ -72,7 +67,6 @@ class RuleEffect:
         unrenderable: rows on which it could not fire, since a new word has no one inflection.
         left_out: rewrites that are left out, since they touch a span.
         rejected: rewrites that are left out, since an oracle rejected them.
-        comparison: how answers are compared with labels.
     """
 
     id: str
@@ -152,7 +146,6 @@ class Effects:
     """What a ruleset does to a model.
 
     Attributes:
-        rules: an effect for each rule, in the order of the rulesets.
         answers: what the model says of each untouched row.
         right: bool: whether it is right.
         refused: rewrites that are left out, since the model refused them or their row.
@@ -197,31 +190,12 @@ def rule_effects(
     draw: int = 0,
     on_stage: OnStage = lambda stage, done, total: None,
 ) -> Effects:
-    r"""Apply each rule by itself to each row and ask the model about what comes out.
+    """Apply each rule by itself to each row and ask the model about what comes out.
 
     Args:
         predictor: the model; a `CachedPredictor` keeps what it said when it fails half way.
-        scorer: S, which says whether a rewrite keeps the meaning; None leaves that out.
         score_at_most: rewrites of a rule that are scored, drawn at random; None for all.
-        oracle: rejects rewrites before the model is asked about anything; None keeps all.
-        scope: rewrite the ``first`` instance in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         draw: which of several draws of the rules' noise, from 0.
-
-    Example:
-        >>> from sears_dsl.engine.matcher import compile_rules
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.models.function import CallablePredictor
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> def predict(texts):
-        ...     return ["bad" if "film" in text else "good" for text in texts]
-        >>> model = CallablePredictor(predict)
-        >>> rows = ({"text": "A movie."}, {"text": "A play."})
-        >>> data = LabelledRows(rows, "text", (("good",), ("good",)), "a.csv")
-        >>> rules = parse("movie -> film\nplay -> show")
-        >>> found = rule_effects(compile_rules([rules], tagger=PinnedTagger()), data, model)
-        >>> [(each.text, each.rows.tolist(), each.flipped.tolist()) for each in found.rules]
-        [('movie -> film', [0], [True]), ('play -> show', [1], [False])]
     """
     model = AskedModel(predictor)
     on_stage("applying rules", 0, len(matcher.rules))

@@ -54,7 +54,6 @@ def selected(
     """The sentences that are written.
 
     Args:
-        templates: all of a run.
         distinct: the numbers of each one's sentences, those left out that repeat an earlier one.
         limit: most sentences; None for all of them, in their own order.
         by: whether templates take turns, or all sentences are equally likely.

@@ -14,15 +14,7 @@ from sears_dsl.language.ruleset import Ruleset
 
 
 def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
-    r"""What is wrong with the sentences of a ruleset's templates.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse('set DEGREE = very | really\n'
-        ...               'template "A {DEGREE?} {DEGREE?} good film."\n  label: positive')
-        >>> print(template_findings(rules)[0].message)
-        a template writes the same sentence twice: 2 of 9
-    """
+    """What is wrong with the sentences of a ruleset's templates."""
     findings: list[Diagnostic] = []
     for template in ruleset.templates:
         try:

@@ -69,19 +69,7 @@ def _noisy(text: str, noise: Noise, unit: str, draw: Draw) -> str:
 
 
 def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
-    r"""What is wrong with the functions of a template's slots.
-
-    Args:
-        template: a template without errors of its names.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse('set ACT = be | see\n'
-        ...               'template "They {ACT.VBD} it."\n  label: positive')
-        >>> [finding] = member_findings(rules.templates[0], rules)
-        >>> print(finding.code, finding.message)
-        E350 `be` has more than one form for VBD: was, were
-    """
+    """What is wrong with the functions of a template's slots."""
     slots = {slot.name: slot for slot in template.slots if slot.name}
     findings: list[Diagnostic] = []
     for part in template.parts:

@@ -43,7 +43,6 @@ class Choice:
     Attributes:
         column: what a table of sentences calls it: its name, else that of its set, with a number
             where several are called so.
-        slot: as written.
         members: texts before functions; "" first where the slot may be empty.
     """
 
@@ -53,22 +52,13 @@ class Choice:
 
 
 class Sentences:
-    r"""The sentences of one template.
+    """The sentences of one template.
 
     Args:
-        template: the template.
         ruleset: where its sets are; they have literal members alone.
 
     Raises:
         RuleSyntaxError: a slot asks for an inflection that a member has not just one of.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse('set GOOD = good | nice\n'
-        ...               'template "A {GOOD} film."\n  label: positive')
-        >>> sentences = Sentences(rules.templates[0], rules)
-        >>> len(sentences), sentences[1], "A bad film." in sentences
-        (2, 'A nice film.', False)
     """
 
     def __init__(self, template: Template, ruleset: Ruleset, draw: Draw = FIRST_DRAW) -> None:

@@ -37,8 +37,6 @@ class TemplateCount:
     """What one template gave.
 
     Attributes:
-        name: its id.
-        label: of its sentences.
         sentences: how many it has, each once.
         repeated: choices that write a sentence which an earlier one writes.
         written: how many of them are in the table.
@@ -62,7 +60,6 @@ class Generated:
     """A table of sentences.
 
     Attributes:
-        columns: column → a value for each row.
         templates: what each template gave, in the order of the files.
     """
 
@@ -86,24 +83,11 @@ def generated(
     seed: int = 0,
     keep: Keep | None = None,
 ) -> Generated:
-    r"""The sentences of all templates of some rulesets.
+    """The sentences of all templates of some rulesets, as `sears.generate` takes them.
 
     Args:
-        rulesets: with templates; their rules are passed by.
-        limit: most sentences in all; None for all.
-        by: which sentences a limit leaves: as many of each ``template``, or each ``sentence`` with
-            the same chance.
-        seed: of that draw, and of noise in slots.
         keep: says of some sentences, as rows of the table, which are kept; asked about all of a
             template at once, before the limit. None keeps all.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse('set GOOD = good | nice\n'
-        ...               'template fine: "A {GOOD} film."\n  label: positive')
-        >>> columns = generated([rules]).columns
-        >>> list(columns), columns["text"]
-        (['text', 'label', 'template', 'GOOD'], ['A good film.', 'A nice film.'])
     """
     draw = Draw(seed)
     templates = [

@@ -42,7 +42,6 @@ class Case:
     Attributes:
         row: its place among the texts, or among the sentences of the template, counted from 0.
         original: the text as given; of a sentence the sentence.
-        rewritten: the text after the rule.
     """
 
     row: int
@@ -56,12 +55,10 @@ class RuleCases:
 
     Attributes:
         rule_id: the id of the rule or template, the name of the test.
-        rule: its canonical text.
         why: the reason that the file gives; may be empty.
         kind: what CheckList calls such a test.
         label: the label that a template, or a rule with ``expect: label NAME``, wants; else empty.
         cases: the rows that it changes, or its sentences; empty where it fires nowhere.
-        of_template: whether it is a template.
     """
 
     rule_id: str
@@ -81,19 +78,7 @@ def rule_cases(
     scope: Scope = "first",
     oracle: Oracle | None = None,
 ) -> list[RuleCases]:
-    r"""What each rule tests on the texts, in the order of the rules.
-
-    Args:
-        rulesets: where the rules stand.
-        texts: the rows to test on.
-        tagger: None for the default one.
-        scope: rewrite the ``first`` instance of a rule in a row, or ``all``.
-        oracle: rejects rewrites; None keeps all.
-
-    Raises:
-        RuleSyntaxError: rules that cannot be compiled.
-        ModelError: the oracle fails.
-        DataError: it rejects every rewrite.
+    r"""What each rule tests on the texts, in the order of the rules; see `checklist_suite`.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -131,19 +116,6 @@ def template_cases(
     rulesets: Sequence[Ruleset], *, limit: int | None = None, oracle: Oracle | None = None
 ) -> list[RuleCases]:
     r"""What each template tests: all of its sentences, or as many as a limit leaves it.
-
-    Args:
-        rulesets: where the templates stand.
-        limit: most sentences of all together; None for all.
-        oracle: rejects sentences; None keeps all.
-
-    Returns:
-        Nothing where there is no template.
-
-    Raises:
-        UsageError: two templates have one id.
-        ModelError: the oracle fails.
-        DataError: it rejects every sentence.
 
     Example:
         >>> from sears_dsl.language.loader import parse

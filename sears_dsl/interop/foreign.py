@@ -16,16 +16,10 @@ def imported(module: str, *, tool: str, install: str) -> Any:
     """The module, imported now.
 
     Args:
-        module: its dotted name.
         tool: what people call the tool that it belongs to.
-        install: the command that installs it.
 
     Raises:
         UsageError: it is not installed, or it cannot be imported here.
-
-    Example:
-        >>> imported("json.decoder", tool="json", install="nothing").__name__
-        'json.decoder'
     """
     package = module.split(".", maxsplit=1)[0]
     if find_spec(package) is None:

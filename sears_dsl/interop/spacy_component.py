@@ -90,13 +90,7 @@ def _span(doc: Doc, begin: int, end: int, label: str) -> Span:
 
 @Language.factory(NAME, default_config={"rules": [], "scope": "all"})
 def make(nlp: Language, name: str, rules: list[str], scope: Scope) -> Any:
-    """What ``nlp.add_pipe("sears", config={"rules": […]})`` makes.
-
-    Example:
-        >>> import spacy
-        >>> nlp = spacy.blank("en")
-        >>> _ = nlp.add_pipe("sears", config={"rules": ["synonyms/nouns-and-adjectives"]})
-    """
+    """What ``nlp.add_pipe("sears", config={"rules": […]})`` makes."""
     if not rules:
         raise UsageError(
             "the component has no rules",

@@ -27,9 +27,7 @@ class Action:
     """Something to do.
 
     Attributes:
-        title: what it is called.
         place: what is replaced; of an insertion an empty place.
-        new: by which text.
         code: of the finding that it mends; None where it mends none.
     """
 
@@ -45,11 +43,8 @@ def actions(
     r"""What may be done about some lines.
 
     Args:
-        text: the file.
-        path: where it is saved.
         first: line, from 0.
         last: line, from 0.
-        tagger: None for the default one.
 
     Example:
         >>> [action] = actions("What NUON -> Which NOUN\n", "a.sear", 0, 0)

@@ -17,11 +17,17 @@ from typing import Literal, TypeAlias
 from sears_dsl.errors import RuleSyntaxError, SearsError
 from sears_dsl.generating.members import set_texts
 from sears_dsl.generating.sentences import Sentences
-from sears_dsl.glossary import TAG_MEANINGS
+from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language.parsing.parser import parse_lines
-from sears_dsl.language.rule import FUNCTIONS, SetDefinition, SetReference, Template
+from sears_dsl.language.rule import (
+    FUNCTIONS,
+    INFLECTIONS,
+    TYPING_KINDS,
+    SetDefinition,
+    SetReference,
+    Template,
+)
 from sears_dsl.language.ruleset import Ruleset, home
-from sears_dsl.language_server import meanings
 from sears_dsl.language_server.sample import (
     SampleEffect,
     effect,
@@ -30,6 +36,37 @@ from sears_dsl.language_server.sample import (
 )
 from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
+
+_AMOUNTS = "; `(2)` in two places, `(25%)` of all the text that it is given"
+_HOW_TO_WRITE = {
+    **dict.fromkeys(INFLECTIONS, ", where there is just one"),
+    **dict.fromkeys(("homoglyph", *TYPING_KINDS, "typo"), _AMOUNTS),
+    "neighbor": ", by cosine; `option vectors` names the vectors",
+    "paraphrase": ": the best one of a whole unit, that differs in a word",
+}
+
+_FUNCTION_MEANINGS = {
+    name: meaning + _HOW_TO_WRITE.get(name, "") for name, meaning in FUNCTION_MEANINGS.items()
+}
+"""Of each function what becomes of a word, and what else its author has to know."""
+
+_METADATA_MEANINGS = {
+    "expect": "what a model should do on the rewritten row: `same`, `flip` or `label NAME`",
+    "label": "the label of a template's sentences",
+    "rate": "the share of its instances in each unit that the rule rewrites, drawn; what 10% "
+    "changes, 25% changes too",
+    "seed": "added to the seed of the run: another draw, always the same one",
+    "severity": "`low`, `medium` or `high`",
+    "tags": "words to select rules by",
+    "author": "who wrote it",
+    "why": "why it is there",
+    "test": '`test "in" => "out"`, or `=> none` where nothing is written',
+}
+"""Of each key what its line says."""
+
+
+# ---------------------------------------------------------------- the words
+
 
 Kind: TypeAlias = Literal["function", "set", "key", "tag"]
 
@@ -55,13 +92,7 @@ _INDENTED = re.compile(r"\s+[a-z]*$")
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What may be written at a place.
-
-    Attributes:
-        label: the text of it.
-        kind: what it is.
-        detail: what it means.
-    """
+    """What may be written at a place."""
 
     label: str
     kind: Kind
@@ -70,13 +101,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """A place in a file.
-
-    Attributes:
-        path: of the file.
-        line: from 0.
-        column: from 0, in characters.
-    """
+    """A place in a file: line and column from 0, in characters."""
 
     path: str
     line: int
@@ -92,11 +117,7 @@ def explained(
     r"""What is to be known about a place, in Markdown; None for nothing.
 
     Args:
-        text: the file.
-        path: where it is saved.
-        line: from 0.
         column: from 0, in characters.
-        tagger: of the sample; None for the default one.
 
     Example:
         >>> explained("_ -> $1.typo\n  rate: 25%\n", "a.sear", 1, 4)[:37]
@@ -105,11 +126,11 @@ def explained(
     lines = text.split("\n")
     source = lines[line] if line < len(lines) else ""
     for match in _FUNCTION.finditer(source):
-        if match.start() <= column < match.end() and match[1] in meanings.FUNCTIONS:
-            return f"`.{match[1]}`: {meanings.FUNCTIONS[match[1]]}"
+        if match.start() <= column < match.end() and match[1] in _FUNCTION_MEANINGS:
+            return f"`.{match[1]}`: {_FUNCTION_MEANINGS[match[1]]}"
     key = _KEY.match(source)
-    if key and key.start(1) <= column < key.end(1) and key[1] in meanings.METADATA:
-        return f"`{key[1]}`: {meanings.METADATA[key[1]]}"
+    if key and key.start(1) <= column < key.end(1) and key[1] in _METADATA_MEANINGS:
+        return f"`{key[1]}`: {_METADATA_MEANINGS[key[1]]}"
     ruleset = _ruleset(text, path)
     if ruleset is None:
         return _describe_tag(source, column) or _describe_effect(
@@ -190,9 +211,6 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
     None for anything else. Sets of the file are found while other lines of it have errors.
 
     Args:
-        text: the file.
-        path: where it is saved.
-        line: from 0.
         column: from 0, in characters.
 
     Example:
@@ -246,9 +264,6 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
     r"""What may be written at a place.
 
     Args:
-        text: the file.
-        path: where it is saved.
-        line: from 0.
         column: from 0, in characters.
 
     Example:
@@ -259,7 +274,7 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
     lines = text.split("\n")
     before = lines[line][:column] if line < len(lines) else ""
     if _INDENTED.fullmatch(before):
-        return [Completion(key, "key", meaning) for key, meaning in meanings.METADATA.items()]
+        return [Completion(key, "key", meaning) for key, meaning in _METADATA_MEANINGS.items()]
     named = (_IN_SLOT if _TEMPLATE.match(before) else _AFTER_AT).search(before)
     bare = _bare(before)
     wants_tag = _AFTER_CAPITALS.search(bare) or _AFTER_TAG.search(bare)
@@ -268,7 +283,7 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
         return [Completion(tag, "tag", TAG_MEANINGS[tag]) for tag in tags]
     sets = list(_sets(named[1], text, path, line)) if named else []
     if not sets and _AFTER_DOT.search(before):
-        return [Completion(name, "function", meanings.FUNCTIONS[name]) for name in FUNCTIONS]
+        return [Completion(name, "function", _FUNCTION_MEANINGS[name]) for name in FUNCTIONS]
     return sets
 
 

@@ -26,7 +26,6 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
     Args:
         text: the file as it stands in the editor.
         path: where it is saved; imports are looked for beside it.
-        tagger: None for the default one.
 
     Raises:
         TaggerError: after the findings of the parser, where the default tagger is not installed.

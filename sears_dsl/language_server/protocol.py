@@ -94,12 +94,7 @@ class Protocol(LanguageServerProtocol):
 
 
 class Conversation(LanguageServer):
-    """A server of pygls that tells what goes wrong.
-
-    Example:
-        >>> Conversation().name
-        'sears'
-    """
+    """A server of pygls that tells what goes wrong."""
 
     protocol: Protocol
 

@@ -24,13 +24,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class NameSpan(NamedTuple):
-    """A name in a file: line and columns from 0.
-
-    Attributes:
-        line: its line.
-        start: its first column.
-        end: the column behind it.
-    """
+    """A name in a file: line and columns from 0."""
 
     line: int
     start: int
@@ -67,9 +61,6 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     """The places that get a new name when the set at a place does.
 
     Args:
-        text: the file.
-        path: where it is saved.
-        line: from 0.
         column: from 0, in characters.
 
     Raises:

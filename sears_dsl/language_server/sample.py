@@ -56,14 +56,7 @@ def without_statement(text: str, line: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SampleEffect:
-    """What a rule does to a sample.
-
-    Attributes:
-        file: its name, without the folder.
-        rows: how many it has.
-        changed: how many the rule changes.
-        first: the first of these, before and after.
-    """
+    """What a rule does to a sample."""
 
     file: str
     rows: int
@@ -72,14 +65,7 @@ class SampleEffect:
 
 
 def effect(text: str, path: str, line: int, *, tagger: Tagger | None = None) -> SampleEffect | None:
-    """What the rule on a line does to the sample; None without a rule there or a sample.
-
-    Args:
-        text: the file.
-        path: where it is saved.
-        line: from 0.
-        tagger: None for the default one.
-    """
+    """What the rule on a line does to the sample; None without a rule there or a sample."""
     file = Path(path.removesuffix(".sear") + SUFFIX)
     if not path.endswith(".sear") or not file.is_file():
         return None

@@ -52,11 +52,6 @@ class RuleServer(Conversation):
     Args:
         find: gives the findings of a text and its path, as often as there are more.
         tagger: of samples; None for the default one.
-
-    Example:
-        >>> server = RuleServer()
-        >>> "textDocument/hover" in server.protocol.fm.features
-        True
     """
 
     def __init__(
@@ -245,7 +240,6 @@ def serve(
     Args:
         reader: where its messages come from; None for standard input.
         writer: where answers go; None for standard output. Is closed at the goodbye.
-        server: None for a new one.
 
     Returns:
         The exit code that the protocol asks for: 0 after a proper shutdown, else 1.

@@ -140,10 +140,6 @@ class ProjectFields(_TomlTable):
     ``text`` are unlabelled rows on which `discover` judges rules; ``readings`` are journals of
     `vet` that count in its judge; ``audits`` is the folder that an
     audit writes, ``baseline`` one that `compare` holds it against.
-
-    Example:
-        >>> ProjectFields.model_validate({"datasets": {"dev": "dev.csv"}}).datasets["dev"].file
-        'dev.csv'
     """
 
     models: dict[_Name, Annotated[Model, BeforeValidator(_as_model)]] = {}

@@ -33,9 +33,7 @@ class Project:
     """A project file.
 
     Attributes:
-        path: the file.
         prefix: the table that everything stands in, as it is written before a key.
-        fields: what it says.
     """
 
     path: Path
@@ -53,17 +51,7 @@ class Project:
 
 
 def find_project(start: Path | None = None) -> Project | None:
-    """The project file of a folder: in it, or in a folder above it in the same git repository.
-
-    Args:
-        start: the folder; the current one by default.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     print(find_project(Path(folder)))
-        None
-    """
+    """The project file of a folder: in it, or in a folder above it in the same git repository."""
     for folder in _folders(Path.cwd() if start is None else start):
         own, shared = folder / FILE_NAME, folder / _SHARED
         table = _own_table(shared) if shared.is_file() else None

@@ -14,7 +14,6 @@ Attacks', section 3.2.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -26,6 +25,7 @@ import numpy as np
 
 from sears_dsl import __version__
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
+from sears_dsl.auditing.reports.markdown_tables import table_row
 from sears_dsl.batch.drawing import TextShare
 from sears_dsl.batch.guarding import chained
 from sears_dsl.data.protection import Protection
@@ -35,12 +35,10 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import TableColumns, new_ids
-from sears_dsl.repair.expansion import expectations_of
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
-from sears_dsl.repair.report import RepairParticipants, error_cell, line, seeds_cell
+from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
-from sears_dsl.runtime.writing import write_atomically
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 """How much of the training data is rewritten; ``vote`` is of the models of the first three."""
@@ -56,16 +54,11 @@ _NOTHING = Protection()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountSettings:
-    """The choices of a run.
+    """The choices of a run: arguments of `sears.fix_by_amount`.
 
     Attributes:
         amounts: those that are wanted, each once.
-        seeds: how many trainings of each.
         seed: the first of them; the others follow it. It also decides which half is rewritten.
-        scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        comparison: how answers are compared with labels; it also says how models vote.
-        protection: what has to stay in the texts.
 
     Raises:
         UsageError: no seed, or amounts that are none or given twice.
@@ -103,7 +96,6 @@ class AmountErrors:
     """The errors of the models that were trained on one amount.
 
     Attributes:
-        amount: which.
         clean: error on the held-out rows as they are.
         perturbed: error on the held-out rows with all rules applied; one that no rule changes is
             among them.
@@ -123,10 +115,7 @@ class Amounts:
     """What was measured.
 
     Attributes:
-        errors: of each amount.
-        training_rows: how many rows there were to train on.
         rewritten: how many of them rules change.
-        held_out_rows: how many rows were held out.
         held_out_rewritten: how many of them rules change.
     """
 
@@ -142,7 +131,6 @@ class RewrittenTable:
     """A table, and what rules in order make of its rows.
 
     Attributes:
-        columns: which columns hold what.
         changed: column → the values of all rows after the rules.
     """
 
@@ -298,8 +286,8 @@ def _error(
 
 
 def _check_labels_stay(matcher: Matcher) -> None:
-    for name, each in zip(matcher.rule_ids, expectations_of(matcher), strict=True):
-        if each.kind != "same":
+    for name, each in zip(matcher.rule_ids, matcher.rules, strict=True):
+        if not each.keeps_label:
             raise UsageError(
                 f"the rule {name} changes the label, and amounts are of rules that keep it",
                 help="leave it out, or leave out --amounts",
@@ -332,10 +320,7 @@ def write_amounts(
         "settings": asdict(settings),
         "result": asdict(amounts),
     }
-    text = _markdown(amounts, settings, participants)
-    write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
-    write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
-    return record
+    return write_report(record, _markdown(amounts, settings, participants), path)
 
 
 def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:
@@ -346,9 +331,9 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Means of "
         f"{settings.seeds} trainings of each amount, with 95% intervals for other rows.",
         "",
-        line(MEASURED),
+        table_row(MEASURED),
         "|---|---:|---:|---:|---:|",
-        *map(line, amount_rows(amounts)),
+        *map(table_row, amount_rows(amounts)),
         "",
         "- error as they are: on the held-out rows as they are.",
         "- error rewritten: on the held-out rows with all rules applied in order.",
@@ -363,10 +348,10 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         "",
         "The mean over other seeds would lie in these intervals (Student's t).",
         "",
-        line(_OVER_SEEDS),
+        table_row(_OVER_SEEDS),
         "|---|---|---|",
         *(
-            line((each.amount, seeds_cell(each.clean), seeds_cell(each.perturbed)))
+            table_row((each.amount, seeds_cell(each.clean), seeds_cell(each.perturbed)))
             for each in amounts.errors
         ),
         "",

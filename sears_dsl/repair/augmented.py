@@ -1,14 +1,17 @@
-"""A table with new rows that accepted rules made of its own.
+"""A table with new rows that accepted rules made of its own: how many, which, where each is from.
 
 In: a `Table`, an `Expansion` of it, an `Amount` and a seed. Out: `Augmented`. Always holds: the
-rows that were there come first, untouched and in order; a new row differs from its source in the
-text, in what points into it, in the label where the rule says so, and in the id where there is one;
-ids stay distinct; a label keeps the type of its column. With provenance every row says which row
-and which rule of which ruleset it comes from.
+rows that were there come first, untouched and in order; a rewrite is chosen at most once; balanced,
+a rule gets at most one more than another that has some left; the same seed chooses the same; where
+less is there than is wanted, all of it is chosen; a new row differs from its source in the text, in
+what points into it, in the label where the rule says so, and in the id where there is one; ids stay
+distinct; a label keeps the type of its column. With provenance every row says which row and which
+rule of which ruleset it comes from.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +21,106 @@ from typing import Any
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import IdLedger, require_column, row_ids
 from sears_dsl.data.table import Table
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.repair.choice import ALL, Amount, choose
 from sears_dsl.repair.expansion import Expansion
+
+_FORMS = "write 20% (of the rows), 2x (their number), 500 (new rows) or all"
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(%|x)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How many new rows are wanted.
+
+    Attributes:
+        rows: so many; None where it depends on the data.
+        multiple: so many times the rows of the data; None for all that there are.
+
+    Example:
+        >>> Amount.parse("20%").of(50), Amount.parse("2x").of(50), Amount.parse("7").of(50)
+        (10, 100, 7)
+        >>> Amount.parse("all").of(50) is None
+        True
+    """
+
+    rows: int | None = None
+    multiple: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Amount:
+        """What a person wrote: a share (``20%``), a multiple (``2x``), a number or ``all``.
+
+        Raises:
+            UsageError: none of these, or nothing.
+        """
+        if text == "all":
+            return ALL
+        parts = _AMOUNT.fullmatch(text)
+        if parts is None:
+            raise UsageError(f"{text!r} is no amount", help=_FORMS)
+        number, unit = float(parts[1]), parts[2]
+        if number == 0:
+            raise UsageError(f"an amount of {text} adds nothing", help=_FORMS)
+        if unit is None and not number.is_integer():
+            raise UsageError(f"{text} rows cannot be added", help=_FORMS)
+        if unit is None:
+            return cls(rows=int(number))
+        return cls(multiple=number / 100 if unit == "%" else number)
+
+    def of(self, rows: int) -> int | None:
+        """How many new rows that is for data of so many, at least one; None for all there are."""
+        if self.rows is not None:
+            return self.rows
+        return None if self.multiple is None else max(1, round(self.multiple * rows))
+
+    def __str__(self) -> str:
+        if self.rows is not None:
+            return str(self.rows)
+        return "all" if self.multiple is None else f"{self.multiple:g}x"
+
+
+ALL = Amount()
+
+
+def choose(
+    rules: Sequence[Sequence[int]], *, limit: int | None, balanced: bool = True, seed: int = 0
+) -> list[tuple[int, int]]:
+    """Choose rewrites.
+
+    Args:
+        limit: how many; None for all.
+        balanced: the rules take turns; otherwise every rewrite has the same chance.
+
+    Returns:
+        (rewrite, rule that it counts for), by rewrite.
+    """
+    random = Random(seed)  # noqa: S311 - a sample, no secret
+    order = random.sample(range(len(rules)), len(rules))
+    most = len(rules) if limit is None else min(limit, len(rules))
+    if not balanced:
+        return sorted((rewrite, rules[rewrite][0]) for rewrite in order[:most])
+    waiting: dict[int, list[int]] = {}
+    for rewrite in order:
+        for rule in rules[rewrite]:
+            waiting.setdefault(rule, []).append(rewrite)
+    # Rules with least to give come first in each turn, so that others do not take it from them.
+    turns = sorted(waiting, key=lambda rule: (len(waiting[rule]), rule))
+    rule_of: dict[int, int] = {}
+    while len(rule_of) < most:
+        for rule in tuple(turns):
+            own = waiting[rule]
+            while own and own[-1] in rule_of:
+                own.pop()
+            if not own:
+                turns.remove(rule)
+            elif len(rule_of) < most:
+                rule_of[own.pop()] = rule
+    return sorted(rule_of.items())
+
+
+# ---------------------------------------------------------------- the table
+
 
 #: The columns that say where a row comes from: the id or number of the row, rule and ruleset.
 PROVENANCE = ("source_row", "source_rule", "source_ruleset")
@@ -33,8 +132,6 @@ class TableColumns:
 
     Attributes:
         text: the column that rules rewrite; ``a,b`` for either of two.
-        label: the column of labels; None for none.
-        id: the column of ids; None for none.
     """
 
     text: str
@@ -86,26 +183,11 @@ def augmented(
     seed: int = 0,
     rulesets: Sequence[str] | None = None,
 ) -> Augmented:
-    r"""Add rewrites of a table's rows to it.
+    """Add rewrites of a table's rows to it.
 
     Args:
-        balanced: whether the rules take turns.
         seed: of the choice.
         rulesets: for each rule what its ruleset is called; adds the columns of `PROVENANCE`.
-
-    Example:
-        >>> from sears_dsl.repair.expansion import Rewritten
-        >>> table = Table({"text": ["a movie", "a play"]}, "a.csv", "csv")
-        >>> expansion = Expansion([Rewritten(0, "a film", (0,))], ["r-film"], {0: 1})
-        >>> columns = TableColumns(text="text")
-        >>> augmentation = augmented(
-        ...     table, expansion, columns=columns, rulesets=["found 1.0.0"]
-        ... )
-        >>> for row in zip(*augmentation.table.columns.values()):
-        ...     print(row)
-        ('a movie', '1', '', '')
-        ('a play', '2', '', '')
-        ('a film', '1', 'r-film', 'found 1.0.0')
     """
     limit = amount.of(len(table))
     chosen = choose(
@@ -146,16 +228,7 @@ def augmented(
 
 
 def duplicated(table: Table, count: int, *, columns: TableColumns, seed: int = 0) -> Table:
-    """Add copies of random rows: what as many rows more do without any rule.
-
-    Args:
-        count: how many copies; each row once before any twice.
-
-    Example:
-        >>> table = Table({"text": ["a", "b"]}, "a.csv", "csv")
-        >>> sorted(duplicated(table, 4, columns=TableColumns(text="text")).columns["text"])
-        ['a', 'a', 'a', 'b', 'b', 'b']
-    """
+    """Add copies of random rows: what as many rows more do without any rule."""
     random = Random(seed)  # noqa: S311 - a sample, no secret
     rows: list[int] = []
     while len(rows) < count:

@@ -42,8 +42,6 @@ class Rewritten:
     """One new text.
 
     Attributes:
-        row: the row that it was made of.
-        text: the new text.
         rules: the rules that write it, by position.
         label: the label that it should have; None for the row's own.
         moved: column → new value, of the columns that point into the text; where either of several
@@ -62,7 +60,6 @@ class Expansion:
     """Every distinct rewrite of some rows, by row.
 
     Attributes:
-        rewrites: the new texts.
         rule_ids: the ids of all rules; those that change nothing too.
         changed: rule → rows that it changes.
         left_out: reason → rewrites that are left out for it.
@@ -104,11 +101,6 @@ def require_rules(rulesets: Sequence[Ruleset]) -> None:
         )
 
 
-def expectations_of(matcher: Matcher) -> list[Expectation]:
-    """What each rule expects of the label; `same` where it does not say."""
-    return [rule.expectation for rule in matcher.rules]
-
-
 def expand(
     matcher: Matcher,
     texts: Sequence[str],
@@ -121,26 +113,13 @@ def expand(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Expansion:
-    r"""Apply each rule by itself to each text.
+    """Apply each rule by itself to each text.
 
     Args:
         labels: of each row; an empty one is no label. None where there are none.
         known: all labels that there are; without, those of the rows.
-        guards: what has to stay in the texts; None for nothing.
-        oracle: rejects rewrites, which are left out; None keeps all.
-        scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> rules = parse("good -> great\nis -> is not\n  expect: flip")
-        >>> expansion = expand(rules.compile(tagger=PinnedTagger()), ["It is good"],
-        ...                    labels=["yes"], known=["yes", "no"])
-        >>> [(each.text, each.label) for each in expansion.rewrites]
-        [('It is great', None), ('It is not good', 'no')]
     """
-    expectations = expectations_of(matcher)
+    expectations = [rule.expectation for rule in matcher.rules]
     names = list(dict.fromkeys(known or filter(None, labels or ())))
     rule_ids = matcher.rule_ids
     _check(rule_ids, expectations, names if labels is not None else None)
@@ -192,8 +171,6 @@ def expand_table(
 
     Args:
         labels: of each row, as `expand` takes them.
-        scope: as `expand` takes it.
-        unit: likewise.
 
     Raises:
         UsageError: two columns are to be rewritten as one; and what `expand` raises.

@@ -26,8 +26,7 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.repair.augmented import Augmented, augmented, duplicated
-from sears_dsl.repair.choice import ALL, Amount
+from sears_dsl.repair.augmented import ALL, Amount, Augmented, augmented, duplicated
 from sears_dsl.repair.expansion import Expansion, expand, expand_table
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
@@ -45,19 +44,7 @@ _NOTHING = Protection()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings:
-    """The choices of a run.
-
-    Attributes:
-        seeds: how many trainings of each kind.
-        seed: the first of them; the others follow it.
-        amount: how many rewrites are added.
-        balanced: whether the rules take turns.
-        scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        comparison: how answers are compared with labels.
-        control: whether random copies are tried too.
-        protection: what has to stay in the texts of the training rows.
-    """
+    """The choices of a run: arguments of `sears.fix`."""
 
     seeds: int = 5
     seed: int = 0
@@ -84,8 +71,6 @@ class Measured:
     """One error of all models.
 
     Attributes:
-        original: of the models that were trained on the rows as they are.
-        augmented: of those trained with rewrites.
         control: of those trained with random copies; None without.
         change: from original to augmented.
         control_change: from original to control; None without.
@@ -103,7 +88,6 @@ class RuleRepair:
     """What became of one rule's rewrites.
 
     Attributes:
-        text: the rule.
         added: new training rows that count for it (of the first seed).
         original: sensitivity of the original models to it.
         augmented: sensitivity of those that were trained with rewrites.
@@ -130,11 +114,8 @@ class Repair:
             is 0 for the original models; of the others it says how many of these rows another
             training moves, with no rule about.
         rewritten: error on all rewrites of held-out rows.
-        rules: one by one.
-        training_rows: how many rows there were to train on.
         added: how many were added to them.
         wanted: how many were to be added; None for all.
-        held_out_rows: how many rows were held out.
         rewritten_rows: how many of them a rule changes.
         rewrites: how many distinct texts the rules make of these.
         shared: held-out rows whose text is a training row's too.
@@ -261,28 +242,20 @@ class _TrainingTables:
         return duplicated(self.inputs.training, augmentation.added, columns=columns, seed=seed)
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldOutAnswers:
-    """What a model says of held-out rows and of their rewrites."""
-
-    rows: Sequence[str]
-    rewrites: Sequence[str]
-
-
 def _answers(
     work: _TrainingTables,
     expansion: Expansion,
     *,
     journal: RunJournal,
     tell: OnTraining | None,
-) -> dict[TrainingVariant, list[_HeldOutAnswers]]:
+) -> dict[TrainingVariant, list[list[list[str]]]]:
     """Train every model that the journal has no answers of, and ask it."""
     settings, inputs = work.settings, work.inputs
     held_out = inputs.held_out
     rewritten = held_out.rewritten(
         [each.row for each in expansion.rewrites], [each.text for each in expansion.rewrites]
     )
-    answers_of: dict[TrainingVariant, list[_HeldOutAnswers]] = {
+    answers_of: dict[TrainingVariant, list[list[list[str]]]] = {
         variant: [] for variant in settings.variants
     }
     seeds = range(settings.seed, settings.seed + settings.seeds)
@@ -293,7 +266,7 @@ def _answers(
             trainer=inputs.trainer, seed=seed, folder=inputs.folder, journal=journal,
             on_training=tell and partial(tell, variant, seed, number, len(runs)),
         )  # fmt: skip
-        answers_of[variant].append(_HeldOutAnswers(*answers))
+        answers_of[variant].append(answers)
     return answers_of
 
 
@@ -310,14 +283,14 @@ class _Items:
         self.all_rows = np.arange(len(held_out.rows))
         self._rows = np.array([each.row for each in expansion.rewrites], np.int64)
 
-    def wrong(self, answers: Sequence[_HeldOutAnswers]) -> tuple[_Flags, _Flags]:
+    def wrong(self, answers: Sequence[Sequence[Sequence[str]]]) -> tuple[_Flags, _Flags]:
         """Which rows (seeds, rows), and which rewrites (seeds, rewrites), each model has wrong."""
         of_rewrites = [
             self._labels[each.row] if each.label is None else (each.label,)
             for each in self._rewrites
         ]
-        rows = [self._differ(each.rows, self._labels) for each in answers]
-        carried = [self._carried_back(each.rewrites) for each in answers]
+        rows = [self._differ(of_rows, self._labels) for of_rows, _ in answers]
+        carried = [self._carried_back(rewritten) for _, rewritten in answers]
         return np.array(rows), np.array([self._differ(each, of_rewrites) for each in carried])
 
     def _carried_back(self, answers: Sequence[str]) -> list[str]:

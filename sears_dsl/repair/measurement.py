@@ -79,7 +79,6 @@ class Estimate:
         error: wrong over counted items of all seeds; None where nothing counts.
         interval: 95%, for another sample of rows.
         over_seeds: 95%, for the mean over other seeds; None for fewer than two seeds.
-        of_seeds: the error of each seed.
         wrong: wrong items, mean over seeds.
         counted: counted items, mean over seeds.
         rows: distinct rows that count, mean over seeds.
@@ -100,7 +99,6 @@ class ErrorChange:
 
     Attributes:
         difference: after minus before; None where nothing counts.
-        interval: 95% of the difference.
         fall: the share of the error that is gone, 1 - after/before; negative where it rose; None
             where there was no error before.
         fall_interval: 95% of it.
@@ -113,14 +111,7 @@ class ErrorChange:
 
 
 def estimate(outcomes: Outcomes) -> Estimate:
-    """The error with its intervals.
-
-    Example:
-        >>> wrong = np.array([[True, False, False, False]])
-        >>> result = estimate(Outcomes(wrong, np.ones((1, 4), bool), np.arange(4)))
-        >>> result.error, [round(end, 2) for end in result.interval]
-        (0.25, [0.05, 0.7])
-    """
+    """The error with its intervals."""
     wrong, counted = outcomes.sums
     seeds = len(wrong)
     rows = float((counted > 0).sum() / seeds)
@@ -140,21 +131,11 @@ def estimate(outcomes: Outcomes) -> Estimate:
     )
 
 
-def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> ErrorChange:
+def change(before: Outcomes, after: Outcomes) -> ErrorChange:
     """How the error changed.
 
     Args:
         after: of the models trained again, for the same seeds and items.
-
-    Example:
-        >>> rows, counted = np.arange(40), np.ones((1, 40), bool)
-        >>> before = Outcomes(np.arange(40)[None] < 20, counted, rows)
-        >>> after = Outcomes(np.arange(40)[None] < 5, counted, rows)
-        >>> result = change(before, after)
-        >>> result.difference, result.fall
-        (-0.375, 0.75)
-        >>> result.interval[0] < -0.375 < result.interval[1] < 0
-        True
     """
     if before.wrong.shape != after.wrong.shape or (before.rows != after.rows).any():
         raise UsageError(
@@ -165,7 +146,7 @@ def change(before: Outcomes, after: Outcomes, *, seed: int = 0) -> ErrorChange:
     first, second = _errors([each.sum(keepdims=True) for each in sums])
     if np.isnan(first[0, 0]) or np.isnan(second[0, 0]):
         return ErrorChange(None, None, None, None)
-    drawn = _errors(_resampled(sums, np.random.default_rng(seed)))
+    drawn = _errors(_resampled(sums, np.random.default_rng(0)))
     was, now = (each.ravel() for each in drawn)
     error, left = float(first[0, 0]), float(second[0, 0])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,6 +1,6 @@
-"""A repair, or an augmentation, for people and for programs.
+"""A repair for people and for programs.
 
-In: a `Repair`, or an `Augmented`, and who took part. Out: JSON with a format and a version, and
+In: a `Repair`, and who took part. Out: JSON with a format and a version, and
 Markdown whose table is the paper's Table 6. Always holds: every number of the Markdown is in the
 JSON; no date and no path of a work folder is in either, so that the same run writes the same bytes.
 """
@@ -8,14 +8,13 @@ JSON; no date and no path of a work folder is in either, so that the same run wr
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.auditing.reports.code_cells import code_cell
-from sears_dsl.repair.augmented import Augmented
+from sears_dsl.auditing.reports.markdown_tables import code_cell, table_row
 from sears_dsl.repair.conclusion import MARGIN, RepairGate, conclusion, judge_repair
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
 from sears_dsl.repair.measurement import ErrorChange, Estimate
@@ -49,8 +48,6 @@ class RepairParticipants:
     Attributes:
         rules: hash of all rules.
         rulesets: what they are called.
-        tagger: name and version.
-        trainer: what trained.
         training: SHA-256 of the training rows.
         held_out: SHA-256 of the held-out rows.
         notes: what a reader has to know beforehand.
@@ -78,67 +75,6 @@ class RepairParticipants:
         )
 
 
-def augmentation_record(
-    augmentation: Augmented,
-    *,
-    rules: str,
-    rulesets: Sequence[str],
-    tagger: str,
-    data: str,
-    choices: Mapping[str, Any],
-    left_out: Mapping[str, int],
-    notes: Sequence[str] = (),
-) -> dict[str, Any]:
-    """An augmentation as values that JSON knows.
-
-    Args:
-        rules: hash of all rules.
-        data: SHA-256 of the rows before.
-        left_out: reason → rewrites that are left out for it.
-    """
-    return {
-        "format": "sears-augmentation",
-        "version": 1,
-        "sears": __version__,
-        "rules_hash": rules,
-        "rulesets": list(rulesets),
-        "tagger": tagger,
-        "data_sha256": data,
-        "settings": dict(choices),
-        "rows": len(augmentation.table) - augmentation.added,
-        "wanted": augmentation.limit,
-        "added": augmentation.added,
-        "relabelled": augmentation.relabelled,
-        "left_out": dict(left_out),
-        "notes": list(notes),
-        "rules": dict(augmentation.of_rule),
-    }
-
-
-def repair_record(
-    repair: Repair,
-    *,
-    settings: RepairSettings,
-    participants: RepairParticipants,
-    gate: RepairGate | None = None,
-) -> dict[str, Any]:
-    """A repair as values that JSON knows; with a verdict where there is a gate."""
-    choices = {**asdict(settings), "amount": str(settings.amount)}
-    verdict = {} if gate is None else {
-        "gate": asdict(gate), "verdict": asdict(judge_repair(repair, gate))
-    }  # fmt: skip
-    return {
-        "format": "sears-repair",
-        "version": 1,
-        "sears": __version__,
-        **asdict(participants),
-        "settings": choices,
-        "conclusion": conclusion(repair, margin=_margin(gate)),
-        **verdict,
-        "result": asdict(repair),
-    }
-
-
 def _margin(gate: RepairGate | None) -> float:
     return MARGIN if gate is None else gate.margin
 
@@ -151,9 +87,25 @@ def write_repair(
     participants: RepairParticipants,
     gate: RepairGate | None = None,
 ) -> dict[str, Any]:
-    """Write the JSON, and the Markdown beside it."""
-    record = repair_record(repair, settings=settings, participants=participants, gate=gate)
-    text = _markdown(repair, settings, participants, gate)
+    """Write the JSON, with a verdict where there is a gate, and the Markdown beside it."""
+    verdict = {} if gate is None else {
+        "gate": asdict(gate), "verdict": asdict(judge_repair(repair, gate))
+    }  # fmt: skip
+    record = {
+        "format": "sears-repair",
+        "version": 1,
+        "sears": __version__,
+        **asdict(participants),
+        "settings": {**asdict(settings), "amount": str(settings.amount)},
+        "conclusion": conclusion(repair, margin=_margin(gate)),
+        **verdict,
+        "result": asdict(repair),
+    }
+    return write_report(record, _markdown(repair, settings, participants, gate), path)
+
+
+def write_report(record: dict[str, Any], text: str, path: Path) -> dict[str, Any]:
+    """Write a record as JSON, and a text beside it as Markdown."""
     write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
     write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
@@ -177,9 +129,12 @@ def measured_rows(repair: Repair) -> list[tuple[str, ...]]:
             _fall(measured.change),
             _NOT_GIVEN if measured.control is None else error_cell(measured.control),
         )
-        for key, (name, _) in ERRORS.items()
-        for measured in [_of(repair, key)]
+        for name, measured in _measured(repair)
     ]
+
+
+def _measured(repair: Repair) -> Iterator[tuple[str, Measured]]:
+    return ((name, getattr(repair, key)) for key, (name, _) in ERRORS.items())
 
 
 def repair_notes(repair: Repair, participants: RepairParticipants) -> list[str]:
@@ -207,11 +162,6 @@ def verdict_lines(repair: Repair, gate: RepairGate | None) -> list[str]:
     return [f"verdict: {verdict.outcome}", *verdict.reasons]
 
 
-def _of(repair: Repair, key: str) -> Measured:
-    measured: Measured = getattr(repair, key)
-    return measured
-
-
 def _markdown(
     repair: Repair,
     settings: RepairSettings,
@@ -228,9 +178,9 @@ def _markdown(
         f"{repair.added:,} rewrites were added to {repair.training_rows:,} training rows. Means of "
         f"{settings.seeds} trainings of each kind, with 95% intervals.",
         "",
-        line(MEASURED),
+        table_row(MEASURED),
         "|---|---:|---:|---:|---:|---:|",
-        *(line(row) for row in measured_rows(repair)),
+        *map(table_row, measured_rows(repair)),
         "",
         *(f"- {name}: {what}." for name, what in ERRORS.values()),
         "- control: as many random copies of training rows instead of rewrites.",
@@ -246,10 +196,9 @@ def _markdown(
         "| | original | augmented |",
         "|---|---|---|",
         *(
-            line((name, seeds_cell(measured.original), seeds_cell(measured.augmented)))
-            for key, (name, _) in ERRORS.items()
-            for measured in [_of(repair, key)]
-        ),
+            table_row((name, seeds_cell(measured.original), seeds_cell(measured.augmented)))
+            for name, measured in _measured(repair)
+            ),
         "",
         "## Rules",
         "",
@@ -258,7 +207,7 @@ def _markdown(
         "| rule | new rows | texts | original | augmented |",
         "|---|---:|---:|---:|---:|",
         *(
-            line((code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
+            table_row((code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
                    error_cell(each.original), error_cell(each.augmented)))
             for each in repair.rules
         ),
@@ -266,11 +215,6 @@ def _markdown(
         participants.as_sentence,
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
-
-
-def line(cells: Sequence[str]) -> str:
-    """A line of a table of Markdown."""
-    return f"| {' | '.join(cells)} |"
 
 
 def error_cell(estimate: Estimate) -> str:

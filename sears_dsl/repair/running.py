@@ -33,11 +33,10 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, OnAmount, measure_amounts
-from sears_dsl.repair.augmented import Augmented, TableColumns, augmented, named_rules
-from sears_dsl.repair.choice import ALL, Amount
+from sears_dsl.repair.augmented import ALL, Amount, Augmented, TableColumns, augmented, named_rules
 from sears_dsl.repair.expansion import expand_table
 from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
-from sears_dsl.repair.report import RepairParticipants, augmentation_record
+from sears_dsl.repair.report import RepairParticipants
 from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
@@ -65,11 +64,6 @@ def check_origin(
 
     Raises:
         DataError: a manifest that cannot be read.
-
-    Example:
-        >>> rows = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
-        >>> check_origin([Path("written-by-hand.sear")], rows)
-        ()
     """
     # Rules may have been looked for without labels, the model's own answers counting as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}
@@ -105,16 +99,7 @@ _FREE = ("seeds", "seed", "control", "comparison")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AugmentationChoices:
-    """What a person chooses about new rows.
-
-    Attributes:
-        amount: how many.
-        balanced: whether the rules take turns.
-        scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        only_new: whether the old rows are left out.
-        protection: what has to stay in the texts.
-    """
+    """What a person chooses about new rows: arguments of `sears.augment`."""
 
     amount: Amount = ALL
     balanced: bool = True
@@ -128,17 +113,7 @@ class AugmentationChoices:
 def columns_of(
     table: Table, *, text: str | None, label: str | None, id_column: str | None = None
 ) -> TableColumns:
-    """Which columns hold text, label and id.
-
-    Args:
-        text: the column that rules rewrite; None for the one that can be meant.
-        label: the column of labels; None for none.
-        id_column: the column of ids; None for ``id`` where there is one.
-
-    Example:
-        >>> columns_of(Table({"id": [1], "text": ["a"]}, "a.csv", "csv"), text=None, label=None)
-        TableColumns(text='text', label=None, id='id')
-    """
+    """Which columns hold text, label and id."""
     names = tuple(table.columns)
     for name in filter(None, (label, id_column)):
         require_column(names, name, where=table.path)
@@ -161,7 +136,6 @@ def augment_table(
     """A table with rewrites of its own rows, and a record of how it was made.
 
     Args:
-        oracle: rejects rewrites; None keeps all.
         some: whether it is an error that no rule changes a row.
     """
     guards = _guards_of_each(table, choices.protection, column=columns.text)
@@ -186,13 +160,15 @@ def augment_table(
         seed=choices.seed,
         rulesets=named_rules(rulesets),
     )
-    record = augmentation_record(
-        augmentation,
-        rules=rules_digest(rulesets),
-        rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
-        tagger=identity_of(tagger),
-        data=table.digest,
-        choices={
+    record = {
+        "format": "sears-augmentation",
+        "version": 1,
+        "sears": __version__,
+        "rules_hash": rules_digest(rulesets),
+        "rulesets": list(dict.fromkeys(named_rules(rulesets))),
+        "tagger": identity_of(tagger),
+        "data_sha256": table.digest,
+        "settings": {
             "column": columns.text,
             "label": columns.label,
             "amount": str(choices.amount),
@@ -204,9 +180,14 @@ def augment_table(
             **({} if oracle is None else {"oracle": oracle.identity}),
             **({"noise": dict(matcher.noise_identity)} if matcher.noise_identity else {}),
         },
-        left_out=expansion.left_out,
-        notes=tuple(note for each in guards for note in each.notes),
-    )
+        "rows": len(table),
+        "wanted": augmentation.limit,
+        "added": augmentation.added,
+        "relabelled": augmentation.relabelled,
+        "left_out": dict(expansion.left_out),
+        "notes": [note for each in guards for note in each.notes],
+        "rules": dict(augmentation.of_rule),
+    }
     return augmentation, record
 
 

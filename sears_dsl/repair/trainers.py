@@ -61,7 +61,6 @@ class Trainer(Protocol):
         """Train a model.
 
         Args:
-            seed: of everything random.
             place: a folder of this training alone; the model is written there as `MODEL`.
 
         Raises:
@@ -74,12 +73,10 @@ class ExperimentInputs:
     """What an experiment trains on, and what it asks the models about.
 
     Attributes:
-        training: the rows to train on.
         held_out: labelled rows that nothing else has seen: neither the models nor whatever found
             the rules; their guards say what has to stay in them.
         matcher: the accepted rules, compiled with the seed of the settings.
         columns: those of the training rows; the text's is the same in the held-out rows.
-        trainer: trains models.
         folder: for the files of the trainings, one folder each, and the journal.
         oracle: rejects rewrites, of training and held-out rows; None keeps all.
     """
@@ -109,9 +106,6 @@ def answers_of_trained(
     Args:
         key: of this training, in the journal and as the name of its folder.
         on_training: told before it is trained; None for nobody.
-
-    Returns:
-        An answer for each row of each list.
 
     Raises:
         DataError: the journal is damaged.
@@ -161,15 +155,6 @@ class BuiltInTrainer:
 
     Raises:
         UsageError: scikit-learn is not installed.
-
-    Example:
-        >>> import tempfile
-        >>> rows = {"text": ["a good film", "a bad film"], "label": ["positive", "negative"]}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     trainer = BuiltInTrainer(text="text", label="label")
-        ...     model = trainer.train(Table(rows, "a.csv", "csv"), seed=0, place=Path(folder))
-        >>> model.predict([{"text": "bad, bad, bad"}])
-        ['negative']
     """
 
     def __init__(self, *, text: str, label: str) -> None:
@@ -247,14 +232,6 @@ class GivenTrainer:
 
     Raises:
         UsageError: it is neither.
-
-    Example:
-        >>> def train(texts, labels, seed):
-        ...     return lambda texts: [labels[0] for _ in texts]
-        >>> trainer = GivenTrainer(train, text="text", label="label")
-        >>> rows = Table({"text": ["a good film"], "label": ["positive"]}, "a.csv", "csv")
-        >>> trainer.train(rows, seed=0, place=Path()).predict([{"text": "bad"}])
-        ['positive']
     """
 
     def __init__(
@@ -326,12 +303,6 @@ class CommandTrainer:
 
     Raises:
         UsageError: a placeholder that is missing or unknown, or quotes that are not closed.
-
-    Example:
-        >>> from sears_dsl.models.loading import load_predictor
-        >>> command = "python train.py {train} {model}"
-        >>> CommandTrainer(command, "sklearn:{model}", load=load_predictor).seeded
-        False
     """
 
     def __init__(

@@ -63,14 +63,10 @@ class RuleVerdict:
     """What a reviewer decided about a rule, or about a template.
 
     Attributes:
-        rule: its id.
         verdict: accept, reject, edit or skip; a template is never edited.
-        number: of the entry.
-        time: of the entry.
         new: the rule instead, of an edit.
         reason: a key of `REASONS`, of a rejection; of `TEMPLATE_REASONS`, of a template's and of
             a rule's that may change the label.
-        note: the reviewer's own words.
         shown: (original, rewritten) of some rows that the rule changes, drawn at random; of an
             edit, the first examples of the new rule.
         expect: what the rule says of the label, where it may change; empty where it should stay,
@@ -99,12 +95,7 @@ class WrittenRule:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Which adversary of a sentence is closest to it.
-
-    Attributes:
-        shown: the adversaries to choose from.
-        choice: one of them; None for none.
-    """
+    """Which adversary of a sentence is closest to it."""
 
     original: str
     shown: tuple[str, ...]
@@ -171,14 +162,6 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
 
     Raises:
         DataError: an entry that no version of this journal has, or that lacks what it needs.
-
-    Example:
-        >>> def entry(number, kind, **content):
-        ...     return JournalEntry(number, "2026-11-21T17:30:00Z", "ana", "5c4e", kind, content)
-        >>> state = replay([entry(1, "accept", rule="r-1"), entry(2, "reject", rule="r-2"),
-        ...                 entry(3, "undo", undone=2)])
-        >>> [(each.rule, each.verdict) for each in state.rules.values()], state.revision
-        ([('r-1', 'accept')], 3)
     """
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}

@@ -53,14 +53,9 @@ def utc_now() -> datetime:
 
 
 def ruleset_digest(ruleset: Ruleset) -> str:
-    r"""SHA-256, in hex, of what a ruleset says; comments and blank lines do not count.
+    """SHA-256, in hex, of what a ruleset says; comments and blank lines do not count.
 
     Sets that it imports count with what is in them.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> ruleset_digest(parse("a -> b")) == ruleset_digest(parse("# a remark\na  ->  b"))
-        True
     """
     return hashlib.sha256(_canonical_text(ruleset).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -87,9 +82,6 @@ class Header:
 
     Attributes:
         ruleset: the file of the ruleset, as the reviewer named it.
-        sha256: `ruleset_digest` of it.
-        reviewer: who decides.
-        began: when, in UTC.
     """
 
     ruleset: str
@@ -103,7 +95,6 @@ class JournalEntry:
     """One line after the first.
 
     Attributes:
-        number: from 1.
         time: in UTC, ``2026-11-21T17:30:00Z``.
         ruleset: the first digits of the hash of the ruleset.
         kind: what happened: see `sears_dsl.vetting.decisions`.
@@ -123,24 +114,10 @@ class Journal(Closing):
 
     `torn` is the part of a line that was cut off, `new` says whether the file was begun now.
 
-    Args:
-        path: the file; it is made where it does not exist.
-
     Raises:
         DataError: the file cannot be read or written, is damaged, or is about another ruleset,
             another version of it, or of another reviewer.
         UsageError: another process writes it.
-
-    Example:
-        >>> import tempfile
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("movie -> film")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "ana.jsonl")
-        ...     with Journal(path, ruleset=rules, reviewer="ana") as journal:
-        ...         _ = journal.append("accept", {"rule": rules.rule_ids[0]})
-        ...     [entry.kind for entry in read_journal(path)[1]]
-        ['accept']
     """
 
     def __init__(

@@ -130,7 +130,7 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
             "the items have different numbers of ratings, or fewer than two",
             help="give items that all reviewers judged",
         )
-    names = sorted({category for of_item in ratings for category in of_item})
+    names = sorted(set().union(*ratings))
     counts = np.array([[list(of_item).count(name) for name in names] for of_item in ratings])
     shares = counts.sum(axis=0) / counts.sum()
     agreeing = (counts * (counts - 1)).sum(axis=1) / (raters * (raters - 1))
@@ -219,8 +219,6 @@ class ReviewOutcome:
     """What became of a rule, or of a template.
 
     Attributes:
-        rule: its id.
-        decided: what the reviewers said together.
         new: the rule instead, where it was edited.
         verdicts: reviewer → verdict, of those who judged it.
     """

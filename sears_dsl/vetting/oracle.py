@@ -31,11 +31,6 @@ class JournalOracle:
         sentences: (text, label) of sentences of templates that were rejected.
         mislabelled: pairs whose label is not what a rule that may change it says.
         changing: ids of such rules, whose pairs are looked up there.
-
-    Example:
-        >>> oracle = JournalOracle("of ana", {("a movie", "a film")}, set())
-        >>> oracle.keeps([Candidate({"text": "a film"}, "a movie", "a film", "film")])
-        [False]
     """
 
     def __init__(

@@ -1,32 +1,48 @@
-"""The files that vetting leaves: vetted ruleset, its origin, what is left out, judged pairs.
+"""What leaves vetting: the ruleset of what was kept, its origin, the rest with reasons, pairs.
 
 In: a ruleset and reviews. Out: files, each written whole or not at all. Always holds: the same
-journals write the same bytes; a ruleset with imports stays in its folder, where they are found; the
-manifest of a discovered ruleset lies beside the vetted one too, byte for byte, since it tells of
-the run that found the rules: the hash in it is that of the ruleset as it was found. Costs the
-running of a few tests.
+journals write the same bytes; what is written parses and is formatted; kept rules stand as they
+stood, with their comments, so that a diff shows what was decided and nothing else; tests of a rule
+that was edited or written hold under the tagger, or are left out; a ruleset with imports stays in
+its folder, where they are found; the manifest of a discovered ruleset lies beside the vetted one
+too, byte for byte, since it tells of the run that found the rules: the hash in it is that of the
+ruleset as it was found. Costs the running of a few tests.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import BytesIO
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
 
 from sears_dsl.batch.provenance import manifest_path
 from sears_dsl.catalogue import LEFT_OUT
 from sears_dsl.data.batches import Frame
 from sears_dsl.data.dataset import format_of
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.loader import parse
+from sears_dsl.language.printer import print_entries, print_rule
+from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest, Template
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.wording import counted
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.vetting.merging import Policy, Review, vetting_outcomes
-from sears_dsl.vetting.vetted import judged_pairs, left_out_text, vetted_text
+from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
+from sears_dsl.vetting.journal import ruleset_digest
+from sears_dsl.vetting.merging import (
+    Policy,
+    Review,
+    ReviewOutcome,
+    VettingOutcomes,
+    vetting_outcomes,
+)
+from sears_dsl.vetting.review.entries import is_unicode
+from sears_dsl.vetting.review.trials import RuleReader
+
+_PAIR_COLUMNS = ("original", "rewritten", "label", "reviewer", "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +50,8 @@ class WrittenFiles:
     """What was written.
 
     Attributes:
-        vetted: the file of what was kept, edited and written.
         left_out: the file of the rest; None where there is none.
         counts: outcome → rules.
-        added: rules that reviewers wrote.
         templates: outcome → templates; empty where none was judged.
     """
 
@@ -148,18 +162,257 @@ def _carry_manifest(source: Path, vetted: Path) -> None:
 def write_pairs(reviews: Sequence[Review], path: Path) -> int:
     """Write the pairs that reviewers judged, as ``sears calibrate`` reads them; how many.
 
-    Columns: original, rewritten, label (1 same meaning, 0 not), reviewer, source.
+    Columns: those of `JudgedPair`.
     """
     form = format_of(str(path), reading=False)
     pairs = judged_pairs(reviews)
-    columns: dict[str, list[Any]] = {
-        "original": [each.original for each in pairs],
-        "rewritten": [each.rewritten for each in pairs],
-        "label": [each.label for each in pairs],
-        "reviewer": [each.reviewer for each in pairs],
-        "source": [each.source for each in pairs],
-    }
+    columns = {name: [getattr(each, name) for each in pairs] for name in _PAIR_COLUMNS}
     content = BytesIO()
     form.assemble([form.encode(columns, "utf-8")], content, Frame(tuple(columns)))
     write_atomically(path, content.getvalue())
     return len(pairs)
+
+
+# ---------------------------------------------------------------- the texts
+
+
+_WORDS = {**REASONS, **TEMPLATE_REASONS}
+_TESTS = 2
+_LONGEST_TEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """A pair of texts that a reviewer judged.
+
+    Attributes:
+        label: 1 where both mean the same, else 0.
+        source: how: ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest
+            (1), or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule
+            (1), or rejected it as changing the meaning (0), and this pair was drawn at random from
+            what the rule does.
+    """
+
+    original: str
+    rewritten: str
+    label: int
+    reviewer: str
+    source: str
+
+
+def vetted_text(
+    ruleset: Ruleset,
+    outcomes: VettingOutcomes,
+    reviews: Sequence[Review],
+    *,
+    tagger: Tagger,
+) -> str:
+    """The ruleset of what was kept, edited or written."""
+    entries: list[Entry] = []
+    for entry, outcome in _with_outcomes(ruleset, outcomes):
+        if outcome is None or outcome.decided == "kept":
+            entries.append(entry)
+        elif isinstance(entry.node, Rule) and outcome.decided == "edited":
+            entries.append(_edited(entry, entry.node, outcome, ruleset, tagger))
+    known = {print_rule(entry.node) for entry in entries if isinstance(entry.node, Rule)}
+    for review in reviews:
+        for written in review.state.written:
+            if written.text not in known:
+                known.add(written.text)
+                entries.append(_written(written, review.reviewer, ruleset, tagger))
+    return _file(entries, ruleset, _heading(ruleset, outcomes, reviews))
+
+
+def left_out_text(ruleset: Ruleset, outcomes: VettingOutcomes) -> str:
+    """What was left out, each with who rejected it and why; a ruleset without a name."""
+    entries: list[Entry] = []
+    for entry, outcome in _with_outcomes(ruleset, outcomes):
+        if outcome is None:
+            if not isinstance(entry.node, Rule | Template | HeaderLine):
+                entries.append(entry)
+        elif outcome.decided not in ("kept", "edited"):
+            remarks = tuple(f"# {line}" for line in _reasons(outcome))
+            leading = ("", *filter(None, entry.leading), *remarks)
+            entries.append(replace(entry, leading=leading))
+    return _file(entries, ruleset, [f"Left out when {_name(ruleset)} was vetted."])
+
+
+def _with_outcomes(
+    ruleset: Ruleset, outcomes: VettingOutcomes
+) -> Iterator[tuple[Entry, ReviewOutcome | None]]:
+    """The statements as they lie in the file; None of what was not up for judgement."""
+    rules, templates = iter(outcomes.rules or ()), iter(outcomes.templates or ())
+    for entry in ruleset.layout or _again(ruleset, ruleset.format()).layout:
+        waiting = {Rule: rules, Template: templates}.get(type(entry.node), iter(()))
+        yield entry, next(waiting, None)
+
+
+def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
+    """Pairs that reviewers judged, for ``sears calibrate``.
+
+    A reviewer's word on a pair itself counts before what follows from a pick or a rule. A rule
+    rejected for another reason than its meaning says nothing about its pairs, and neither does what
+    is said of a rule that may change the label.
+    """
+    pairs: list[JudgedPair] = []
+    for review in reviews:
+        own: dict[tuple[str, str], JudgedPair] = {}
+        for original, rewritten, label, source in _judged(review):
+            pair = JudgedPair(original, rewritten, label, review.reviewer, source)
+            own.setdefault((original, rewritten), pair)
+        pairs += own.values()
+    return pairs
+
+
+def judged_both_ways(pairs: Sequence[JudgedPair]) -> list[tuple[str, str]]:
+    """The pairs about which reviewers contradict each other, each once."""
+    labels: dict[tuple[str, str], set[int]] = {}
+    for each in pairs:
+        labels.setdefault((each.original, each.rewritten), set()).add(each.label)
+    return [pair for pair, of_pair in labels.items() if len(of_pair) > 1]
+
+
+def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
+    state = review.state
+    for (original, rewritten), same in state.pairs.items():
+        yield original, rewritten, int(same), "pair"
+    for pick in state.picks.values():
+        if pick.choice is not None:
+            yield pick.original, pick.choice, 1, "pick"
+        else:
+            for shown in pick.shown:
+                yield pick.original, shown, 0, "pick"
+    for verdict in state.rules.values():
+        if not verdict.expect and (verdict.verdict == "accept" or verdict.reason == "meaning"):
+            for original, rewritten in verdict.shown:
+                yield original, rewritten, int(verdict.verdict == "accept"), "rule"
+
+
+# ---------------------------------------------------------------- entries
+
+
+def _edited(
+    entry: Entry, rule: Rule, outcome: ReviewOutcome, ruleset: Ruleset, tagger: Tagger
+) -> Entry:
+    new = _read(outcome.new, ruleset, tagger)
+    authors = [name for name, each in outcome.verdicts.items() if each.new == outcome.new]
+    shown = [pair for name in authors for pair in outcome.verdicts[name].shown]
+    node = replace(new, name=rule.name, metadata=replace(rule.metadata, tests=()))
+    node = _tested(node, rule.metadata.tests, shown, ruleset, tagger)
+    remark = f"# edited by {', '.join(authors)}; it was: {print_rule(rule)}"
+    return replace(entry, node=node, leading=(*entry.leading, remark), metadata=())
+
+
+def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger) -> Entry:
+    metadata = Metadata(author=author, why=f"written while vetting, {written.time}")
+    rule = replace(_read(written.text, ruleset, tagger), metadata=metadata)
+    return Entry(_tested(rule, (), written.examples, ruleset, tagger), ("",))
+
+
+def _read(text: str, ruleset: Ruleset, tagger: Tagger) -> Rule:
+    """A rule of a journal, under the sets and options of the ruleset; one rule and nothing else."""
+    typed = RuleReader(ruleset, tagger=tagger).read(text)
+    if typed.rule is None or not is_unicode(text):
+        findings = "\n\n".join(each.render() for each in typed.findings)
+        raise DataError(
+            f"a journal holds {text[:_LONGEST_TEST]!r}, which is no rule of {_name(ruleset)}",
+            help=findings or "bring back the journal as sears vet wrote it",
+        )
+    return typed.rule
+
+
+def _tested(
+    rule: Rule,
+    own: Sequence[RuleTest],
+    pairs: Sequence[tuple[str, str]],
+    ruleset: Ruleset,
+    tagger: Tagger,
+) -> Rule:
+    """The rule with those tests that hold: the silent ones of its own, and the first firing ones.
+
+    Where it has no silent one, a text that it wrote becomes one: most rules change a row once.
+    """
+    tests: list[RuleTest] = []
+    firing = [RuleTest(*pair) for pair in pairs]
+    written = [RuleTest(rewritten, None) for _, rewritten in pairs]
+    for test in dict.fromkeys([*own, *firing, *written]):
+        same = [each for each in tests if (each.expected is None) == (test.expected is None)]
+        most = _TESTS if test.expected is not None else len(own) or 1
+        if (
+            len(test.text) <= _LONGEST_TEST
+            and is_unicode(test.text + (test.expected or ""))
+            and len(same) < most
+            and _holds(rule, test, ruleset, tagger)
+        ):
+            tests.append(test)
+    return replace(rule, metadata=replace(rule.metadata, tests=tuple(tests)))
+
+
+def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool:
+    alone = replace(rule, metadata=Metadata(tests=(test,)))
+    scoped = replace(ruleset, rules=(alone,), layout=(), trailing=())
+    return all(result.outcome == "ok" for result in run_tests(scoped, tagger=tagger))
+
+
+# ---------------------------------------------------------------- the file
+
+
+def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) -> str:
+    remarks = "".join(f"# {line}\n" for line in heading)
+    body = print_entries(entries, ruleset.trailing)
+    return _again(ruleset, remarks + body).format()
+
+
+def _name(ruleset: Ruleset) -> str:
+    """How the ruleset is called, with the hash of the version that was vetted."""
+    return f"{PurePath(ruleset.path).name} (sha256 {ruleset_digest(ruleset)[:12]})"
+
+
+def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Review]) -> list[str]:
+    who = "; ".join(f"{review.reviewer}, {review.ended}" for review in reviews)
+    both = [_counts(each) for each in (outcomes.rules, outcomes.templates) if each]
+    of_templates = " (templates)" if outcomes.templates and not outcomes.rules else ""
+    lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]
+    sentences = {each for review in reviews for each in review.state.rejected}
+    if sentences:
+        one = "sentence was rejected by itself: --oracle JOURNAL leaves it out."
+        many = "sentences were rejected by themselves: --oracle JOURNAL leaves them out."
+        lines.append(counted(len(sentences), one, many))
+    return lines
+
+
+def _counts(outcomes: Sequence[ReviewOutcome]) -> str:
+    count: Counter[str] = Counter(outcome.decided for outcome in outcomes)
+    return ", ".join(
+        f"{count[decided]} {word}"
+        for decided, word in (
+            ("kept", "kept"), ("edited", "edited"), ("rejected", "rejected"),
+            ("disputed", "disputed"), ("unjudged", "not judged"),
+        )
+        if count[decided]
+    )  # fmt: skip
+
+
+def _reasons(outcome: ReviewOutcome) -> Iterator[str]:
+    if outcome.decided == "unjudged":
+        yield "not judged"
+    if outcome.decided == "disputed":
+        keeping = [each for each in outcome.verdicts.values() if each.verdict != "reject"]
+        tied = 2 * len(keeping) == len(outcome.verdicts)
+        yield (
+            "disputed: as many reviewers keep it as reject it"
+            if tied
+            else "disputed: its reviewers edited it in different ways"
+        )
+    for reviewer, verdict in outcome.verdicts.items():
+        why = _WORDS.get(verdict.reason, verdict.reason)
+        note = f" ({verdict.note})" if verdict.note else ""
+        word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
+        detail = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")
+        line = " ".join(f"{word} by {reviewer}, {verdict.time}{detail}".split())
+        yield line.encode("utf-8", "replace").decode("utf-8")
+
+
+def _again(ruleset: Ruleset, text: str) -> Ruleset:
+    """Text made of a ruleset, read in its place; its imports were allowed when it was loaded."""
+    return parse(text, path=ruleset.path, allow_imports_outside=True)

@@ -35,13 +35,7 @@ def read_readings(paths: Sequence[str | Path]) -> tuple[Reading, ...]:
 
 
 def readings_in_words(readings: Sequence[Reading]) -> str:
-    """A sentence about readings, and about those that contradict each other.
-
-    Example:
-        >>> ana = Reading("A film.", "A movie.", True)
-        >>> readings_in_words([ana, ana._replace(accepted=False)])
-        '2 readings of your own count; about 1 rewrite they contradict each other, and both count'
-    """
+    """A sentence about readings, and about those that contradict each other."""
     verdicts: dict[tuple[str, str], set[bool]] = {}
     for original, rewrite, accepted in readings:
         verdicts.setdefault((original, rewrite), set()).add(accepted)

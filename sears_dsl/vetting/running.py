@@ -47,7 +47,6 @@ class VettingPlace:
     """The ruleset, who judges it, and where things are written.
 
     Attributes:
-        output: the vetted ruleset.
         journals: reviewer → where the decisions are kept.
     """
 
@@ -58,16 +57,9 @@ class VettingPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class Sitting:
-    """What people judge with.
+    """What people judge with: arguments of `sears.vet`.
 
     Attributes:
-        tagger: tags the rows.
-        scorer: S, which flips count by in the selection; None counts all alike.
-        tau: S from which on a flip counts; None for the scorer's own.
-        comparison: how answers are compared with labels.
-        most: most rules to accept.
-        adversaries: a file of sentences to pick adversaries of; None for what the rules make.
-        oracle: rejects rewrites, which nobody is shown; None keeps all.
         cached: whether tagged texts are kept on disk, where that saves time.
     """
 
@@ -90,11 +82,7 @@ class Sitting:
         show: Callable[[str, int, int | None], None],
         note: Callable[[str], None],
     ) -> dict[str, Session]:
-        """A session for each reviewer.
-
-        Raises:
-            ModelError: the model fails.
-        """
+        """A session for each reviewer."""
         # Before the model is asked: a file that cannot be read is said at once.
         chosen = None if self.adversaries is None else read_choices(self.adversaries)
         show("tagging rows", 0, len(self.data.rows))
@@ -141,9 +129,6 @@ def place_of(
 
     Args:
         folder: where the vetted ruleset goes by default.
-        reviewers: who judges; none for the user's name.
-        output: the vetted ruleset; None for ``NAME.vetted.sear``.
-        journal: of one reviewer; None for a file beside the output.
     """
     stem = Path(ruleset.path).stem
     names = tuple(reviewers) or (_user(),)
@@ -213,31 +198,14 @@ def open_journals(
                     journal.path.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """The application, and each reviewer's page.
-
-    Attributes:
-        application: serves the pages.
-        addresses: reviewer → the address, with a secret in it.
-    """
-
-    application: Any
-    addresses: Mapping[str, str]
-
-
 def pages_of(
     place: VettingPlace,
     sessions: Mapping[str, Deciding],
     *,
     tagger: Tagger,
     address: str,
-) -> Pages:
-    """The application that serves the sessions at an address.
-
-    Args:
-        sessions: reviewer → session.
-    """
+) -> tuple[Any, Mapping[str, str]]:
+    """The application that serves the sessions at an address, and the page of each reviewer."""
 
     def write() -> str:
         reviews = read_reviews(list(place.journals.values()), place.ruleset)
@@ -247,7 +215,5 @@ def pages_of(
     tokens = {secrets.token_urlsafe(24): name for name in sessions}
     port = address.rpartition(":")[2]
     hosts = frozenset({address, f"localhost:{port}"})
-    return Pages(
-        application(dict(sessions), tokens=tokens, hosts=hosts, write=write),
-        {name: f"http://{address}/{token}/" for token, name in tokens.items()},
-    )
+    addresses = {name: f"http://{address}/{token}/" for token, name in tokens.items()}
+    return application(dict(sessions), tokens=tokens, hosts=hosts, write=write), addresses

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from sears_dsl.auditing.audit import Circumstances, audit
+from sears_dsl.auditing.audit import AuditChoices, Circumstances, audit
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.data.labelled import LabelledRows
@@ -72,7 +72,8 @@ def audited(
     sure: tuple[float, float] | None = None,
     columns: dict[str, list[object]] | None = None,
 ) -> AuditDocument:
-    who = Circumstances(rulesets=(rules,), model="known", tagger="pinned", label="label")
+    who = Circumstances(rulesets=(rules,), model="known", tagger="pinned",
+                        choices=AuditChoices(label="label"))  # fmt: skip
     effects = effects_of(data, rules=rules, sure=sure)
     return audit(effects, circumstances=who, gates=gates, columns=columns)
 
@@ -150,6 +151,7 @@ def sample_audit() -> AuditDocument:
         tuple({"text": text} for text in texts), "text", tuple(labels), "reviews.csv"
     )
     effects = rule_effects(compile_rules([_SAMPLE], tagger=PinnedTagger()), data, Critic())
-    who = Circumstances(rulesets=(_SAMPLE,), model="demo:critic", tagger="pinned", label="label")
+    who = Circumstances(rulesets=(_SAMPLE,), model="demo:critic", tagger="pinned",
+                        choices=AuditChoices(label="label"))  # fmt: skip
     gates = Gates(flip_rate=0.15, miss_rate=0.5, support=30)
     return audit(effects, circumstances=who, gates=gates, columns={"source": source})

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from audited import audited, effects_of, rows_of
 
-from sears_dsl.auditing.gates import Gate, Gates, read_gate
+from sears_dsl.auditing.gates import Gate, Gates, judge_share, read_gate
 from sears_dsl.auditing.shares import share_of
-from sears_dsl.auditing.verdicts import judge_share
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 

@@ -17,8 +17,14 @@ import pytest
 
 import sears_dsl as sears
 from sears_dsl.answers import answers_equal
-from sears_dsl.auditing.slicing.computed import Computed, computed, read_slicings
-from sears_dsl.auditing.slicing.slices import SliceResult, slice_results, slicings
+from sears_dsl.auditing.slices import (
+    Computed,
+    SliceResult,
+    computed,
+    read_slicings,
+    slice_results,
+    slicings,
+)
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import DataError, UsageError

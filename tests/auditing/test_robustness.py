@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from audited import effects_of, rows_of
 
-from sears_dsl.auditing.audit import Circumstances, audit
+from sears_dsl.auditing.audit import AuditChoices, Circumstances, audit
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument, read_audit, write_audit
 from sears_dsl.auditing.gates import Gates, read_gate
@@ -44,7 +44,8 @@ def document_of(
     columns: dict[str, list[object]] | None = None,
     require_support: bool = False,
 ) -> AuditDocument:
-    who = Circumstances(rulesets=(), model="known", tagger="pinned", tolerance=tolerance)
+    who = Circumstances(rulesets=(), model="known", tagger="pinned",
+                        choices=AuditChoices(tolerance=tolerance))  # fmt: skip
     demanded = Gates(own=tuple(map(read_gate, gates)), judge_by=judge_by,
                      require_support=require_support)  # fmt: skip
     return audit(effects, circumstances=who, gates=demanded, columns=columns)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.auditing.audit import Circumstances, audit
-from sears_dsl.auditing.slicing.slices import question_type, slicings
+from sears_dsl.auditing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import rule_effects
 from sears_dsl.engine.matcher import compile_rules

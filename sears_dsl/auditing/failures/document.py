@@ -21,11 +21,8 @@ class OverFolds:
     """A number of each fold.
 
     Attributes:
-        mean: their mean.
-        deviation: their standard deviation.
         low: lower end of the 95% interval of the mean (Nadeau and Bengio).
         high: its upper end.
-        folds: the numbers.
     """
 
     mean: float
@@ -37,12 +34,7 @@ class OverFolds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartErrors:
-    """The answers of which a feature says the same, or nearly.
-
-    Attributes:
-        value: which part.
-        wrong: wrong answers of them.
-    """
+    """The answers of which a feature says the same, or nearly."""
 
     value: str
     wrong: Share
@@ -73,9 +65,6 @@ class AuditName:
 
     Attributes:
         name: by which it is told from the others.
-        model: that was audited.
-        answers: of it.
-        wrong: wrong ones of them.
     """
 
     name: str

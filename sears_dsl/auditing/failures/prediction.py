@@ -39,8 +39,15 @@ from sears_dsl.auditing.failures.document import (
     PartErrors,
 )
 from sears_dsl.auditing.shares import share_of
-from sears_dsl.auditing.slicing.computed import ANSWER, Computed, SliceValue, read_slicings
-from sears_dsl.auditing.slicing.parts import in_order, largest, parts_of
+from sears_dsl.auditing.slices import (
+    ANSWER,
+    Computed,
+    SliceValue,
+    in_order,
+    largest,
+    parts_of,
+    read_slicings,
+)
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.errors import DataError, UsageError
@@ -57,8 +64,6 @@ class Feature:
     """Something that is known of each answer.
 
     Attributes:
-        name: such as ``rule`` or ``words(context)``.
-        kind: whether its values are numbers or names.
         values: one an instance; None where it is not known.
     """
 
@@ -361,20 +366,7 @@ def predict_errors(
     format_name: str | None = None,
     seed: int = 0,
 ) -> ErrorsDocument:
-    """What predicts that the model fails.
-
-    Args:
-        audits: of the same rows, by the names that tell them apart.
-        data: the rows that were audited, as `open_rows` takes them; None where there are none.
-        features: further ones, as `read_slicings` takes them: columns, ``agreement(answers)``.
-        format_name: the format, where the file's name does not tell.
-        seed: of the folds and of what is shuffled.
-
-    Raises:
-        UsageError: audits of other rows, too few answers or only one kind of them, features
-            without rows, or scikit-learn is not installed.
-        DataError: the rows cannot be read, or are others than those of the audits.
-    """
+    """What predicts that the model fails, as `sears.predict_errors` gives it."""
     same_rows(audits)
     first = next(iter(audits.values()))
     notes = []
@@ -436,15 +428,14 @@ def _audited_rows(audit: AuditDocument, data: object, format_name: str | None) -
 def _default_features(rows: LabelledRows) -> list[str]:
     """What is computed of the columns that the model read."""
     columns = list(rows.rows[0])
-    names = [f"first-word({column})" for column in columns if _asks(rows, column)]
+    questions = {column: sum(row[column].rstrip().endswith("?") for row in rows.rows)
+                 for column in columns}  # fmt: skip
+    # Of a column most of whose texts are questions, be it the one that rules rewrite or not.
+    asking = [column for column in columns if 2 * questions[column] > len(rows.rows)]
+    names = [f"first-word({column})" for column in asking]
     names += [f"words({column})" for column in columns]
     names += [f"grade({column})" for column in columns] if has_textstat() else []
     return names
-
-
-def _asks(rows: LabelledRows, column: str) -> bool:
-    """Whether most texts of a column are questions, be it the one that rules rewrite or not."""
-    return 2 * sum(row[column].rstrip().endswith("?") for row in rows.rows) > len(rows.rows)
 
 
 def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValue]:

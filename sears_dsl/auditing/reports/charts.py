@@ -11,8 +11,8 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
+from sears_dsl.auditing.comparison import Paired
 from sears_dsl.auditing.shares import Share, percent
 
 WIDTH = 240
@@ -38,12 +38,7 @@ class Scale:
     top: float
 
     def x(self, rate: float) -> float:
-        """Where a rate lies; what is beyond the end lies at the end.
-
-        Example:
-            >>> Scale(0.5).x(0.25), Scale(0.5).x(0.9) == Scale(0.5).x(0.5)
-            (120.0, True)
-        """
+        """Where a rate lies; what is beyond the end lies at the end."""
         return round(_PAD + (WIDTH - 2 * _PAD) * min(1.0, rate / self.top), 2)
 
     @property
@@ -55,10 +50,9 @@ class Scale:
 def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
     """A scale that holds the intervals of these shares, and their limits.
 
-    Example:
-        >>> from sears_dsl.auditing.shares import share_of
-        >>> scale_for([share_of(5, 100)], [0.1]).top
-        0.2
+    from sears_dsl.auditing.shares import share_of
+            >>> scale_for([share_of(5, 100)], [0.1]).top
+            0.2
     """
     highest = max(
         [
@@ -85,7 +79,6 @@ def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind
 
     Args:
         share: what is shown; of nothing there is only the base line.
-        limit: what it may be.
     """
     middle = _HEIGHT / 2
     parts = [
@@ -111,31 +104,7 @@ def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind
     )
 
 
-class Difference(Protocol):
-    """A difference of two rates with its interval."""
-
-    @property
-    def rows(self) -> int:
-        """Rows that it is about; of none there is nothing to draw."""
-
-    @property
-    def first(self) -> int:
-        """How often it happened first."""
-
-    @property
-    def second(self) -> int:
-        """How often it happened then."""
-
-    @property
-    def low(self) -> float:
-        """Lower end of the interval of the difference."""
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-
-
-def difference_scale(differences: Iterable[Difference]) -> float:
+def difference_scale(differences: Iterable[Paired]) -> float:
     """How far a symmetric axis has to reach for the intervals that say something."""
     return reach_of(
         end for each in differences if each.rows >= _FEW_ROWS for end in (each.low, each.high)
@@ -143,12 +112,7 @@ def difference_scale(differences: Iterable[Difference]) -> float:
 
 
 def reach_of(ends: Iterable[float]) -> float:
-    """How far a symmetric axis has to reach for the ends of intervals.
-
-    Example:
-        >>> reach_of([-0.03, 0.12])
-        0.2
-    """
+    """How far a symmetric axis has to reach for the ends of intervals."""
     highest = max([0.01, *map(abs, ends)])
     return next((each for each in _NICE if each >= highest), 1.0)
 
@@ -165,7 +129,7 @@ def comparison_axis(reach: float) -> str:
     return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
 
 
-def comparison_bar(difference: Difference, reach: float, *, kind: str) -> str:
+def comparison_bar(difference: Paired, reach: float, *, kind: str) -> str:
     """A difference as a dot on its interval, around nothing in the middle."""
     if not difference.rows:
         return signed_bar(None, reach, kind=kind)

@@ -7,9 +7,9 @@ that of the document; text of rules stays text.
 from __future__ import annotations
 
 from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleComparison
-from sears_dsl.auditing.reports.charts import comparison_axis, comparison_bar, difference_scale
-from sears_dsl.auditing.reports.code_cells import code_cell
-from sears_dsl.auditing.reports.sheet import chip, css_class, escaped, page_of, table
+from sears_dsl.auditing.reports import charts, sheet
+from sears_dsl.auditing.reports.markdown_tables import code_cell
+from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import percent
 
 
@@ -61,63 +61,51 @@ def comparison_page(comparison: ComparisonDocument) -> str:
     if _title(comparison).startswith("No"):
         outcome = "measured"
     sign = {"failed": "✕", "passed": "✓", "measured": "="}[outcome]
-    summary = "".join(f"<li>{escaped(line)}</li>" for line in comparison.summary)
-    tiles = "".join(
-        _tile(name, paired)
-        for name, paired in (
-            ("accuracy", comparison.accuracy),
-            ("accuracy against the worst rule for each row", comparison.worst_accuracy),
-            ("rows flipped by any rule, of those both have right", comparison.rows_flipped),
-        )
-        if paired is not None
+    accuracies = (
+        ("accuracy", comparison.accuracy),
+        ("accuracy against the worst rule for each row", comparison.worst_accuracy),
+        ("rows flipped by any rule, of those both have right", comparison.rows_flipped),
     )
-    scale = difference_scale([each.failures for each in comparison.rules])
-    heads = ("rule", "", f"difference of failure rates, 95% interval{comparison_axis(scale)}",
-             ">points", ">before", ">after", ">p (Holm)", ">rows")  # fmt: skip
-    rows = [
-        f'<tr><td class="rule"><span class="code">{escaped(each.rule)}</span>'
-        f'<span class="id">{escaped(each.id)}{_note(each)}</span></td><td>{chip(each.outcome)}</td>'
-        f"<td>{comparison_bar(each.failures, scale, kind=css_class(each.outcome))}</td>"
-        f'<td class="n">{escaped(each.failures.in_points)}</td>'
-        f'<td class="n">{percent(each.failures.first_rate)}</td>'
-        f'<td class="n">{percent(each.failures.second_rate)}</td>'
-        f'<td class="n">{_probability(each.failures)}</td>'
-        f'<td class="n">{each.failures.rows:,}</td></tr>'
-        for each in comparison.rules
-    ]
+    scale = charts.difference_scale([each.failures for each in comparison.rules])
+    axis = charts.comparison_axis(scale)
+    heads = ("rule", "", f"difference of failure rates, 95% interval{axis}", ">points", ">before",
+             ">after", ">p (Holm)", ">rows")  # fmt: skip
+    models = f"{comparison.first_model} → {comparison.second_model}"
+    summary = f"<ul>{sheet.items(comparison.summary)}</ul>"
     body = "\n".join(
         (
-            '<header><div class="eyebrow">sears compare</div>'
-            f"<h1>{escaped(comparison.first_model)} → {escaped(comparison.second_model)}</h1>"
-            f'<p class="muted">{comparison.rows:,} rows</p></header><main>',
-            f'<section class="card verdict {outcome}"><div class="sign" aria-hidden="true">{sign}'
-            f"</div><div><h2>{_title(comparison)}</h2><ul>{summary}</ul></div></section>",
-            f'<div class="tiles">{tiles}</div>',
+            f"{sheet.header('sears compare', models, f'{comparison.rows:,} rows')}<main>",
+            sheet.verdict(outcome, sign, _title(comparison), summary),
+            sheet.tiles(_tile(name, paired) for name, paired in accuracies if paired is not None),
             "<h2>Rules</h2>",
             '<p class="muted">Left of the middle the second audit fails less. Each rule is '
             "compared on the rows that both audits tested, by McNemar's exact test; p is after "
             "Holm, over all rules and the accuracies.</p>",
-            table(heads, rows, caption="Rules"),
+            sheet.table(heads, [_row(each, scale) for each in comparison.rules], caption="Rules"),
             f"</main><footer>Data SHA-256 {comparison.data_sha256}</footer>",
         )
     )
-    return page_of(f"Comparison: {_title(comparison).lower()}", body)
+    return sheet.page(f"Comparison: {_title(comparison).lower()}", body)
 
 
-def _note(each: RuleComparison) -> str:
-    return f" · {escaped(each.note)}" if each.note else ""
+def _row(each: RuleComparison, scale: float) -> str:
+    paired = each.failures
+    p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.3f}"
+    numbers = (
+        escaped(paired.in_points), percent(paired.first_rate), percent(paired.second_rate), p,
+        f"{paired.rows:,}",
+    )  # fmt: skip
+    return (
+        f"<tr>{sheet.rule(each.rule, f'{each.id} · {each.note}' if each.note else each.id)}"
+        f"<td>{sheet.chip(each.outcome)}</td>"
+        f"<td>{charts.comparison_bar(paired, scale, kind=sheet.css_class(each.outcome))}</td>"
+        f"{sheet.numbers(*numbers)}</tr>"
+    )
 
 
-def _probability(paired: Paired) -> str:
-    return "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.3f}"
-
-
-def _tile(name: str, paired: Paired) -> str:
+def _tile(name: str, paired: Paired) -> tuple[str, str, str]:
     decides = paired.adjusted_p_value is not None
     p_value = paired.adjusted_p_value if decides else paired.p_value
     p = "–" if p_value is None else f"{p_value:.2g}{' (Holm)' if decides else ''}"
-    return (
-        f'<div class="card tile"><div class="value">{percent(paired.first_rate)} → '
-        f'{percent(paired.second_rate)}</div><div class="label">{escaped(name)}</div>'
-        f'<div class="note">{escaped(paired.in_points)} points, p = {p}</div></div>'
-    )
+    value = f"{percent(paired.first_rate)} → {percent(paired.second_rate)}"
+    return value, name, f"{paired.in_points} points, p = {p}"

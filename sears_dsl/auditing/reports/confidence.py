@@ -1,8 +1,7 @@
 """How sure a model is where it is right and where it is wrong: rows as they are, and by rule.
 
-In: the document of an audit. Out: a section of its page, and one of its Markdown. Always holds:
-every bar is a number in words beside it; a model that does not say how sure it is is said to be so,
-and nothing is drawn.
+Always holds: every bar is a number in words beside it; a model that does not say how sure it is is
+said to be so, and nothing is drawn.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 4.3 and Figure 2.
@@ -14,8 +13,8 @@ import html
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
-from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
-from sears_dsl.auditing.reports.sheet import escaped, table
+from sears_dsl.auditing.reports import sheet
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.shares import percent
 
 #: Bars of a histogram, from 0 to 1.
@@ -53,7 +52,9 @@ def confidence_section(document: AuditDocument) -> Iterator[str]:
     sure_from = _sure_from(document)
     heads = ("answers to", "wrong | right", ">right", ">mean", ">wrong", ">mean",
              f">wrong and sure (≥ {percent(sure_from)})", "counts")  # fmt: skip
-    yield table(heads, [_row(each, sure_from) for each in splits[:_MOST]], caption="Confidence")
+    yield sheet.table(
+        heads, [_row(each, sure_from) for each in splits[:_MOST]], caption="Confidence"
+    )
     if len(splits) > _MOST:
         yield f"<p>{len(splits) - _MOST:,} more rules are in audit.json.</p>"
 
@@ -71,20 +72,23 @@ def _row(each: AnswerConfidence, sure_from: float) -> str:
         for place in reversed(range(BINS))
         if wrong[place] or right[place]
     )
-    sure = each.sure_and_wrong(sure_from)
     return (
-        f'<tr><td class="rule"><span class="code">{escaped(each.name)}</span>'
-        f'<span class="id">{escaped(each.id)}</span></td><td>{mirrored(wrong, right)}</td>'
-        f'<td class="n">{len(each.right):,}</td><td class="n">{_mean(each.right)}</td>'
-        f'<td class="n">{len(each.wrong):,}</td><td class="n">{_mean(each.wrong)}</td>'
-        f'<td class="n">{sure.count:,} ({percent(sure.rate)})</td>'
+        f"<tr>{sheet.rule(each.name, each.id)}<td>{mirrored(wrong, right)}</td>"
+        f"{sheet.numbers(*_numbers(each, sure_from))}"
         f'<td><details class="small"><summary>by tenth</summary><ul class="facts-list">{counts}'
         "</ul></details></td></tr>"
     )
 
 
-def _mean(values: Sequence[float]) -> str:
-    return f"{sum(values) / len(values):.2f}" if values else "–"
+def _numbers(each: AnswerConfidence, sure_from: float) -> tuple[str, ...]:
+    """How many answers are right and wrong, the mean confidence of each, and the worst kind."""
+    sure = each.sure_and_wrong(sure_from)
+    counts = (
+        text
+        for values in (each.right, each.wrong)
+        for text in (f"{len(values):,}", f"{sum(values) / len(values):.2f}" if values else "–")
+    )
+    return (*counts, f"{sure.count:,} ({percent(sure.rate)})")
 
 
 def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
@@ -122,15 +126,14 @@ def confidence_markdown(document: AuditDocument) -> Iterator[str]:
         yield "Not given: the model does not say how sure it is."
         yield ""
         return
-    yield (
-        f"| answers to | right | mean | wrong | mean | wrong and sure (≥ {percent(sure_from)}) |"
-    )
-    yield "|---|---:|---:|---:|---:|---:|"
-    for each in splits[:_MOST]:
-        name = f"{code_cell(each.name)}<br>{markdown_text(each.id)}" if each.id else each.name
-        sure = each.sure_and_wrong(sure_from)
-        yield (
-            f"| {name} | {len(each.right):,} | {_mean(each.right)} | {len(each.wrong):,} "
-            f"| {_mean(each.wrong)} | {sure.count:,} ({percent(sure.rate)}) |"
+    heads = ("answers to", "right", "mean", "wrong", "mean",
+             f"wrong and sure (≥ {percent(sure_from)})")  # fmt: skip
+    rows = (
+        (
+            f"{code_cell(each.name)}<br>{markdown_text(each.id)}" if each.id else each.name,
+            *_numbers(each, sure_from),
         )
+        for each in splits[:_MOST]
+    )
+    yield from markdown_table(heads, "lrrrrr", rows)
     yield ""

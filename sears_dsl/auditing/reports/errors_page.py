@@ -1,25 +1,17 @@
 """What predicts that a model fails, for a pull request and for a browser.
 
-In: `ErrorsDocument`. Out: Markdown; one self-contained HTML file. Always holds: every number is
-that of the document; names of features and their values stay text.
+Always holds: every number is that of the document; names of features and their values stay text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.failures.document import ErrorsDocument, OverFolds
-from sears_dsl.auditing.reports.charts import (
-    axis,
-    comparison_axis,
-    interval_bar,
-    reach_of,
-    scale_for,
-    signed_bar,
-)
-from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
+from sears_dsl.auditing.reports import charts, sheet
 from sears_dsl.auditing.reports.markdown import interval, number
-from sears_dsl.auditing.reports.sheet import escaped, page_of, table
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text
+from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import percent
 
 
@@ -70,57 +62,56 @@ def errors_markdown(document: ErrorsDocument) -> str:
 def errors_page(document: ErrorsDocument) -> str:
     """The page of what predicts errors."""
     title = ", ".join(each.name for each in document.audits)
-    reach = reach_of(
+    reach = charts.reach_of(
         end for each in document.features for end in (each.importance.low, each.importance.high)
     )
-    heads = ("feature", f"micro F1 lost where it is shuffled, points{comparison_axis(reach)}",
-             ">points", ">95% interval", ">known for")  # fmt: skip
+    axis = charts.comparison_axis(reach)
+    heads = ("feature", f"micro F1 lost where it is shuffled, points{axis}", ">points",
+             ">95% interval", ">known for")  # fmt: skip
     rows = [
-        f'<tr><td class="rule"><span class="code">{escaped(each.name)}</span></td>'
-        f"<td>{_importance(each.importance, reach)}</td>"
-        f'<td class="n">{100 * each.importance.mean:+.2f}</td>'
-        f'<td class="n">{_between(each.importance)}</td><td class="n">{each.known:,}</td></tr>'
+        f"<tr>{sheet.rule(each.name)}<td>{_importance(each.importance, reach)}</td>"
+        + sheet.numbers(
+            f"{100 * each.importance.mean:+.2f}", _between(each.importance), f"{each.known:,}"
+        )
+        + "</tr>"
         for each in document.features
     ]
-    listed = "".join(f"<li>{escaped(note)}</li>" for note in _notes(document))
+    about = f"{document.wrong.total:,} answers to {document.data.rows:,} rows"
+    outcome = f"Errors {'can be told' if document.foretold else 'are not told'} beforehand"
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
     body = "\n".join(
         (
-            f'<header><div class="eyebrow">sears errors</div><h1>{escaped(title)}</h1>'
-            f'<p class="muted">{document.wrong.total:,} answers to {document.data.rows:,} rows'
-            "</p></header><main>",
-            '<section class="card verdict measured"><div class="sign" aria-hidden="true">•</div>'
-            f"<div><h2>{'Errors can be told' if document.foretold else 'Errors are not told'} "
-            f"beforehand</h2><p>{escaped(document.conclusion)}</p></div></section>",
-            _tiles(document),
+            f"{sheet.header('sears errors', title, about)}<main>",
+            sheet.verdict("measured", "•", outcome, f"<p>{escaped(document.conclusion)}</p>"),
+            sheet.tiles(_tiles(document)),
             "<h2>What tells</h2>",
             '<p class="muted">What micro F1 loses where the values of a feature are shuffled among '
             "the answers that are judged; the line is its 95% interval over the folds. Features "
             "that say the same share what they are worth.</p>",
-            table(heads, rows, caption="What tells that an answer is wrong"),
+            sheet.table(heads, rows, caption="What tells that an answer is wrong"),
             "<h2>Wrong answers by feature</h2>",
             *_by_feature(document),
             *_audits(document),
-            f'<h2>How to read this</h2><ul class="facts-list">{listed}</ul>',
+            f'<h2>How to read this</h2><ul class="facts-list">{sheet.items(_notes(document))}</ul>',
             f"</main><footer><div>Data SHA-256 {document.data.sha256}. Seed {document.seed}.</div>"
             f"<div>{escaped(versions)}.</div></footer>",
         )
     )
-    return page_of(f"Errors of {title}", body)
+    return sheet.page(f"Errors of {title}", body)
 
 
 def _importance(importance: OverFolds, reach: float) -> str:
     kind = "" if importance.low > 0 else "unjudged"
-    return signed_bar((importance.mean, importance.low, importance.high), reach, kind=kind)
+    return charts.signed_bar((importance.mean, importance.low, importance.high), reach, kind=kind)
 
 
 def _between(value: OverFolds) -> str:
     return f"{100 * value.low:+.2f} to {100 * value.high:+.2f}"
 
 
-def _tiles(document: ErrorsDocument) -> str:
+def _tiles(document: ErrorsDocument) -> Sequence[tuple[str, str, str]]:
     majority, f1, over = document.majority_f1, document.f1, document.over_majority
-    tiles = (
+    return (
         (f"{majority.mean:.3f} → {f1.mean:.3f}", "micro F1, majority class and learned",
          f"± {majority.deviation:.3f} and ± {f1.deviation:.3f} over {len(f1.folds)} folds"),
         (f"{100 * over.mean:+.1f}", "points over the majority class",
@@ -128,43 +119,38 @@ def _tiles(document: ErrorsDocument) -> str:
         (percent(document.wrong.rate), "of the answers are wrong",
          f"{document.wrong.count:,} of {document.wrong.total:,}"),
     )  # fmt: skip
-    cards = "".join(
-        f'<div class="card tile"><div class="value">{escaped(value)}</div>'
-        f'<div class="label">{escaped(label)}</div><div class="note">{escaped(note)}</div></div>'
-        for value, label, note in tiles
-    )
-    return f'<div class="tiles">{cards}</div>'
 
 
 def _by_feature(document: ErrorsDocument) -> Iterator[str]:
     """A small table a feature, all on one scale."""
     shares = [part.wrong for each in document.features for part in each.parts]
-    scale = scale_for(shares, [document.wrong.rate])
+    limit = document.wrong.rate
+    scale = charts.scale_for(shares, [limit])
     for feature in document.features:
-        yield f"<h3>By {escaped(feature.name)}</h3>"
-        heads = (escaped(feature.name), f"wrong answers, 95% interval{axis(scale)}", ">wrong",
-                 ">share", ">95% interval")  # fmt: skip
+        name, axis = escaped(feature.name), charts.axis(scale)
+        heads = (name, f"wrong answers, 95% interval{axis}", ">wrong", ">share", ">95% interval")
         rows = [
             f"<tr><td>{escaped(part.value)}</td>"
-            f"<td>{interval_bar(part.wrong, scale, limit=document.wrong.rate)}</td>"
-            f'<td class="n">{part.wrong.count:,} / {part.wrong.total:,}</td>'
-            f'<td class="n">{percent(part.wrong.rate)}</td>'
-            f'<td class="n">{interval(part.wrong)}</td></tr>'
+            f"<td>{charts.interval_bar(wrong, scale, limit=limit)}</td>"
+            f'<td class="n">{wrong.count:,} / {wrong.total:,}</td>'
+            f"{sheet.numbers(percent(wrong.rate), interval(wrong))}</tr>"
             for part in feature.parts
+            for wrong in [part.wrong]
         ]
-        yield table(heads, rows, caption=f"Wrong answers by {feature.name}")
+        yield f"<h3>By {name}</h3>"
+        yield sheet.table(heads, rows, caption=f"Wrong answers by {feature.name}")
 
 
 def _audits(document: ErrorsDocument) -> Iterator[str]:
     yield "<h2>Audits</h2>"
     rows = [
         f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
-        f'<td class="n">{each.answers:,}</td><td class="n">{percent(each.wrong.rate)}</td>'
-        f'<td class="n">{interval(each.wrong)}</td></tr>'
+        + sheet.numbers(f"{each.answers:,}", percent(each.wrong.rate), interval(each.wrong))
+        + "</tr>"
         for each in document.audits
     ]
     heads = ("audit", "model", ">answers", ">wrong", ">95% interval")
-    yield table(heads, rows, caption="Audits")
+    yield sheet.table(heads, rows, caption="Audits")
 
 
 def _notes(document: ErrorsDocument) -> list[str]:

@@ -37,11 +37,7 @@ def write_audit_files(document: AuditDocument, folder: Path) -> None:
 
 
 def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> GridDocument:
-    """Write a folder for the audit of each model, and the grid of them beside these.
-
-    Returns:
-        The grid.
-    """
+    """Write a folder for the audit of each model, and the grid of them beside these."""
     several = grid(audits)
     for name, document in zip(folder_names(list(audits)), audits.values(), strict=True):
         write_audit_files(document, folder / name)

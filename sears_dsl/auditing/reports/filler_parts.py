@@ -1,8 +1,8 @@
 """Which word breaks which sentence, in the reports: as Markdown, and as a table with shades.
 
-In: the document of an audit. Out: Markdown, HTML; nothing where no sentences of templates were
-asked about. Always holds: every shade is a number in its cell; the words that break most stand
-first; what is left out for its length is said, and stands in audit.json.
+Nothing where no sentences of templates were asked about. Always holds: every shade is a number in
+its cell; the words that break most stand first; what is left out for its length is said, and stands
+in audit.json.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.document import AuditDocument
-from sears_dsl.auditing.reports.code_cells import code_cell
-from sears_dsl.auditing.reports.sheet import escaped, table
+from sears_dsl.auditing.reports import sheet
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table
+from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import percent
-from sears_dsl.auditing.template_answers import FillerGrid, FillerRow
+from sears_dsl.auditing.template_answers import FillerGrid
 
 # So many shades there are of one colour, from nothing to everything.
 _SHADES = 9
@@ -36,16 +37,19 @@ def fillers_markdown(document: AuditDocument) -> Iterator[str]:
     yield ""
     yield _reading("–")
     yield ""
-    yield f"| slot | word | all | {' | '.join(names)} |"
-    yield f"|---|---|{'---:|' * (1 + len(names))}"
-    for row in grid.rows[:_ROWS]:
-        cells = (
+    rows = (
+        (
             code_cell(row.slot),
             code_cell(row.filler or _NOTHING),
-            _rate(sum(row.right), sum(row.total)),
-            *(_cell(row, place) for place in columns),
+            percent(sum(row.right) / sum(row.total)),
+            *(
+                f"{row.right[place]:,}/{row.total[place]:,}" if row.total[place] else "–"
+                for place in columns
+            ),
         )
-        yield f"| {' | '.join(cells)} |"
+        for row in grid.rows[:_ROWS]
+    )
+    yield from markdown_table(("slot", "word", "all", *names), "llr" + "r" * len(names), rows)
     yield ""
     yield from _left_out(grid, _ROWS, _COLUMNS)
 
@@ -56,7 +60,12 @@ def fillers_section(document: AuditDocument) -> str:
     if grid is None:
         return ""
     columns = _columns(grid, _PAGE_COLUMNS)
-    heads = ("slot", "word", ">all", *(f">{escaped(grid.templates[place])}" for place in columns))
+    heads = (
+        "slot",
+        "word",
+        ">all",
+        *(f">{escaped(grid.templates[place])}" for place in columns),
+    )
     rows = [
         f'<tr><td class="code">{escaped(row.slot)}</td>'
         f"<td>{escaped(row.filler or _NOTHING)}</td>"
@@ -69,7 +78,7 @@ def fillers_section(document: AuditDocument) -> str:
     )
     return (
         f'<h2>{_TITLE}</h2><p class="muted">{escaped(_reading("·"))}</p>'
-        f'<div class="fillers">{table(heads, rows, caption=_TITLE)}</div>{left_out}'
+        f'<div class="fillers">{sheet.table(heads, rows, caption=_TITLE)}</div>{left_out}'
     )
 
 
@@ -92,20 +101,12 @@ def _columns(grid: FillerGrid, most: int) -> list[int]:
     return sorted(place for _, place in sorted(shares)[:most])
 
 
-def _cell(row: FillerRow, place: int) -> str:
-    return f"{row.right[place]:,}/{row.total[place]:,}" if row.total[place] else "–"
-
-
-def _rate(right: int, total: int) -> str:
-    return percent(right / total)
-
-
 def _shaded(right: int, total: int) -> str:
     if not total:
         return '<td class="n muted">·</td>'
     shade = math.ceil(_SHADES * (1 - right / total))
     return (
-        f'<td class="n heat{shade}">{_rate(right, total)}'
+        f'<td class="n heat{shade}">{percent(right / total)}'
         f'<span class="id">{right:,}/{total:,}</span></td>'
     )
 

@@ -1,8 +1,7 @@
 """Audits side by side as a grid, for a pull request and for a browser: a heat map and its numbers.
 
-In: `GridDocument`. Out: Markdown; one self-contained HTML file. Always holds: every shade is a
-number in its cell, and better or worse than the first a word in the table below; text of rules
-stays text.
+Always holds: every shade is a number in its cell, and better or worse than the first a word in the
+table below; text of rules stays text.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, MeanConfidence
-from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
-from sears_dsl.auditing.reports.sheet import chip, escaped, page_of, rate_with_interval, table
+from sears_dsl.auditing.reports import sheet
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
+from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
 
 _WIDTH = 96
@@ -30,21 +30,25 @@ _STRONG = 5
 def grid_markdown(document: GridDocument) -> str:
     """The grid as Markdown: failure rates, ▲ worse and ▼ better than the first."""
     names = [markdown_text(each.name) for each in document.models]
+    rows = [
+        *_accuracies(document),
+        *(
+            (
+                f"{code_cell(rule.rule)}<br>{code_cell(rule.id)}",
+                [(cell.failures, cell.against_first) for cell in rule.cells],
+            )
+            for rule in document.rules
+        ),
+    ]
     lines = [
         f"# Grid: {_title(document).lower()}",
         "",
         *(f"- {markdown_text(line)}" for line in document.summary),
         "",
-        f"| rule | {' | '.join(names)} |",
-        f"|---|{'---:|' * len(names)}",
-        *(
-            f"| {name} | {' | '.join(_rate_cell(share, contrast) for share, contrast in cells)} |"
-            for name, cells in _accuracies(document)
-        ),
-        *(
-            f"| {code_cell(rule.rule)}<br>{code_cell(rule.id)} | "
-            f"{' | '.join(_rate_cell(each.failures, each.against_first) for each in rule.cells)} |"
-            for rule in document.rules
+        *markdown_table(
+            ("rule", *names),
+            "l" + "r" * len(names),
+            ((name, *(_rate_cell(*each) for each in cells)) for name, cells in rows),
         ),
         "",
         *_confidence_lines(document),
@@ -104,16 +108,13 @@ def grid_page(document: GridDocument) -> str:
     title = _title(document)
     outcome = "failed" if document.worse else "measured" if title.startswith("No") else "passed"
     sign = {"failed": "✕", "passed": "✓", "measured": "="}[outcome]
-    summary = "".join(f"<li>{escaped(line)}</li>" for line in document.summary)
-    first = document.models[0]
+    names = ", ".join(each.name for each in document.models)
+    first = f"<code>{escaped(document.models[0].name)}</code>"
+    about = f"{document.rows:,} rows, all against {first}"
     body = "\n".join(
         (
-            '<header><div class="eyebrow">sears compare</div>'
-            f"<h1>{escaped(', '.join(each.name for each in document.models))}</h1>"
-            f'<p class="muted">{document.rows:,} rows, all against '
-            f"<code>{escaped(first.name)}</code></p></header><main>",
-            f'<section class="card verdict {outcome}"><div class="sign" aria-hidden="true">{sign}'
-            f"</div><div><h2>{escaped(title)}</h2><ul>{summary}</ul></div></section>",
+            f"{sheet.header('sears compare', names, about)}<main>",
+            sheet.verdict(outcome, sign, title, f"<ul>{sheet.items(document.summary)}</ul>"),
             "<h2>Failure rates</h2>",
             f'<p class="muted">{escaped(_READING)}</p>',
             f'<div class="scroll card" tabindex="0" role="region" aria-label="Heat map">'
@@ -127,7 +128,7 @@ def grid_page(document: GridDocument) -> str:
             f"</main><footer>Data SHA-256 {document.data_sha256}</footer>",
         )
     )
-    return page_of(f"Grid: {title.lower()}", body)
+    return sheet.page(f"Grid: {title.lower()}", body)
 
 
 def heat_map(document: GridDocument) -> str:
@@ -196,21 +197,20 @@ def _contrasts(document: GridDocument) -> str:
             for model, cell in zip(document.models, rule.cells, strict=True)
             if cell.against_first is not None
         ]
-    return table(heads, rows, caption="Each model against the first")
+    return sheet.table(heads, rows, caption="Each model against the first")
 
 
 def _contrast(what: str, model: str, contrast: Contrast) -> str:
     paired = contrast.paired
-    p, q = paired.adjusted_p_value, contrast.q_value
+    p, q = ("–" if each is None else f"{each:.3f}"
+            for each in (paired.adjusted_p_value, contrast.q_value))  # fmt: skip
+    numbers = (
+        percent(paired.first_rate), percent(paired.second_rate), escaped(paired.in_points), p, q,
+        f"{paired.rows:,}",
+    )  # fmt: skip
     return (
-        f'<tr><td class="rule"><span class="code">{escaped(what)}</span></td>'
-        f"<td>{escaped(model)}</td><td>{chip(contrast.outcome)}</td>"
-        f'<td class="n">{percent(paired.first_rate)}</td>'
-        f'<td class="n">{percent(paired.second_rate)}</td>'
-        f'<td class="n">{escaped(paired.in_points)}</td>'
-        f'<td class="n">{"–" if p is None else f"{p:.3f}"}</td>'
-        f'<td class="n">{"–" if q is None else f"{q:.3f}"}</td>'
-        f'<td class="n">{paired.rows:,}</td></tr>'
+        f"<tr>{sheet.rule(what)}<td>{escaped(model)}</td><td>{sheet.chip(contrast.outcome)}</td>"
+        f"{sheet.numbers(*numbers)}</tr>"
     )
 
 
@@ -221,14 +221,15 @@ def _confidences(document: GridDocument) -> str:
     """Mean confidence of wrong and of right answers, a line for rows as they are and each rule."""
     if not document.confidences:
         return f'<p class="muted">{_NOT_GIVEN}</p>'
-    heads = ("answers to", *(f">{escaped(each.name)}: wrong | right" for each in document.models))
-    rows = []
-    for line in document.confidences:
-        cells = "".join(f'<td class="n">{_sure(each)}</td>' for each in line.cells)
-        rows.append(
-            f'<tr><td class="rule"><span class="code">{escaped(line.name)}</span></td>{cells}</tr>'
-        )
-    return table(heads, rows, caption="Mean confidence, with the number of answers")
+    heads = (
+        "answers to",
+        *(f">{escaped(each.name)}: wrong | right" for each in document.models),
+    )
+    rows = [
+        f"<tr>{sheet.rule(line.name)}{sheet.numbers(*map(_sure, line.cells))}</tr>"
+        for line in document.confidences
+    ]
+    return sheet.table(heads, rows, caption="Mean confidence, with the number of answers")
 
 
 def _sure(cell: MeanConfidence | None) -> str:
@@ -246,29 +247,25 @@ def _confidence_lines(document: GridDocument) -> Iterator[str]:
         return
     yield "Mean confidence of wrong, then of right answers, with their number."
     yield ""
-    names = " | ".join(markdown_text(each.name) for each in document.models)
-    yield f"| answers to | {names} |"
-    yield f"|---|{'---:|' * len(document.models)}"
-    for line in document.confidences:
-        cells = " | ".join(_sure(each).replace("|", "·") for each in line.cells)
-        yield f"| {code_cell(line.name)} | {cells} |"
+    names = [markdown_text(each.name) for each in document.models]
+    yield from markdown_table(
+        ("answers to", *names),
+        "l" + "r" * len(names),
+        (
+            (code_cell(line.name), *(_sure(each).replace("|", "·") for each in line.cells))
+            for line in document.confidences
+        ),
+    )
 
 
 def _models(models: Sequence[GridModel]) -> str:
-    heads = (
-        "name",
-        "model",
-        "verdict",
-        ">accuracy",
-        ">against the worst rule",
-        ">rows flipped by any rule",
-    )
+    heads = ("name", "model", "verdict", ">accuracy", ">against the worst rule",
+             ">rows flipped by any rule")  # fmt: skip
     rows = [
         f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
-        f"<td>{chip(each.verdict)}</td>"
-        f'<td class="n">{rate_with_interval(each.accuracy)}</td>'
-        f'<td class="n">{rate_with_interval(each.worst)}</td>'
-        f'<td class="n">{rate_with_interval(each.flipped)}</td></tr>'
+        f"<td>{sheet.chip(each.verdict)}</td>"
+        f"{sheet.numbers(*map(sheet.rate_with_interval, shares))}</tr>"
         for each in models
+        for shares in [(each.accuracy, each.worst, each.flipped)]
     ]
-    return table(heads, rows, caption="Models")
+    return sheet.table(heads, rows, caption="Models")

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
+from sears_dsl.auditing.gates import JudgementOutcome
 from sears_dsl.auditing.robustness import in_words
-from sears_dsl.auditing.verdicts import JudgementOutcome
 from sears_dsl.engine.rewrite.shown_edits import with_code_points
 
 # What XML 1.0 has no way to write.

@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
-from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.confidence import confidence_markdown
 from sears_dsl.auditing.reports.filler_parts import fillers_markdown
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text, table_row
 from sears_dsl.auditing.reports.robustness_parts import (
     draws_markdown,
     rates_markdown,
     robustness_markdown,
 )
 from sears_dsl.auditing.shares import Share, percent
-from sears_dsl.auditing.slicing.slices import SliceResult
+from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.shown_edits import with_code_points
 from sears_dsl.runtime.wording import counted
 
@@ -186,7 +186,7 @@ def _rule(record: RuleRecord) -> str:
         "not given" if meaning is None else percent(meaning.at_tau.rate),
         change_cell(record.examples[0]) if record.examples else "",
     )
-    return f"| {' | '.join(cells)} |"
+    return table_row(cells)
 
 
 def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:

@@ -12,14 +12,8 @@ from itertools import groupby
 
 from sears_dsl.auditing.conclusion import conclusion
 from sears_dsl.auditing.document import AuditDocument
-from sears_dsl.auditing.reports.charts import (
-    Scale,
-    axis,
-    bars,
-    interval_bar,
-    overlap_matrix,
-    scale_for,
-)
+from sears_dsl.auditing.gates import CERTAIN
+from sears_dsl.auditing.reports import charts, sheet
 from sears_dsl.auditing.reports.confidence import confidence_section
 from sears_dsl.auditing.reports.filler_parts import fillers_section
 from sears_dsl.auditing.reports.markdown import kept_and_drawn
@@ -29,10 +23,10 @@ from sears_dsl.auditing.reports.robustness_parts import (
     rates_section,
     robustness_section,
 )
-from sears_dsl.auditing.reports.sheet import css_class, escaped, page_of, rate_with_interval, table
+from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
-from sears_dsl.auditing.slicing.slices import SliceResult
-from sears_dsl.auditing.verdicts import CERTAIN
+from sears_dsl.auditing.slices import SliceResult
+from sears_dsl.runtime.wording import counted
 
 _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"}
 _TITLES = {
@@ -60,21 +54,20 @@ def audit_page(document: AuditDocument) -> str:
             _header(document, title),
             "<main>",
             _verdict(document),
-            _tiles(document),
+            sheet.tiles((_tiles if document.rules else _tiles_without_rules)(document)),
             *(_rules(document) if document.rules else ()),
             robustness_section(document),
             draws_section(document),
             rates_section(document),
             fillers_section(document),
-            *(_details(document) if document.rules else ()),
-            *(_slices(document) if document.rules else _parts(document)),
+            *(_details_and_slices if document.rules else _parts)(document),
             _overlap(document),
             _reading(document),
             "</main>",
             _footer(document),
         )
     )
-    return page_of(f"Audit of {title}: {document.verdict.outcome}", body)
+    return sheet.page(f"Audit of {title}: {document.verdict.outcome}", body)
 
 
 def _rules(document: AuditDocument) -> Iterator[str]:
@@ -89,115 +82,81 @@ def _rules(document: AuditDocument) -> Iterator[str]:
     yield _silent(document)
 
 
-def _details(document: AuditDocument) -> Iterator[str]:
+def _details_and_slices(document: AuditDocument) -> Iterator[str]:
     yield "<h2>Every rule in detail</h2>"
     yield rule_details(document)
     yield from confidence_section(document)
+    yield from _slices(document)
 
 
 def _header(document: AuditDocument, title: str) -> str:
     rows = f"{document.data.rows:,} rows, column {document.data.column}"
-    return (
-        f'<header><div class="eyebrow">sears audit</div><h1>{escaped(title)}</h1>'
-        f'<p class="muted"><code>{escaped(document.model)}</code> on {escaped(rows)}</p></header>'
-    )
+    about = f"<code>{escaped(document.model)}</code> on {escaped(rows)}"
+    return sheet.header("sears audit", title, about)
 
 
 def _verdict(document: AuditDocument) -> str:
     verdict = document.verdict
     sentence = conclusion(document)
-    shown = [reason for reason in verdict.reasons[:_REASONS] if reason not in sentence]
-    more = max(0, len(verdict.reasons) - _REASONS)
-    reasons = "".join(f"<li>{escaped(reason)}</li>" for reason in shown)
-    reasons += f"<li>and {more} more</li>" if more else ""
+    reasons = [reason for reason in verdict.reasons[:_REASONS] if reason not in sentence]
+    if len(verdict.reasons) > _REASONS:
+        reasons.append(f"and {len(verdict.reasons) - _REASONS} more")
     counts = ", ".join(f"{count} {name}" for name, count in verdict.counts.items() if count)
-    rules = f"{len(document.rules):,} {_plural(len(document.rules), 'rule')}"
+    rules = counted(len(document.rules), "rule")
     told_rules = f"<p>{rules}: {escaped(counts)}.</p>" if document.rules else ""
-    listed = f"<ul>{reasons}</ul>" if reasons and verdict.outcome != "measured" else ""
-    return (
-        f'<section class="card verdict {css_class(verdict.outcome)}">'
-        f'<div class="sign" aria-hidden="true">{_SIGNS[verdict.outcome]}</div><div>'
-        f"<h2>{_TITLES[verdict.outcome]}</h2><p>{escaped(sentence)}</p>"
-        f"{told_rules}{listed}</div></section>"
-    )
+    demanded = reasons and verdict.outcome != "measured"
+    listed = f"<ul>{sheet.items(reasons)}</ul>" if demanded else ""
+    sign, title = _SIGNS[verdict.outcome], _TITLES[verdict.outcome]
+    content = f"<p>{escaped(sentence)}</p>{told_rules}{listed}"
+    return sheet.verdict(verdict.outcome, sign, title, content)
 
 
-def _plural(count: int, noun: str) -> str:
-    return noun if count == 1 else noun + "s"
-
-
-def _tiles(document: AuditDocument) -> str:
+def _tiles(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
     whole = document.together
-    if not document.rules:
-        return f'<div class="tiles">{"".join(_tiles_without_rules(document))}</div>'
-    tiles = []
     if whole.accuracy is not None:
-        accuracy = whole.accuracy
-        tiles.append(
-            _tile(
-                f"{percent(accuracy.before.rate)} → {percent(accuracy.worst.rate)}",
-                "accuracy, and against the worst rule for each row",
-                f"{accuracy.before.count:,} and {accuracy.worst.count:,} of "
-                f"{accuracy.before.total:,} rows",
-            )
+        before, worst = whole.accuracy.before, whole.accuracy.worst
+        yield (
+            f"{percent(before.rate)} → {percent(worst.rate)}",
+            "accuracy, and against the worst rule for each row",
+            f"{before.count:,} and {worst.count:,} of {before.total:,} rows",
         )
-    tiles.append(
-        _tile(
-            percent(whole.flipped.rate),
-            "of the right rows that rules change are flipped by any rule",
-            f"{_counted(whole.flipped)}, 95% "
-            f"{percent(whole.flipped.low)}–{percent(whole.flipped.high)}",
-        )
+    yield (
+        percent(whole.flipped.rate),
+        "of the right rows that rules change are flipped by any rule",
+        _counted(whole.flipped),
     )
     counts = document.verdict.counts
-    tiles.append(
-        _tile(
-            f"{counts['failed']} of {len(document.rules):,}",
-            "rules fail their limit",
-            f"{counts['not judged']} could not be judged for want of rows",
-        )
+    yield (
+        f"{counts['failed']} of {len(document.rules):,}",
+        "rules fail their limit",
+        f"{counts['not judged']} could not be judged for want of rows",
     )
-    tiles.append(_sure_tile(document))
-    return f'<div class="tiles">{"".join(tiles)}</div>'
+    sure = "flips that the model is sure of"
+    known = [each.confidence for each in document.rules if each.confidence is not None]
+    if known:
+        from_there = f"confidence of at least {percent(known[0].sure_from)} before and after"
+        yield f"{sum(each.sure_flips for each in known):,}", sure, f"{from_there}, over all rules"
+    else:
+        yield "not given", sure, "it gives no confidence"
 
 
-def _tiles_without_rules(document: AuditDocument) -> Iterator[str]:
+def _tiles_without_rules(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
     """Templates alone: accuracy, its mean over templates, and what the constant answer has."""
     accuracy = document.together.accuracy
     if accuracy is not None:
-        before = accuracy.before
-        note = f"{_counted(before)}, 95% {percent(before.low)}–{percent(before.high)}"
-        yield _tile(percent(before.rate), "accuracy", note)
+        yield percent(accuracy.before.rate), "accuracy", _counted(accuracy.before)
     for column in document.columns:
         label = f"accuracy in the mean over {column.values:,} values of {column.column}"
-        yield _tile(percent(column.mean), label, "each counts alike, however many rows it has")
+        yield percent(column.mean), label, "each counts alike, however many rows it has"
         if column.constant is not None:
             constant = column.constant
             beside = f"{percent(constant.mean)} in that mean: a model that knows nothing"
-            label = f"for always answering “{constant.answer}”"
-            yield _tile(percent(constant.rate), label, beside)
-
-
-def _sure_tile(document: AuditDocument) -> str:
-    known = [each.confidence for each in document.rules if each.confidence is not None]
-    if not known:
-        return _tile("not given", "flips that the model is sure of", "it gives no confidence")
-    return _tile(
-        f"{sum(each.sure_flips for each in known):,}",
-        "flips that the model is sure of",
-        f"confidence of at least {percent(known[0].sure_from)} before and after, over all rules",
-    )
-
-
-def _tile(value: str, label: str, note: str) -> str:
-    return (
-        f'<div class="card tile"><div class="value">{escaped(value)}</div>'
-        f'<div class="label">{escaped(label)}</div><div class="note">{escaped(note)}</div></div>'
-    )
+            yield percent(constant.rate), f"for always answering “{constant.answer}”", beside
 
 
 def _counted(share: Share) -> str:
-    return f"{share.count:,} of {share.total:,} rows"
+    ends = f"{percent(share.low)}–{percent(share.high)}"
+    return f"{share.count:,} of {share.total:,} rows, 95% {ends}"
 
 
 def _summary(document: AuditDocument) -> str:
@@ -230,7 +189,7 @@ def _summary(document: AuditDocument) -> str:
         accuracy = whole.accuracy
         chart = (
             '<div class="card"><h3>Accuracy</h3>'
-            + bars(
+            + charts.bars(
                 [
                     ("before", accuracy.before.rate or 0.0, accuracy.before),
                     ("reworded at random", accuracy.mean, None),
@@ -255,8 +214,8 @@ def _silent(document: AuditDocument) -> str:
         for each in silent[:200]
     )
     return (
-        f'<details class="rule card"><summary><span>{len(silent):,} '
-        f"{_plural(len(silent), 'rule')} changed no row</span></summary><div>"
+        f'<details class="rule card"><summary><span>{counted(len(silent), "rule")} '
+        "changed no row</span></summary><div>"
         f'<ul class="facts-list">{listed}</ul></div></details>'
     )
 
@@ -272,19 +231,20 @@ def _slices(document: AuditDocument) -> Iterator[str]:
     known = [each.flipped for each in document.slices]
     limit = document.gates.rows_flipped
     overall = document.together.flipped.rate or 0.0
-    scale = scale_for([each for each in known if each.total >= document.gates.support], [limit])
+    scale = charts.scale_for(
+        [each for each in known if each.total >= document.gates.support], [limit]
+    )
     for slicing, parts in groupby(document.slices, key=lambda each: each.slicing):
-        heads = (f"{escaped(slicing)}", f"rows flipped by any rule, 95% interval{axis(scale)}",
-                 ">flipped", ">rate", ">q", ">rows", ">accuracy", ">worst rewording")  # fmt: skip
+        name, axis = escaped(slicing), charts.axis(scale)
+        heads = (name, f"rows flipped by any rule, 95% interval{axis}", ">flipped", ">rate", ">q",
+                 ">rows", ">accuracy", ">worst rewording")  # fmt: skip
         rows = [
-            _slice(
-                each,
-                interval_bar(each.flipped, scale, limit=limit, kind=_contrast(each, overall)),
-            )
+            _slice(each, charts.interval_bar(each.flipped, scale, limit=limit,
+                                             kind=_contrast(each, overall)))
             for each in parts
-        ]
-        yield f"<h3>By {escaped(slicing)}</h3>"
-        yield table(heads, rows, caption=f"By {slicing}")
+        ]  # fmt: skip
+        yield f"<h3>By {name}</h3>"
+        yield sheet.table(heads, rows, caption=f"By {slicing}")
 
 
 def _parts(document: AuditDocument) -> Iterator[str]:
@@ -295,17 +255,18 @@ def _parts(document: AuditDocument) -> Iterator[str]:
     yield "<h2>Accuracy by part</h2>"
     yield '<p class="muted">The dot is the share of rows that the model has right; the line is its '
     yield "95% interval.</p>"
-    whole = Scale(1.0)
+    whole = charts.Scale(1.0)
     for slicing, parts in groupby(known, key=lambda each: each[0].slicing):
+        name, axis = escaped(slicing), charts.axis(whole)
         rows = [
-            f"<tr><td>{escaped(each.value)}</td><td>{interval_bar(right, whole)}</td>"
-            f'<td class="n">{right.count:,} of {right.total:,}</td>'
-            f'<td class="n">{rate_with_interval(right)}</td></tr>'
+            f"<tr><td>{escaped(each.value)}</td><td>{charts.interval_bar(right, whole)}</td>"
+            + sheet.numbers(f"{right.count:,} of {right.total:,}", sheet.rate_with_interval(right))
+            + "</tr>"
             for each, right in parts
         ]
-        yield f"<h3>By {escaped(slicing)}</h3>"
-        heads = (escaped(slicing), f"accuracy, 95% interval{axis(whole)}", ">right", ">accuracy")
-        yield table(heads, rows, caption=f"By {slicing}")
+        yield f"<h3>By {name}</h3>"
+        heads = (name, f"accuracy, 95% interval{axis}", ">right", ">accuracy")
+        yield sheet.table(heads, rows, caption=f"By {slicing}")
 
 
 def _contrast(part: SliceResult, overall: float) -> str:
@@ -316,15 +277,12 @@ def _contrast(part: SliceResult, overall: float) -> str:
 
 
 def _slice(part: SliceResult, chart: str) -> str:
-    q = "–" if part.q_value is None else f"{part.q_value:.3f}"
-    return (
-        f"<tr><td>{escaped(part.value)}</td><td>{chart}</td>"
-        f'<td class="n">{part.flipped.count:,} / {part.flipped.total:,}</td>'
-        f'<td class="n">{percent(part.flipped.rate)}</td><td class="n">{q}</td>'
-        f'<td class="n">{part.rows:,}</td>'
-        f'<td class="n">{rate_with_interval(part.accuracy)}</td>'
-        f'<td class="n">{rate_with_interval(part.worst)}</td></tr>'
-    )
+    numbers = (
+        f"{part.flipped.count:,} / {part.flipped.total:,}", percent(part.flipped.rate),
+        "–" if part.q_value is None else f"{part.q_value:.3f}", f"{part.rows:,}",
+        *map(sheet.rate_with_interval, (part.accuracy, part.worst)),
+    )  # fmt: skip
+    return f"<tr><td>{escaped(part.value)}</td><td>{chart}</td>{sheet.numbers(*numbers)}</tr>"
 
 
 def _overlap(document: AuditDocument) -> str:
@@ -342,8 +300,8 @@ def _overlap(document: AuditDocument) -> str:
             one, other = place[each.first], place[each.second]
             both[one][other] = both[other][one] = each.both
     names = "".join(
-        f'<li><code>{escaped(each.rule)}</code> <span class="muted">{each.flips.count:,} '
-        f"{_plural(each.flips.count, 'flip')}, {each.flips_alone:,} alone</span></li>"
+        f'<li><code>{escaped(each.rule)}</code> <span class="muted">'
+        f"{counted(each.flips.count, 'flip')}, {each.flips_alone:,} alone</span></li>"
         for each in flipping
     )
     text = {each.id: each.rule for each in document.rules}
@@ -352,7 +310,7 @@ def _overlap(document: AuditDocument) -> str:
         f"<code>{escaped(text[each.second])}</code>: {each.both:,} of {each.either:,} rows</li>"
         for each in overlaps[:_PAIRS]
     )
-    matrix = overlap_matrix(
+    matrix = charts.overlap_matrix(
         [each.rule for each in flipping], [each.flips.count for each in flipping], both
     )
     return (
@@ -388,8 +346,7 @@ def _reading(document: AuditDocument) -> str:
         *document.notes,
         *(of_rules if document.rules else ("Intervals of shares are Wilson's, at 95%.",)),
     ]
-    listed = "".join(f"<li>{escaped(note)}</li>" for note in notes)
-    return f'<h2>How to read this</h2><ul class="facts-list">{listed}</ul>'
+    return f'<h2>How to read this</h2><ul class="facts-list">{sheet.items(notes)}</ul>'
 
 
 def _footer(document: AuditDocument) -> str:

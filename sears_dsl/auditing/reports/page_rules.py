@@ -1,7 +1,7 @@
 """The rules of an audit on its page: a table of all, and behind each what happened row by row.
 
-In: the records of rules. Out: HTML. Always holds: every row of the table leads to the details of
-its rule; changes are marked with ``del`` and ``ins``, so that they can be told without colour.
+Always holds: every row of the table leads to the details of its rule; changes are marked with
+``del`` and ``ins``, so that they can be told without colour.
 """
 
 from __future__ import annotations
@@ -9,20 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sears_dsl.auditing.document import AuditDocument, Confidence, Example, Meaning, RuleRecord
-from sears_dsl.auditing.reports.charts import Scale, axis, interval_bar, scale_for
+from sears_dsl.auditing.gates import CERTAIN
+from sears_dsl.auditing.reports import charts, sheet
 from sears_dsl.auditing.reports.markdown import worst_first
-from sears_dsl.auditing.reports.sheet import (
-    answer,
-    chip,
-    css_class,
-    escaped,
-    facts,
-    rate_with_interval,
-    table,
-    visible,
-)
+from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import percent
-from sears_dsl.auditing.verdicts import CERTAIN
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
 from sears_dsl.pictures import picture_address
@@ -54,11 +45,11 @@ def rule_table(document: AuditDocument) -> str:
 def _table(numbered: Sequence[tuple[int, RuleRecord]], support: int, title: str) -> str:
     shares = [each.judgement.failures for _, each in numbered]
     enough = [each for each in shares if each.total >= support]
-    scale = scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
+    scale = charts.scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
     rows = [_row(record, place, scale) for place, record in numbered]
-    heads = ("rule", "verdict", f"failure rate, 95% interval{axis(scale)}", ">fails",
+    heads = ("rule", "verdict", f"failure rate, 95% interval{charts.axis(scale)}", ">fails",
              ">rate", ">q", ">S ≥ τ", ">sure flips")  # fmt: skip
-    return table(heads, rows, caption=title)
+    return sheet.table(heads, rows, caption=title)
 
 
 def _shown(document: AuditDocument) -> list[RuleRecord]:
@@ -86,27 +77,24 @@ def _words(record: RuleRecord) -> str:
     return escaped(" ".join((record.id, record.rule, record.expect, *record.tags)).lower())
 
 
-def _row(record: RuleRecord, place: int, scale: Scale) -> str:
+def _row(record: RuleRecord, place: int, scale: charts.Scale) -> str:
     judgement = record.judgement
     failures = judgement.failures
-    kind = css_class(judgement.outcome)
-    sure = record.confidence
+    kind = sheet.css_class(judgement.outcome)
+    numbers = (
+        f"{failures.count:,} / {failures.total:,}", percent(failures.rate),
+        _probability(judgement.q_value), _kept_meaning(record),
+        "–" if record.confidence is None else f"{record.confidence.sure_flips:,}",
+    )  # fmt: skip
+    about = record.id if record.expect == "same" else f"{record.id} · expects {record.expect}"
     return (
         f'<tr data-outcome="{judgement.outcome}" data-words="{_words(record)}">'
         f'<td class="rule"><a class="code" href="#rule-{place}">{escaped(record.rule)}</a>'
-        f'<span class="id">{escaped(_about(record))}</span></td>'
-        f"<td>{chip(judgement.outcome)}{_doubt(record)}</td>"
-        f"<td>{interval_bar(failures, scale, limit=judgement.limit, kind=kind)}</td>"
-        f'<td class="n">{failures.count:,} / {failures.total:,}</td>'
-        f'<td class="n">{percent(failures.rate)}</td>'
-        f'<td class="n">{_probability(judgement.q_value)}</td>'
-        f'<td class="n">{_kept_meaning(record)}</td>'
-        f'<td class="n">{"–" if sure is None else f"{sure.sure_flips:,}"}</td></tr>'
+        f'<span class="id">{escaped(about)}</span></td>'
+        f"<td>{sheet.chip(judgement.outcome)}{_doubt(record)}</td>"
+        f"<td>{charts.interval_bar(failures, scale, limit=judgement.limit, kind=kind)}</td>"
+        f"{sheet.numbers(*numbers)}</tr>"
     )
-
-
-def _about(record: RuleRecord) -> str:
-    return record.id if record.expect == "same" else f"{record.id} · expects {record.expect}"
 
 
 def _doubt(record: RuleRecord) -> str:
@@ -146,27 +134,18 @@ def _card(record: RuleRecord, place: int, document: AuditDocument) -> str:
     judgement = record.judgement
     failures = judgement.failures
     why = f"<p>{escaped(record.why)}</p>" if record.why else ""
-    about = " · ".join(
-        escaped(each)
-        for each in (
-            f"expects {record.expect}",
-            *([f"severity {record.severity}"] if record.severity else []),
-            *record.tags,
-        )
-    )
+    severity = [f"severity {record.severity}"] if record.severity else []
+    about = " · ".join((record.id, f"expects {record.expect}", *severity, *record.tags))
+    reason = f"{judgement.reason[:1].upper()}{judgement.reason[1:]}."
     return (
         f'<details class="rule card" id="rule-{place}" data-outcome="{judgement.outcome}" '
         f'data-words="{_words(record)}"><summary><span class="code">{escaped(record.rule)}</span>'
         f'<span class="nowrap small">{failures.count:,} of {failures.total:,} fail</span>'
-        f"{chip(judgement.outcome)}</summary><div>"
-        f'<p class="small muted">{escaped(record.id)} · {about}</p>{why}'
-        f"<p>{escaped(_sentence(judgement.reason))}</p>{_numbers(record, document)}"
+        f"{sheet.chip(judgement.outcome)}</summary><div>"
+        f'<p class="small muted">{escaped(about)}</p>{why}'
+        f"<p>{escaped(reason)}</p>{_numbers(record, document)}"
         f"<h3>Rows</h3>{_examples(record.examples)}</div></details>"
     )
-
-
-def _sentence(reason: str) -> str:
-    return reason[:1].upper() + reason[1:] + "."
 
 
 def _numbers(record: RuleRecord, document: AuditDocument) -> str:
@@ -174,7 +153,7 @@ def _numbers(record: RuleRecord, document: AuditDocument) -> str:
     entries = [
         ("rows it changes", f"{record.changed:,}"),
         ("of these right before", f"{record.right:,}"),
-        ("failure rate", rate_with_interval(judgement.failures)),
+        ("failure rate", sheet.rate_with_interval(judgement.failures)),
         ("limit", "none" if judgement.limit is None else percent(judgement.limit)),
         (f"p, against {percent(judgement.against)}", _probability(judgement.p_value)),
         ("q, over all rules", _probability(judgement.q_value)),
@@ -191,7 +170,7 @@ def _numbers(record: RuleRecord, document: AuditDocument) -> str:
         ]  # fmt: skip
     entries += _confidence(record.confidence)
     entries += _meaning(record.meaning, document.tau)
-    return facts(entries)
+    return sheet.facts(entries)
 
 
 def _ratio(count: int, total: int) -> str:
@@ -219,7 +198,7 @@ def _meaning(meaning: Meaning | None, tau: float | None) -> list[tuple[str, str]
         return [("S", "not given")]
     return [
         (f"mean S of {meaning.scored:,} rows", f"{meaning.mean:.3f}"),
-        (f"rows with S ≥ {tau:.3g}", rate_with_interval(meaning.at_tau)),
+        (f"rows with S ≥ {tau:.3g}", sheet.rate_with_interval(meaning.at_tau)),
         (f"flips with S ≥ {tau:.3g}", f"{meaning.flips_at_tau.count:,} of "
          f"{meaning.flips_at_tau.total:,}"),
     ]  # fmt: skip
@@ -234,16 +213,17 @@ def _examples(examples: Sequence[Example]) -> str:
 def _example(each: Example) -> str:
     edits = [Edit(*edit) for edit in each.edits]
     known = each.label
-    before = answer(
+    before = sheet.answer(
         each.before, each.confidence_before, wrong=known is not None and each.before != known
     )
-    after = answer(each.after, each.confidence_after, wrong=each.failed)
+    after = sheet.answer(each.after, each.confidence_after, wrong=each.failed)
     meta = [f"row {each.row:,}"]
     meta += [] if known is None else [f"label {known}"]
     meta += [] if each.score is None else [f"S = {each.score:.3f}"]
     meta.append("fails" if each.failed else "as expected")
     return (
-        f'<li>{_picture(each)}<span class="text">{visible(marked(each.original, edits))}</span>'
+        f'<li>{_picture(each)}<span class="text">'
+        f"{sheet.visible(marked(each.original, edits))}</span>"
         f'<span class="answers">{before}<span class="to">→</span>{after}</span>'
         f'{_choices(each)}<span class="meta">{escaped(" · ".join(meta))}</span></li>'
     )

@@ -1,19 +1,20 @@
 """Semantic robustness in the reports: as Markdown, as a section of the page, as lines of text.
 
-In: the document of an audit. Out: Markdown, HTML, lines; nothing where robustness was not asked for
-and no column of words was sliced by. Always holds: every number is that of the document, and every
-number of a chart stands in a table.
+Nothing where robustness was not asked for and no column of words was sliced by. Always holds: every
+number is that of the document, and every number of a chart stands in a table.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import starmap
 from typing import TypeAlias
 
 from sears_dsl.auditing.document import AuditDocument
-from sears_dsl.auditing.reports.code_cells import code_cell
-from sears_dsl.auditing.reports.sheet import chip, escaped, table
+from sears_dsl.auditing.reports import sheet
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table
+from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.robustness import (
     ColumnAccuracy,
     RobustnessRecord,
@@ -22,7 +23,7 @@ from sears_dsl.auditing.robustness import (
     tenths,
 )
 from sears_dsl.auditing.shares import share_of
-from sears_dsl.auditing.totals import DrawnRule, RateCurve, RatePoint
+from sears_dsl.auditing.totals import DrawnRule, RateCurve
 
 Steps: TypeAlias = Sequence[tuple[float, float]]
 """Place and height from there on, ascending; the height is 0 before the first."""
@@ -42,11 +43,6 @@ def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float, across: str
 
     Args:
         curves: name and steps of each, at most `MOST_LINES`.
-
-    Example:
-        >>> chart = step_curves([("all", [(0.0, 0.5), (0.2, 1.0)])], mark=0.05, across="τ", up="n")
-        >>> "all: 50% at 0%, 100% at 20%" in chart
-        True
     """
     words = "; ".join(f"{name}: {_words(steps)}" for name, steps in curves)
     behind = _axes(across, up) + _line(mark, mark, 0.0, 1.0, "limit")
@@ -59,11 +55,6 @@ def point_curves(curves: Sequence[tuple[str, Points]], *, across: str, up: str) 
 
     Args:
         curves: name and points of each, at most `MOST_LINES`.
-
-    Example:
-        >>> "slips: 90% at 5%" in point_curves(
-        ...     [("slips", [(0.05, 0.9, 0.8, 0.95)])], across="rate", up="accuracy")
-        True
     """
     last = max((place for _, line in curves for place, *_ in line), default=1.0)
     reach = next(each for each in (*_TICKS[1:], last) if each >= last)
@@ -172,13 +163,12 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
         yield f"## Semantic robustness at τ = {100 * robustness.tolerance:g}%"
         yield ""
         heads = _heads(robustness.records)
-        yield f"| {' | '.join(heads)} |"
-        yield "|---|---|" + "---:|" * (len(heads) - 2)
+        rows = []
         for record in robustness.records[:_SHOWN]:
             name = _name(record, document)
-            numbers = [f"{number} {beside}".strip() for number, beside in _cells(record, code_cell)]
-            cells = (code_cell(name) if record.name else name, record.verdict, *numbers)
-            yield f"| {' | '.join(cells)} |"
+            numbers = (f"{number} {beside}".strip() for number, beside in _cells(record, code_cell))
+            rows.append((code_cell(name) if record.name else name, record.verdict, *numbers))
+        yield from markdown_table(heads, "ll" + "r" * (len(heads) - 2), rows)
         yield ""
         yield from _left_out(len(robustness.records))
         drawn = _drawn(robustness.records)
@@ -202,7 +192,7 @@ def _templates_alone(records: Sequence[RobustnessRecord]) -> bool:
 
 
 def _heads(records: Sequence[RobustnessRecord]) -> tuple[str, ...]:
-    """Heads of the table, in the words of templates where there is nothing else."""
+    """Heads of the sheet.table, in the words of templates where there is nothing else."""
     if not _templates_alone(records):
         return _HEADS
     return tuple(head.replace("rules", "templates").replace("rows", "sentences") for head in _HEADS)
@@ -213,8 +203,7 @@ def draws_markdown(document: AuditDocument) -> Iterator[str]:
     if document.drawn:
         yield f"## Over {document.draws} draws"
         yield ""
-        cells = [[(cell, "") for cell in _draws_cells(each)] for each in document.drawn]
-        yield from _rules_markdown(_DRAWS_HEADS, document.drawn, cells)
+        yield from _rules_markdown(_DRAWS_HEADS, document.drawn, map(_draws_cells, document.drawn))
         yield f"{_DRAWS_READING} "
         yield ""
 
@@ -224,7 +213,7 @@ def draws_section(document: AuditDocument) -> str:
     if not document.drawn:
         return ""
     title = f"Over {document.draws} draws"
-    cells = [[(cell, "") for cell in _draws_cells(each)] for each in document.drawn]
+    cells = map(_draws_cells, document.drawn)
     return (
         f'<h2>{title}</h2><p class="muted">{escaped(_DRAWS_READING)}</p>'
         f"{_rules_table(_DRAWS_HEADS, document.drawn, cells, caption=title)}"
@@ -236,8 +225,9 @@ def rates_markdown(document: AuditDocument) -> Iterator[str]:
     if document.rates:
         yield f"## {_RATES_TITLE}"
         yield ""
-        cells = [[_rate_cell(point) for point in each.points] for each in document.rates]
-        yield from _rules_markdown(_rates_heads(document), document.rates, cells)
+        yield from _rules_markdown(
+            _rates_heads(document), document.rates, map(_rate_cells, document.rates)
+        )
         yield f"{_RATES_READING} "
         yield ""
 
@@ -248,7 +238,7 @@ def rates_section(document: AuditDocument) -> str:
         return ""
     curves = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
     chart = point_curves(curves[:MOST_LINES], across="rate of noise", up="accuracy")
-    cells = [[_rate_cell(point) for point in each.points] for each in document.rates]
+    cells = map(_rate_cells, document.rates)
     return (
         f'<h2>{_RATES_TITLE}</h2><p class="muted">{escaped(_RATES_READING)}</p>'
         f'<div class="card">{chart}</div>'
@@ -259,15 +249,17 @@ def rates_section(document: AuditDocument) -> str:
 def _rules_markdown(
     heads: Sequence[str],
     rules: Sequence[DrawnRule | RateCurve],
-    cells: Sequence[Sequence[NumberCell]],
+    cells: Iterable[Iterable[NumberCell]],
 ) -> Iterator[str]:
     """A table with a line a rule; of each cell a number, and what says what it is worth."""
-    yield f"| {' | '.join(heads)} |"
-    yield "|---|" + "---:|" * (len(heads) - 1)
-    for each, of_rule in list(zip(rules, cells, strict=True))[:_SHOWN]:
-        name = f"{code_cell(each.rule)}<br>{code_cell(each.id)}"
-        numbers = (f"{number} {beside}".strip() for number, beside in of_rule)
-        yield f"| {' | '.join((name, *numbers))} |"
+    rows = [
+        (
+            f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
+            *(f"{number} {beside}".strip() for number, beside in of_rule),
+        )
+        for each, of_rule in zip(rules, cells, strict=True)
+    ]
+    yield from markdown_table(heads, "l" + "r" * (len(heads) - 1), rows[:_SHOWN])
     yield ""
     yield from _left_out(len(rules))
 
@@ -275,38 +267,31 @@ def _rules_markdown(
 def _rules_table(
     heads: Sequence[str],
     rules: Sequence[DrawnRule | RateCurve],
-    cells: Sequence[Sequence[NumberCell]],
+    cells: Iterable[Iterable[NumberCell]],
     *,
     caption: str,
 ) -> str:
     """The same in the page."""
     rows = [
         f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
-        f"{escaped(each.id)}</span></td>"
-        + "".join(
-            f'<td class="n">{escaped(number)}'
-            + (f'<span class="id">{escaped(beside)}</span></td>' if beside else "</td>")
-            for number, beside in of_rule
-        )
-        + "</tr>"
+        f"{escaped(each.id)}</span></td>{''.join(starmap(sheet.number, of_rule))}</tr>"
         for each, of_rule in list(zip(rules, cells, strict=True))[:_SHOWN]
     ]
     numbers = (f">{escaped(head)}" for head in heads[1:])
     left_out = "".join(f"<p>{escaped(each)}</p>" for each in _left_out(len(rules)) if each)
-    return table((heads[0], *numbers), rows, caption=caption) + left_out
+    return sheet.table((heads[0], *numbers), rows, caption=caption) + left_out
 
 
 def _rates_heads(document: AuditDocument) -> tuple[str, ...]:
     return ("rule", *(f"{100 * point.rate:g}%" for point in document.rates[0].points))
 
 
-def _rate_cell(point: RatePoint) -> tuple[str, str]:
-    """The accuracy, and what says what it is worth."""
-    share = point.accuracy
-    beside = f"({tenths(share.low)}–{tenths(share.high)})"
-    if point.rate:
-        beside += f" {point.changed:,} rows changed"
-    return tenths(share.rate), beside
+def _rate_cells(curve: RateCurve) -> Iterator[NumberCell]:
+    """The accuracy at each rate, and what says what it is worth."""
+    for point in curve.points:
+        share = point.accuracy
+        changed = f" {point.changed:,} rows changed" if point.rate else ""
+        yield tenths(share.rate), f"({tenths(share.low)}–{tenths(share.high)}){changed}"
 
 
 def _points_of(curve: RateCurve) -> list[tuple[float, float, float, float]]:
@@ -317,14 +302,13 @@ def _points_of(curve: RateCurve) -> list[tuple[float, float, float, float]]:
     ]
 
 
-def _draws_cells(drawn: DrawnRule) -> tuple[str, ...]:
+def _draws_cells(drawn: DrawnRule) -> Iterator[NumberCell]:
     share = drawn.any_draw
-    return (
-        tenths(drawn.mean),
-        tenths(drawn.worst),
-        ", ".join(map(tenths, drawn.rates)),
-        f"{share.count:,} of {share.total:,} ({tenths(share.low)}–{tenths(share.high)})",
-    )
+    yield tenths(drawn.mean), ""
+    yield tenths(drawn.worst), ""
+    yield ", ".join(map(tenths, drawn.rates)), ""
+    any_draw = f"{share.count:,} of {share.total:,} ({tenths(share.low)}–{tenths(share.high)})"
+    yield any_draw, ""
 
 
 def robustness_section(document: AuditDocument) -> str:
@@ -345,7 +329,7 @@ def robustness_section(document: AuditDocument) -> str:
         parts = [
             f"<h2>{escaped(title)}</h2>",
             *(f'<p class="muted">{escaped(each)}</p>' for each in _reading(document)),
-            table(
+            sheet.table(
                 (f"{name}, {verdict}", *(f">{escaped(each)}" for each in numbers)),
                 rows,
                 caption=title,
@@ -362,7 +346,7 @@ def robustness_section(document: AuditDocument) -> str:
                 if curves
                 else "",
                 "</div>",
-                table(
+                sheet.table(
                     ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows at"),
                     [_curve_row(each, document) for each in drawn],
                     caption="Share of rows that are locally robust, by tolerance",
@@ -529,18 +513,14 @@ def _at_taus(record: RobustnessRecord) -> list[str]:
 
 
 def _row(record: RobustnessRecord, document: AuditDocument) -> str:
-    cells = "".join(
-        f'<td class="n">{escaped(number)}'
-        + (f'<span class="id">{escaped(beside)}</span></td>' if beside else "</td>")
-        for number, beside in _cells(record, repr)
-    )
+    cells = "".join(starmap(sheet.number, _cells(record, repr)))
     name = escaped(_name(record, document))
-    return f'<tr><td><div class="code">{name}</div>{chip(record.verdict)}</td>{cells}</tr>'
+    return f'<tr><td><div class="code">{name}</div>{sheet.chip(record.verdict)}</td>{cells}</tr>'
 
 
 def _curve_row(record: RobustnessRecord, document: AuditDocument) -> str:
     last = tenths(record.smallest_tau_everywhere)
-    cells = "".join(f'<td class="n">{each}</td>' for each in (*_at_taus(record), last))
+    cells = sheet.numbers(*_at_taus(record), last)
     return f'<tr><td class="code">{escaped(_name(record, document))}</td>{cells}</tr>'
 
 

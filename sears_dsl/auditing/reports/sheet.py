@@ -1,8 +1,8 @@
-"""One self-contained HTML file around a body: style and script inside, nothing from outside.
+"""One self-contained HTML file around a body, and the parts that all pages of reports have.
 
-In: a title and the body as HTML. Out: the file. Always holds: a content security policy lets in
-nothing but this style and this script, by their hashes, so that a page can be opened anywhere and
-asks nobody for anything; there is no attribute with style or script in it.
+Always holds: a content security policy lets in nothing but this style and this script, by their
+hashes, so that a page can be opened anywhere and asks nobody for anything; there is no attribute
+with style or script in it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,8 @@ _CLASSES = {
 }
 
 
-def page_of(title: str, body: str) -> str:
-    """The whole file.
-
-    Example:
-        >>> page = page_of("An audit", "<p>Good.</p>")
-        >>> page.startswith("<!doctype html>"), "default-src 'none'" in page
-        (True, True)
-    """
+def page(title: str, body: str) -> str:
+    """The whole file."""
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
@@ -70,6 +64,38 @@ def visible(text: str) -> str:
     )
 
 
+def header(eyebrow: str, title: str, about: str) -> str:
+    """What stands on top; what it is about is HTML."""
+    return (
+        f'<header><div class="eyebrow">{eyebrow}</div><h1>{escaped(title)}</h1>'
+        f'<p class="muted">{about}</p></header>'
+    )
+
+
+def verdict(outcome: str, sign: str, title: str, content: str) -> str:
+    """The decision, with a sign and in the colour of its outcome; the content is HTML."""
+    return (
+        f'<section class="card verdict {css_class(outcome)}">'
+        f'<div class="sign" aria-hidden="true">{sign}</div>'
+        f"<div><h2>{escaped(title)}</h2>{content}</div></section>"
+    )
+
+
+def tiles(entries: Iterable[tuple[str, str, str]]) -> str:
+    """Numbers in large, each with what it is and a note."""
+    cards = "".join(
+        f'<div class="card tile"><div class="value">{escaped(value)}</div>'
+        f'<div class="label">{escaped(label)}</div><div class="note">{escaped(note)}</div></div>'
+        for value, label, note in entries
+    )
+    return f'<div class="tiles">{cards}</div>'
+
+
+def items(texts: Iterable[str]) -> str:
+    """Texts as the items of a list."""
+    return "".join(f"<li>{escaped(text)}</li>" for text in texts)
+
+
 def chip(outcome: str) -> str:
     """An outcome as a coloured word."""
     return f'<span class="chip {css_class(outcome)}">{escaped(outcome)}</span>'
@@ -92,6 +118,24 @@ def table(heads: Sequence[str], rows: Iterable[str], *, caption: str) -> str:
         f'<div class="scroll card" tabindex="0" role="region" aria-label="{escaped(caption)}">'
         f"<table><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
+
+
+def numbers(*cells: str) -> str:
+    """Cells of a row that hold numbers, as HTML."""
+    return "".join(f'<td class="n">{cell}</td>' for cell in cells)
+
+
+def number(number: str, beside: str) -> str:
+    """A cell with a number, and what says what it is worth."""
+    return numbers(
+        escaped(number) + (f'<span class="id">{escaped(beside)}</span>' if beside else "")
+    )
+
+
+def rule(rule: str, beside: str | None = None) -> str:
+    """The cell of a rule, with what is said of it."""
+    about = "" if beside is None else f'<span class="id">{escaped(beside)}</span>'
+    return f'<td class="rule"><span class="code">{escaped(rule)}</span>{about}</td>'
 
 
 def facts(entries: Iterable[tuple[str, str]]) -> str:

@@ -30,9 +30,9 @@ from sears_dsl.runtime.wording import counted
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.document import AuditDocument
     from sears_dsl.auditing.gates import Gates
-    from sears_dsl.auditing.running import AuditChoices
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.discovery.parts import PartsChoice
@@ -141,7 +141,7 @@ def audit_command(
         scorer_of_audit,
         sentences_of,
     )
-    from sears_dsl.auditing.slicing.computed import read_slicings
+    from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
@@ -319,7 +319,8 @@ def _gates(options: dict[str, Any]) -> Gates:
 
 
 def _choices(options: dict[str, Any], choice: PartsChoice) -> AuditChoices:
-    from sears_dsl.auditing.running import AuditChoices, read_rates
+    from sears_dsl.auditing.audit import AuditChoices
+    from sears_dsl.auditing.running import read_rates
 
     return AuditChoices(
         comparison=options["compare"],

@@ -93,7 +93,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
 
 def _choices(options: dict[str, Any]) -> AugmentationChoices:
     from sears_dsl.data.protection import Protection
-    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.augmented import Amount
     from sears_dsl.repair.running import AugmentationChoices
 
     return AugmentationChoices(

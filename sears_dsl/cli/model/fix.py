@@ -173,7 +173,7 @@ def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) ->
 
 def _settings(options: dict[str, Any]) -> RepairSettings:
     from sears_dsl.data.protection import Protection
-    from sears_dsl.repair.choice import Amount
+    from sears_dsl.repair.augmented import Amount
     from sears_dsl.repair.experiment import RepairSettings
 
     return RepairSettings(

@@ -168,14 +168,10 @@ def _serve(
     from sears_dsl.vetting.web.serving import LOOPBACK, redirection, serve
 
     address = f"{LOOPBACK}:{listening.getsockname()[1]}"
-    pages = pages_of(place, sessions, tagger=tagger, address=address)
-    first = next(iter(pages.addresses.values()))
+    page, addresses = pages_of(place, sessions, tagger=tagger, address=address)
+    first = next(iter(addresses.values()))
     with redirection(first) if options["open_page"] else nullcontext() as file:
-        serve(
-            pages.application,
-            listening,
-            on_ready=lambda: _say_hello(pages.addresses, file, options),
-        )
+        serve(page, listening, on_ready=lambda: _say_hello(addresses, file, options))
     _say_goodbye(place, sessions)
     if any(session.left for session in sessions.values()):
         again = [word for word in sys.argv[1:] if word != "--restart"]

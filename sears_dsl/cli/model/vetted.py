@@ -60,8 +60,13 @@ def vetted_command(
     from sears_dsl.catalogue import load
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
-    from sears_dsl.vetting.outputs import write_pairs, write_vetted, written_sentence
-    from sears_dsl.vetting.vetted import judged_both_ways, judged_pairs
+    from sears_dsl.vetting.outputs import (
+        judged_both_ways,
+        judged_pairs,
+        write_pairs,
+        write_vetted,
+        written_sentence,
+    )
 
     ruleset = load(rules, allow_imports_outside=allow_imports_outside)
     reviews = read_reviews(journals, ruleset)

@@ -163,11 +163,7 @@ def undone(content: Mapping[str, Any], state: ReviewState) -> dict[str, Any]:
 
 
 def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
-    """Why something is rejected.
-
-    Raises:
-        UsageError: the reason is none of these.
-    """
+    """Why something is rejected."""
     note = text_of(content, "note", default="").strip()
     # Nobody is made to name a reason, and none is named for anybody.
     reason = text_of(content, "reason", default="other" if note else "none")
@@ -177,11 +173,7 @@ def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[st
 
 
 def text_of(content: Mapping[str, Any], name: str, *, default: str | None = None) -> str:
-    """A text of what was sent.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """A text of what was sent."""
     value = content.get(name, default)
     if not isinstance(value, str) or not is_unicode(value):
         raise meaningless(name, value)

@@ -41,17 +41,7 @@ class AdversaryChoice:
 
 
 def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
-    r"""The sentences of a file of adversaries, in its order.
-
-    Example:
-        >>> import tempfile, pathlib
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "a.tsv")
-        ...     _ = path.write_text("original\tadversary\tscore\tlabel\tprediction\n"
-        ...                         "A fun film.\tA fun movie.\t0.9\tgood\tbad\n")
-        ...     read_choices(str(path))[0].adversaries[0].text
-        'A fun movie.'
-    """
+    """The sentences of a file of adversaries, in its order."""
     dataset = Dataset(path)
     for name in _COLUMNS:
         require_column(dataset.names, name, where=path)

@@ -116,11 +116,7 @@ class TemplateSession(Deciding):
         }
 
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """What the journal keeps of a decision.
-
-        Raises:
-            UsageError: it means nothing.
-        """
+        """What the journal keeps of a decision."""
         if kind == "undo":
             return undone(content, self.state)
         name = text_of(content, "template")

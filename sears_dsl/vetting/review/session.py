@@ -17,15 +17,14 @@ from typing import Any
 
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Expectation
+from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, Pair, ReviewTask
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.deciding import Deciding, View
 from sears_dsl.vetting.review.entries import Entries, reasons_of, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.picking import AdversaryChoice
-from sears_dsl.vetting.review.proposals import Proposal, proposals
-from sears_dsl.vetting.review.trials import Trials
+from sears_dsl.vetting.review.trials import Trials, proposals
 from sears_dsl.vetting.review.workbench import ExampleRow, RuleTable, Workbench, marked
 
 
@@ -34,7 +33,6 @@ class QueuePlace:
     """A rule in the queue.
 
     Attributes:
-        rule: its position.
         gain: what it adds to the sum of Equation 3, at its place; 0 for what was not selected.
         twin: the position of a rule in the queue that says the same; None for most.
     """
@@ -61,17 +59,6 @@ def order(
         rules: the first so many may be proposed; the others are replacements.
         most: as many rules may be accepted.
         skipped: undecided rules that the reviewer wants to see last.
-
-    Example:
-        >>> import numpy as np
-        >>> from sears_dsl.discovery.selection import Twins
-        >>> covers = Coverage(np.array([0, 2, 4, 5]), np.array([0, 1, 0, 1, 2], np.int32),
-        ...     np.full(5, 1 << 40), 3, np.arange(3), Twins(((), (), ())))
-        >>> [(place.rule, place.gain) for place in
-        ...     order(covers, rules=3, most=2, accepted=[], rejected=[])]
-        [(0, 2.0), (2, 1.0)]
-        >>> [place.rule for place in order(covers, rules=3, most=2, accepted=[], rejected=[0])]
-        [1, 2]
     """
     unwanted = set(range(rules, len(coverage))) - set(accepted)
     out = {*rejected, *replaced, *unwanted} - set(accepted)
@@ -305,11 +292,7 @@ class Session(Deciding):
             "id": name,
             "text": bench.effects.texts[place],
             **written._asdict(),
-            "words": in_words(rule),
-            "signs": [
-                {"sign": sign, "meaning": meaning}
-                for sign, meaning in explained(rule, bench.ruleset)
-            ],
+            **self._meaning(rule),
             "why": rule.metadata.why or "",
             "expect": str(rule.expectation),
             "keeps_label": rule.keeps_label,
@@ -317,8 +300,15 @@ class Session(Deciding):
             "summary": asdict(summary),
             "verdict": None if verdict is None else asdict(verdict),
             "differing": self._differing(place),
-            "narrowed": [asdict(each) for each in self._narrowed(place)],
+            "narrowed": [
+                asdict(each) for each in proposals(bench, self.trials, place, self._marks(place))
+            ],
         }
+
+    def _meaning(self, rule: Rule) -> View:
+        signs = explained(rule, self.bench.ruleset)
+        listed = [{"sign": sign, "meaning": meaning} for sign, meaning in signs]
+        return {"words": in_words(rule), "signs": listed}
 
     def _differing(self, rule: int) -> int:
         """How many pairs of a rule were marked as differing."""
@@ -331,9 +321,6 @@ class Session(Deciding):
     def _marks(self, rule: int) -> Mapping[Pair, bool]:
         """What was said of pairs, of those that are judged as this rule's are."""
         return self.state.marks(keeps_label=self.bench.ruleset.rules[rule].keeps_label)
-
-    def _narrowed(self, rule: int) -> list[Proposal]:
-        return proposals(self.bench, self.trials, rule, self._marks(rule))
 
     def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
         """Rows that a rule changes."""
@@ -355,29 +342,23 @@ class Session(Deciding):
 
     # ------------------------------------------------------------ a rule that is typed
 
-    def typed(self, text: str, *, most: int = 20) -> View:
+    def typed(self, text: str) -> View:
         """What a typed rule says and where it applies; the model is not asked."""
         typed = self.trials.reader.read(text)
         findings = [{"severity": each.severity, "text": each.render()} for each in typed.findings]
         if typed.rule is None:
             return {"text": "", "findings": findings, "changed": 0, "examples": []}
         effects = self.trials.applied(text)
-        total, examples = self.bench.examples(effects, 0, mistakes=False, most=most)
+        total, examples = self.bench.examples(effects, 0, mistakes=False)
         return {
             "text": typed.text,
-            "words": in_words(typed.rule),
-            "signs": [
-                {"sign": sign, "meaning": meaning}
-                for sign, meaning in explained(typed.rule, self.bench.ruleset)
-            ],
+            **self._meaning(typed.rule),
             "findings": findings,
             "changed": total,
             "examples": [self._example(each, self.state.pairs) for each in examples],
         }
 
-    def mistakes(
-        self, text: str, *, deadline: float, instead_of: str | None = None, most: int = 20
-    ) -> View:
+    def mistakes(self, text: str, *, deadline: float, instead_of: str | None = None) -> View:
         """What a typed rule does to the model, as far as the time allows.
 
         Args:
@@ -395,8 +376,8 @@ class Session(Deciding):
         for written in self.state.written:
             if written.text != text:
                 saved |= self.trials.known(written.text).rows_flipped(0)
-        total, examples = bench.examples(effects, 0, mistakes=True, most=most)
-        _, rows = bench.examples(effects, 0, mistakes=False, most=most)
+        total, examples = bench.examples(effects, 0, mistakes=True)
+        _, rows = bench.examples(effects, 0, mistakes=False)
         return {
             "complete": effects.complete,
             "asked": answer_count,

@@ -1,19 +1,31 @@
-"""Rules that a reviewer types, each tried once: read, applied to all rows, asked about.
+"""Rules that a reviewer types, each tried once; narrowed ones, which her marks on pairs ask for.
 
-In: texts of rules, a line each. Out: what is wrong with it and where, or the rule and its
-`RuleTable`. Always holds: a line is read under the options, sets and imports of the ruleset that is
-vetted, so that what is saved means the same in it; the same text gives the same
-effects; what the model answered about a rule is kept, so that asking again goes on from there; only
-the last few hundred texts are remembered. Costs what the workbench costs, once a text.
+In: texts of rules, a line each; pairs that were judged. Out: what is wrong with a rule and where,
+or the rule and its `RuleTable`; `Proposal`s, shortest condition first. Always holds: a line is read
+under the options, sets and imports of the ruleset that is vetted, so that what is saved means the
+same in it; the same text gives the same effects; what the model answered about a rule is kept, so
+that asking again goes on from there; what a proposal is said to do is counted on what it really
+makes of all rows, not on the places that chose it, and the model is not asked; only the last few
+hundred texts are remembered. Costs what the workbench costs, once a text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
 
+import numpy as np
+
+from sears_dsl.discovery.filtering.narrowing import (
+    ACCEPTED,
+    NOT_JUDGED,
+    REFUSED,
+    Sites,
+    narrowed,
+    sites_of,
+)
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
@@ -33,7 +45,6 @@ class Typed:
     """What came of a line.
 
     Attributes:
-        rule: the rule; None where there are errors.
         text: its canonical text; empty where there are errors.
         findings: errors, or warnings about a rule that can be used.
     """
@@ -44,21 +55,7 @@ class Typed:
 
 
 class RuleReader:
-    """Reads single rules in the context of a ruleset.
-
-    Example:
-        >>> from sears_dsl.tagging.pinned import PinnedTagger
-        >>> reader = RuleReader(parse("option tagset = sears2018"), tagger=PinnedTagger())
-        >>> reader.read("What VERB -> So  what VERB").text
-        'What VERB -> So what VERB'
-        >>> print(reader.read("What VREB -> So what").findings[0].render())
-        rule:1:6: error[E201]: `VREB` is no tag
-          |
-        1 | What VREB -> So what
-          |      ^^^^
-          = help: did you mean VERB?
-                  as a literal it is quoted: `"VREB"`
-    """
+    """Reads single rules in the context of a ruleset."""
 
     def __init__(self, ruleset: Ruleset, *, tagger: Tagger) -> None:
         # Without its name: a published ruleset asks for tests, a rule on its way has none.
@@ -123,11 +120,7 @@ _REMEMBERED = 256
 
 
 class Trials:
-    """Tries rules.
-
-    Args:
-        bench: rows, model and the ruleset under whose options and sets rules are read.
-    """
+    """Tries rules."""
 
     def __init__(self, bench: Workbench) -> None:
         self.reader = RuleReader(bench.ruleset, tagger=bench.tagger)
@@ -165,11 +158,7 @@ class Trials:
         return effects
 
     def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
-        """What a rule does, as far as the model could be asked in time; at least some.
-
-        Args:
-            deadline: of ``time.monotonic()``.
-        """
+        """What a rule does, as far as the model could be asked in time; at least some."""
         typed = text, expect or LABEL_STAYS
         effects = self._effects.pop(typed, None) or self._applied_as(*typed)
         if not effects.complete:
@@ -178,3 +167,95 @@ class Trials:
         if len(self._effects) > _REMEMBERED:
             del self._effects[next(iter(self._effects))]
         return effects
+
+
+# ---------------------------------------------------------------- narrowed rules
+
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A rule that acts where a reviewer liked another one, and not where she did not.
+
+    Attributes:
+        same: pairs marked as the same that it still writes.
+        of_same: those that the other rule writes.
+        differs: pairs marked as differing that it still writes: 0, but for a later place of a row.
+        of_differs: those that the other rule writes.
+        changed: rows that it changes.
+        of_changed: those that the other rule changes.
+        mistakes: of the mistakes that the other rule induces, those that it does too.
+        of_mistakes: how many the other rule induces.
+    """
+
+    text: str
+    same: int
+    of_same: int
+    differs: int
+    of_differs: int
+    changed: int
+    of_changed: int
+    mistakes: int
+    of_mistakes: int
+
+
+def proposals(
+    bench: Workbench, trials: Trials, rule: int, marks: Mapping[Pair, bool]
+) -> list[Proposal]:
+    """Rules instead of one, by what was marked of its pairs.
+
+    Args:
+        marks: pair → whether it means the same; pairs of other rules count where this one writes
+            them too.
+
+    Returns:
+        Nothing where no pair of the rule was marked as differing, or where no condition on the
+        words beside it, or in it, tells these from the rest.
+    """
+    applications = bench.effects.applications
+    rewrites = applications.of_rule(rule)
+    pairs = applications.pairs(rewrites)
+    flipping = {
+        pair for pair, flip in zip(pairs, bench.effects.flips[rewrites], strict=True) if flip
+    }
+    marked = {pair: marks[pair] for pair in pairs if pair in marks}
+    if all(marked.values()):
+        return []
+    of_row = dict(zip(applications.rows[rewrites].tolist(), pairs, strict=True))
+    written = bench.effects.rules[rule]
+    scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
+    sites = sites_of(
+        compile_rules([scoped], tagger=bench.tagger, sources=sources_of([scoped])), bench.tokens
+    )
+    acts = np.isin(sites.rows, applications.rows[rewrites])
+    sites = Sites(*(column[acts] for column in sites))
+    verdicts = np.array([_verdict(marks.get(of_row[row])) for row in sites.rows.tolist()], np.int64)
+    narrower = narrowed(
+        written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
+    )
+    same = sum(marked.values())
+    proposed = []
+    for each in narrower:
+        text = print_rule(each.rule)
+        effects = trials.applied(text).applications
+        own = effects.pairs(effects.of_rule(0))
+        proposed.append(
+            Proposal(
+                text=text,
+                same=sum(marked.get(pair) is True for pair in own),
+                of_same=same,
+                differs=sum(marked.get(pair) is False for pair in own),
+                of_differs=len(marked) - same,
+                changed=len(own),
+                of_changed=len(pairs),
+                mistakes=sum(pair in flipping for pair in own),
+                of_mistakes=len(flipping),
+            )
+        )
+    return proposed
+
+
+def _verdict(same: bool | None) -> int:
+    return NOT_JUDGED if same is None else ACCEPTED if same else REFUSED

@@ -108,7 +108,6 @@ class RuleSummary:
     """What a rule does, in numbers.
 
     Attributes:
-        changed: rows that it changes.
         right: those of them that the model has right.
         flips: those of these on which it then does not do as the rule expects.
         interval: 95% (Wilson) of flips over right.
@@ -125,12 +124,8 @@ class ExampleRow:
     """A row that a rule changes.
 
     Attributes:
-        row: its number, from 1.
-        original: the text.
-        rewritten: what the rule makes of it.
         pieces: both in one, the change marked.
         labels: what counts as right.
-        before: what the model says of the original.
         after: what it says of the rewrite; None where it was not asked yet.
         right: whether the model has the original right.
         flip: whether it then does not do as the rule expects.
@@ -160,8 +155,6 @@ class RuleTable:
     """Some rules: what they make of the rows, what the model says of it, and S.
 
     Attributes:
-        rules: the rules.
-        texts: their canonical texts.
         applications: what they make of all rows.
         answers: for each distinct rewrite what the model says; None where it was not asked.
         flips: bool (rewrites,): those of right rows on which the model does not do as the rule
@@ -203,20 +196,7 @@ class RuleTable:
         return frozenset(self.applications.rows[rewrites[self.flips[rewrites]]].tolist())
 
     def joined_to(self, others: RuleTable) -> RuleTable:
-        """These rules and after them other ones, on the same rows; nothing is applied or asked.
-
-        Example:
-            >>> import numpy as np
-            >>> def effects(texts, rewrites, flips):
-            ...     pairs = Applications(np.array([0, len(rewrites)]), np.array(rewrites, np.int32),
-            ...         np.arange(len(texts), dtype=np.int32), texts, ["a", "b"])
-            ...     answers = ("no",) * len(texts)
-            ...     return RuleTable((), ("rule",), pairs, answers, np.array(flips), None, 0.0)
-            >>> one, other = effects(["x", "y"], [0], [True, False]), effects(["x"], [0], [True])
-            >>> both = one.joined_to(other)
-            >>> both.texts, both.rows_flipped(1), len(both.answers)
-            (('rule', 'rule'), frozenset({0}), 2)
-        """
+        """These rules and after them other ones, on the same rows; nothing is applied or asked."""
         applications = self.applications.joined_to(others.applications)
         count = len(self.answers)
         there = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
@@ -255,10 +235,6 @@ class Workbench:
     Args:
         ruleset: the rules to vet; rules that reviewers write are read under its options and sets.
         tagger: the one that tagged them; says how words of rules are split.
-        scorer: S; None counts every flip the same.
-        tau: S from which on a flip counts; None for the scorer's own.
-        oracle: rejects rewrites, which nobody is shown; `rejected` counts them. None keeps all.
-        on_progress: told (stage, done, total).
 
     Raises:
         DataError: the model has no row right.
@@ -335,24 +311,10 @@ class Workbench:
         self.rejected += rejected.total()
         return allowed
 
-    def ask(
-        self,
-        effects: RuleTable,
-        *,
-        on_progress: OnStageProgress = lambda _stage, _done, _total: None,
-    ) -> RuleTable:
-        """The same effects with what the model says."""
-        answers = self._model.labels(
-            self._rows(effects),
-            on_progress=partial(on_progress, "asking the model"),
-        )
-        return self._with_answers(effects, answers)
-
     def ask_until(self, effects: RuleTable, deadline: float) -> RuleTable:
         """The same effects with more of what the model says: at least some, the more in time.
 
         Args:
-            effects: as `apply` or this gave them.
             deadline: of ``time.monotonic()``.
         """
         may_begin = chain([True], iter(lambda: monotonic() < deadline, None))
@@ -387,7 +349,10 @@ class Workbench:
         on_progress: OnStageProgress = lambda _stage, _done, _total: None,
     ) -> RuleTable:
         """What rules do: applied, asked and, with a scorer, scored."""
-        effects = self.ask(self.apply(rules), on_progress=on_progress)
+        applied = self.apply(rules)
+        asking = partial(on_progress, "asking the model")
+        answers = self._model.labels(self._rows(applied), on_progress=asking)
+        effects = self._with_answers(applied, answers)
         if self.scorer is None:
             return effects
         stays = np.array([each.kind == "same" for each in _expectations(effects)], np.bool_)
@@ -426,11 +391,6 @@ class Workbench:
     ) -> tuple[int, list[ExampleRow]]:
         """Rows that a rule changes, flips first, of these the best scored first.
 
-        Args:
-            effects: of the rule.
-            first: leave out so many.
-            most: give at most so many.
-
         Returns:
             How many there are, and those asked for.
         """
@@ -468,11 +428,7 @@ class Workbench:
         )
 
     def picture(self, row: int) -> bytes:
-        """The picture of a row, by its number from 1, as a small PNG.
-
-        Raises:
-            DataError: it cannot be read any more.
-        """
+        """The picture of a row, by its number from 1, as a small PNG."""
         column = self.data.image
         if column is None or not 1 <= row <= len(self.data.rows):
             raise UsageError(f"there is no picture of row {row}", help="load the page again")

@@ -48,6 +48,9 @@ Write: TypeAlias = Callable[[], str]
 _PATIENCE = 0.08
 _EXAMPLES = 20
 _MOST_EXAMPLES = 200
+_ANY_NUMBER = 1_000_000_000
+# What is sent as JSON; the other questions are in the address.
+_POSTED = ("typed", "mistakes", "decide", "write")
 
 _FILES = {
     "": ("index.html", "text/html; charset=utf-8"),
@@ -108,72 +111,31 @@ class _PageRequest:
         return text
 
 
-class _PageHandlers:
-    """The questions, each answered in the thread that it needs."""
+def _rows(request: _PageRequest) -> dict[str, int]:
+    """Which part of a list is asked for."""
+    return {
+        "first": request.number("first", _ANY_NUMBER),
+        "most": request.number("most", _MOST_EXAMPLES) or _EXAMPLES,
+    }
 
-    def __init__(self, write: Write, quick: Executor, model: Executor) -> None:
-        self._write = write
-        self._quick = quick
-        self._model = model
 
-    async def _now(self, do: Callable[[], object]) -> object:
-        return await asyncio.get_running_loop().run_in_executor(self._quick, do)
+# What is answered in the thread of decisions.
+_QUESTIONS: Mapping[str, Callable[[_PageRequest], object]] = {
+    "overview": lambda asked: asked.session.overview(),
+    "rule": lambda asked: asked.rules.rule(asked.query.get("id", "")),
+    "examples": lambda asked: asked.rules.examples(
+        asked.query.get("id", ""), mistakes=asked.query.get("only") != "all", **_rows(asked)
+    ),
+    "choice": lambda asked: asked.rules.choice(asked.number("number", _ANY_NUMBER)),
+    "template": lambda asked: asked.templates.template(asked.query.get("id", ""), **_rows(asked)),
+    "typed": lambda asked: asked.rules.typed(asked.text("text")),
+}
 
-    async def _asking(self, do: Callable[[], object]) -> object:
-        return await asyncio.get_running_loop().run_in_executor(self._model, do)
 
-    async def overview(self, request: _PageRequest) -> object:
-        return await self._now(request.session.overview)
-
-    async def rule(self, request: _PageRequest) -> object:
-        return await self._now(lambda: request.rules.rule(request.query.get("id", "")))
-
-    async def examples(self, request: _PageRequest) -> object:
-        return await self._now(
-            lambda: request.rules.examples(
-                request.query.get("id", ""),
-                mistakes=request.query.get("only") != "all",
-                first=request.number("first", 1_000_000_000),
-                most=request.number("most", _MOST_EXAMPLES) or _EXAMPLES,
-            )
-        )
-
-    async def choice(self, request: _PageRequest) -> object:
-        return await self._now(
-            lambda: request.rules.choice(request.number("number", 1_000_000_000))
-        )
-
-    async def template(self, request: _PageRequest) -> object:
-        return await self._now(
-            lambda: request.templates.template(
-                request.query.get("id", ""),
-                first=request.number("first", 1_000_000_000),
-                most=request.number("most", _MOST_EXAMPLES) or _EXAMPLES,
-            )
-        )
-
-    async def typed(self, request: _PageRequest) -> object:
-        return await self._now(lambda: request.rules.typed(request.text("text")))
-
-    async def mistakes(self, request: _PageRequest) -> object:
-        text = request.text("text")
-        rule = request.text("rule") if "rule" in request.content else None
-        return await self._asking(
-            lambda: request.rules.mistakes(text, deadline=monotonic() + _PATIENCE, instead_of=rule)
-        )
-
-    async def decide(self, request: _PageRequest) -> object:
-        kind, revision = request.text("kind"), request.content.get("revision")
-        if not isinstance(revision, int):
-            raise UsageError(f"revision is {revision!r}", help="load the page again")
-        if kind in ("edit", "save"):
-            await self._asking(lambda: request.rules.prepare(kind, request.content))
-        return await self._now(
-            lambda: request.session.decide(kind, request.content, revision=revision)
-        )
-
-    async def write(self, request: _PageRequest) -> object:
-        return await self._now(lambda: {"written": self._write()})
+def _mistakes(request: _PageRequest) -> object:
+    rule = request.text("rule") if "rule" in request.content else None
+    deadline = monotonic() + _PATIENCE
+    return request.rules.mistakes(request.text("text"), deadline=deadline, instead_of=rule)
 
 
 def application(
@@ -183,26 +145,42 @@ def application(
     hosts: frozenset[str],
     write: Write,
 ) -> ASGIApp:
-    """The application behind the page.
-
-    Args:
-        sessions: reviewer → session.
-        tokens: token → reviewer.
-    """
-    quick = ThreadPoolExecutor(1, thread_name_prefix="decisions")
+    """The application behind the page."""
+    decisions = ThreadPoolExecutor(1, thread_name_prefix="decisions")
     model = ThreadPoolExecutor(1, thread_name_prefix="model")
-    handlers = _PageHandlers(write, quick, model)
+
+    async def in_thread(thread: Executor, do: Callable[[], object]) -> object:
+        return await asyncio.get_running_loop().run_in_executor(thread, do)
+
+    async def decide(request: _PageRequest) -> object:
+        kind, revision = request.text("kind"), request.content.get("revision")
+        if not isinstance(revision, int):
+            raise UsageError(f"revision is {revision!r}", help="load the page again")
+        if kind in ("edit", "save"):
+            await in_thread(model, lambda: request.rules.prepare(kind, request.content))
+        return await in_thread(
+            decisions, lambda: request.session.decide(kind, request.content, revision=revision)
+        )
+
+    def answering(thread: Executor, answer: Callable[[_PageRequest], object]) -> PageAnswer:
+        return lambda request: in_thread(thread, lambda: answer(request))
+
+    answers: dict[str, PageAnswer] = {
+        **{name: answering(decisions, answer) for name, answer in _QUESTIONS.items()},
+        "mistakes": answering(model, _mistakes),
+        "decide": decide,
+        "write": answering(decisions, lambda _: {"written": write()}),
+    }
     routes = [
-        Route("/api/overview", _answering(handlers.overview, sessions)),
-        Route("/api/rule", _answering(handlers.rule, sessions)),
-        Route("/api/examples", _answering(handlers.examples, sessions)),
-        Route("/api/picture", _picture_of(sessions, quick)),
-        Route("/api/choice", _answering(handlers.choice, sessions)),
-        Route("/api/template", _answering(handlers.template, sessions)),
-        Route("/api/typed", _answering(handlers.typed, sessions), methods=["POST"]),
-        Route("/api/mistakes", _answering(handlers.mistakes, sessions), methods=["POST"]),
-        Route("/api/decide", _answering(handlers.decide, sessions), methods=["POST"]),
-        Route("/api/write", _answering(handlers.write, sessions), methods=["POST"]),
+        *(
+            Route(
+                f"/api/{name}",
+                _answering(answer, sessions),
+                methods=["POST"] if name in _POSTED else ["GET"],
+            )
+            for name, answer in answers.items()
+        ),
+        Route("/api/picture", _picture_of(sessions, decisions)),
         Route("/{name:path}", _file),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _failed})
@@ -233,13 +211,12 @@ def _picture_of(
     async def answered(request: Request) -> Response:
         page_request = _PageRequest(sessions[request.state.reviewer], request.query_params, {})
         try:
-            row = page_request.number("row", 1_000_000_000)
+            row = page_request.number("row", _ANY_NUMBER)
             content = await asyncio.get_running_loop().run_in_executor(
                 quick, lambda: page_request.rules.bench.picture(row)
             )
         except SearsError as error:
-            body = {"error": error.message, "help": error.help}
-            return JSONResponse(body, status_code=_status(error))
+            return _told(error)
         return Response(content, headers={"Content-Type": "image/png"})
 
     return answered
@@ -256,8 +233,7 @@ def _answering(
             )
             return JSONResponse(await answer(page_request))
         except SearsError as error:
-            body = {"error": error.message, "help": error.help}
-            return JSONResponse(body, status_code=_status(error))
+            return _told(error)
 
     return answered
 
@@ -274,12 +250,10 @@ async def _content(request: Request) -> dict[str, Any]:
     return content
 
 
-def _status(error: SearsError) -> int:
-    if isinstance(error, Outdated):
-        return 409
-    if isinstance(error, ModelError):
-        return 502
-    return 507 if isinstance(error, DataError) else 400
+def _told(error: SearsError) -> Response:
+    kinds = {Outdated: 409, ModelError: 502, DataError: 507}
+    status = next((code for kind, code in kinds.items() if isinstance(error, kind)), 400)
+    return JSONResponse({"error": error.message, "help": error.help}, status_code=status)
 
 
 async def _file(request: Request) -> Response:

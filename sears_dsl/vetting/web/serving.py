@@ -37,19 +37,6 @@ def listen(port: int | None = None) -> tuple[socket.socket, str]:
 
     Raises:
         UsageError: the port is taken or not allowed; says the next free one.
-
-    Example:
-        >>> listening, _ = listen()
-        >>> port = listening.getsockname()[1]
-        >>> listening.getsockname()[0]
-        '127.0.0.1'
-        >>> try:
-        ...     listen(port)
-        ... except UsageError as error:
-        ...     print(error.message == f"port {port} is in use")
-        ... finally:
-        ...     listening.close()
-        True
     """
     first = DEFAULT_PORT if port is None else port
     for candidate in range(first, min(first + _TRIES, 65_536)):
@@ -130,11 +117,7 @@ def settle() -> None:
 def serve(
     app: ASGIApp, listening: socket.socket, *, on_ready: Callable[[], None] = lambda: None
 ) -> None:
-    """Answer requests until Ctrl-C.
-
-    Args:
-        listening: from `listen`.
-    """
+    """Answer requests until Ctrl-C."""
     settle()
     on_ready()
     try:
@@ -145,11 +128,7 @@ def serve(
 
 @contextmanager
 def background(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
-    """Answer requests in a thread of their own until the end of the block.
-
-    Args:
-        listening: from `listen`.
-    """
+    """Answer requests in a thread of their own until the end of the block."""
     server = uvicorn.Server(_config(app))
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -1,0 +1,52 @@
+"""Tables of Markdown: their lines, and text and code in their cells.
+
+Always holds: no bar and no backtick of the text ends the cell or the code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+
+def code_cell(text: str) -> str:
+    r"""Text as code in the cell of a table, whatever it holds.
+
+    Example:
+        >>> print(code_cell("a|b -> c"))
+        `a\|b -> c`
+    """
+    one_line = " ".join(text.split()).replace("|", "\\|")
+    fence = "`" * (max(map(len, re.findall("`+", one_line)), default=0) + 1)
+    pad = " " if "`" in one_line else ""
+    return f"{fence}{pad}{one_line}{pad}{fence}"
+
+
+def markdown_text(text: str) -> str:
+    """Text that stays text in Markdown, on one line."""
+    one_line = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """A line of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def markdown_table(
+    heads: Sequence[str], sides: str, rows: Iterable[Iterable[str]]
+) -> Iterator[str]:
+    r"""The lines of a table.
+
+    Args:
+        sides: of each column ``l`` for words, ``r`` for numbers.
+
+    Example:
+        >>> print("\n".join(markdown_table(("rule", "rows"), "lr", [("a -> b", "12")])))
+        | rule | rows |
+        |---|---:|
+        | a -> b | 12 |
+    """
+    yield table_row(heads)
+    yield "|" + "".join("---|" if side == "l" else "---:|" for side in sides)
+    yield from map(table_row, rows)

@@ -1,0 +1,483 @@
+"""Where a model fails: the same numbers for parts of the rows, by label, length, question, column.
+
+A slicing is a column, or what is computed of one, or of the model's own answers:
+
+    words(COLUMN)        words between white space
+    first-word(COLUMN)   who what which when where why how, else other
+    agreement(COLUMN)    share of annotators with the most frequent answer, as SQuAD compares them
+    grade(COLUMN)        Flesch-Kincaid grade, by textstat
+
+Always holds: a slicing puts every row into exactly one part; a row without a value is in the part
+"(empty)", and parts beyond the largest are put together as "(other)", never dropped; ``answer`` in
+parentheses is what the model says of the untouched row, anything else a column; a name that is a
+column stays that column, whatever it looks like; p compares the flip rate of a part with that of
+the rest of its slicing (Fisher's exact test), and q controls false discoveries over all parts of
+all slicings, so that looking at many parts finds no more than there is. Costs a look at each text;
+`grade` some milliseconds a paragraph, once for equal texts.
+
+Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks', section 5: question type, lengths, agreement and readability.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.answers import normalized_answer
+from sears_dsl.auditing.shares import Share, share_of
+from sears_dsl.auditing.totals import keeping
+from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.dataset import require_column
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.data.sources import open_rows
+from sears_dsl.effects.rule_effects import Effects
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.generating.table import TEMPLATE
+from sears_dsl.models.predictor import REFUSED, Answer
+from sears_dsl.runtime.extras import load_textstat
+from sears_dsl.statistics import fisher_exact, q_values
+
+_WH = ("what", "which", "who", "whom", "whose", "where", "when", "why")
+_MANY = re.compile(r"how (many|much)\b")
+_WH_PATTERN = re.compile(rf"\b({'|'.join(_WH)})\b|\bhow\b")
+_YES_NO = re.compile(
+    r"(is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|"
+    r"must)(n't)?\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceResult:
+    """A part of the rows.
+
+    Attributes:
+        slicing: by what: ``label``, ``length``, ``question type`` or the name of a column.
+        accuracy: rows that the model has right; None where the data has no labels.
+        worst: rows that it has right against the worst rule for each; likewise.
+        flipped: right rows that any rule flips, of those that any changes.
+        p_value: whether the rest of the slicing has the same flip rate; None where nothing can be
+            compared.
+        q_value: after control of false discoveries over all parts.
+    """
+
+    slicing: str
+    value: str
+    rows: int
+    accuracy: Share | None
+    worst: Share | None
+    flipped: Share
+    p_value: float | None
+    q_value: float | None
+
+
+def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple[SliceResult, ...]:
+    """The numbers of each part, slicing by slicing, the largest part first.
+
+    Args:
+        parts: slicing → the part of each row, as `slicings` gives them.
+    """
+    rules = keeping(effects)
+    changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
+    flipped = effects.among_rows([(each, each.flipped) for each in rules])
+    tested = changed & effects.right
+    slices: list[tuple[str, str, NDArray[np.bool_]]] = []
+    for slicing, of_rows in parts.items():
+        values = np.array(of_rows, object)
+        slices += [(slicing, value, values == value) for value in in_order(of_rows)]
+    counts = np.array(
+        [[(flipped & here).sum(), (tested & here).sum()] for _, _, here in slices], np.int64
+    ).reshape(len(slices), 2)
+    rest = np.array([flipped.sum(), tested.sum()]) - counts
+    p_values = fisher_exact(counts[:, 0], counts[:, 1], rest[:, 0], rest[:, 1])
+    comparable = (counts[:, 1] > 0) & (rest[:, 1] > 0)
+    adjusted = np.ones(len(slices))
+    adjusted[comparable] = q_values(p_values[comparable])
+    return tuple(
+        SliceResult(
+            slicing=slicing,
+            value=value,
+            rows=int(here.sum()),
+            accuracy=_share(effects.right, here) if effects.labelled else None,
+            worst=_share(effects.right & ~flipped, here) if effects.labelled else None,
+            flipped=share_of(int(counts[place, 0]), int(counts[place, 1])),
+            p_value=float(p_values[place]) if comparable[place] else None,
+            q_value=float(adjusted[place]) if comparable[place] else None,
+        )
+        for place, (slicing, value, here) in enumerate(slices)
+    )
+
+
+def _share(flags: NDArray[np.bool_], here: NDArray[np.bool_]) -> Share:
+    return share_of(int((flags & here).sum()), int(here.sum()))
+
+
+def slicings(
+    data: LabelledRows,
+    columns: Mapping[str, Sequence[Any] | Computed],
+    answers: Sequence[Answer] | None = None,
+) -> dict[str, list[str]]:
+    """The part of each row: by label, by length, by type of question, and by further columns.
+
+    Args:
+        data: the rows. Only where most of them are questions is there a type of question; only
+            where they have labels, and not as many as rows, are there parts by label.
+        columns: further columns, a value for each row, and what is computed.
+
+    Raises:
+        DataError: a column holds something that nothing can be computed of.
+    """
+    texts = data.texts
+    parts: dict[str, list[str]] = {}
+    if data.labels is not None and len(set(data.labels)) <= max(MOST_PARTS, len(texts) // 20):
+        parts["label"] = largest([of_row[0] for of_row in data.labels])
+    parts["length"] = quarters([float(len(text.split())) for text in texts], unit=" words")
+    if 2 * sum(text.rstrip().endswith("?") for text in texts) > len(texts):
+        parts["question type"] = largest(list(map(question_type, texts)))
+    if data.rewritten_columns is not None:
+        parts["rewritten column"] = largest(list(map("+".join, data.rewritten_columns)))
+    for name, values in columns.items():
+        of_answers = isinstance(values, Computed) and values.cells is None
+        if isinstance(values, Computed):
+            of_rows = values.parts(answers)
+        elif name == TEMPLATE:
+            of_rows = largest(as_words(values), MOST_TEMPLATES)
+        else:
+            of_rows = parts_of(values)
+        if data.numbers is not None and not of_answers and len(of_rows) >= max(data.numbers):
+            of_rows = [of_rows[number - 1] for number in data.numbers]
+        if len(of_rows) != len(texts):
+            raise UsageError(
+                f"the column {name} has {len(of_rows):,} values for {len(texts):,} rows",
+                help="read it from the same file with the same options",
+            )
+        parts[name if name not in parts else f"column {name}"] = of_rows
+    return parts
+
+
+def question_type(text: str) -> str:
+    """What a question asks for, by its words; ``(no question)`` of other texts.
+
+    Example:
+        >>> [question_type(text) for text in ("How many are red?", "In which city?", "Red.")]
+        ['how many', 'which', '(no question)']
+    """
+    lower = text.strip().lower()
+    if not lower.endswith("?"):
+        return "(no question)"
+    if _YES_NO.match(lower):
+        return "yes or no"
+    first = _WH_PATTERN.search(lower)
+    if first is None:
+        return OTHER
+    return "how many" if _MANY.match(lower, first.start()) else first[0]
+
+
+# ---------------------------------------------------------------- parts
+
+#: The part of values that are too rare to stand alone.
+OTHER = "(other)"
+#: The part of rows without a value.
+EMPTY = "(empty)"
+#: More values than this are put together.
+MOST_PARTS = 12
+#: Of templates each is told by itself; a file of more was not read one by one.
+MOST_TEMPLATES = 200
+_QUARTERS = (0.25, 0.5, 0.75)
+# A column of numbers is cut into quarters where it has more values than this.
+_FEW_VALUES = 8
+
+
+def parts_of(values: Sequence[Any]) -> list[str]:
+    """Numbers as ranges where there are many of them, other values as they are.
+
+    Example:
+        >>> parts_of(["web", None, "web"]), sorted(set(parts_of(list(range(100)))))
+        (['web', '(empty)', 'web'], ['0 to 24', '25 to 49', '50 to 74', '75 to 99'])
+    """
+    numbers = [value for value in values if value is not None and value != ""]
+    if len(set(map(str, numbers))) > _FEW_VALUES:
+        try:
+            as_numbers = [None if value in (None, "") else float(value) for value in values]
+        except (TypeError, ValueError):
+            as_numbers = []
+        if as_numbers and all(each is None or np.isfinite(each) for each in as_numbers):
+            return quarters(as_numbers)
+    return largest(as_words(values))
+
+
+def as_words(values: Sequence[Any]) -> list[str]:
+    """The values as text, also numbers."""
+    return [EMPTY if value is None or value == "" else str(value) for value in values]
+
+
+def largest(values: Sequence[str], most: int = MOST_PARTS) -> list[str]:
+    """The values; where there are too many, the rarer ones as one part."""
+    counts = Counter(values)
+    if len(counts) <= most:
+        return list(values)
+    frequent = {value for value, _ in counts.most_common(most - 1)}
+    return [value if value in frequent else OTHER for value in values]
+
+
+def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
+    """Numbers as one of at most four ranges with about equally many rows."""
+    known = np.array([value for value in values if value is not None])
+    if not len(known):
+        return [EMPTY] * len(values)
+    cuts = np.unique(np.quantile(known, _QUARTERS, method="inverted_cdf"))
+    cuts = cuts[cuts < known.max()]
+    names = [
+        f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
+        for low, high in _ranges(known, cuts)
+    ]
+    return [
+        EMPTY if value is None else names[int(np.searchsorted(cuts, value))] for value in values
+    ]
+
+
+def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """The least and the greatest value of each range."""
+    place = np.searchsorted(cuts, known)
+    return [
+        (float(known[place == each].min()), float(known[place == each].max()))
+        for each in range(len(cuts) + 1)
+    ]
+
+
+def in_order(of_rows: Sequence[str]) -> list[str]:
+    """Values with numbers in their order, else the most frequent first; what is left over last."""
+    counts = Counter(of_rows)
+    return sorted(counts, key=lambda value: (value in (OTHER, EMPTY), *_rank(value, counts)))
+
+
+def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
+    number = re.match(r"[-+]?\d+(\.\d+)?", value)
+    return (float(number[0]) if number else np.inf, -counts[value], value)
+
+
+# ---------------------------------------------------------------- what is computed
+
+SliceValue: TypeAlias = float | str | None
+"""What is computed of a row; None where the row has nothing to compute it of."""
+
+#: In parentheses this is what the model says, not a column.
+ANSWER = "answer"
+_QUESTION_WORDS = frozenset(("who", "what", "which", "when", "where", "why", "how"))
+_NAME = re.compile(r"([A-Za-z][\w-]*)\((.+)\)")
+# Short texts, such as answers, are shown word by word up to here; so is what one paper prints.
+_FEW_WORDS = 9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Computed:
+    """A function of a column, or of the model's own answers.
+
+    Attributes:
+        column: what stands in parentheses.
+        cells: the cell of each row; None for the model's own answers.
+    """
+
+    function: str
+    column: str
+    cells: Sequence[Any] | None
+
+    def values(self, answers: Sequence[Answer] | None = None) -> list[SliceValue]:
+        """The value of each row.
+
+        Args:
+            answers: what the model says of each untouched row; wanted where there are no cells.
+
+        Raises:
+            DataError: a cell is of another kind than the function takes.
+        """
+        cells = self.cells
+        if cells is None:
+            if answers is None:
+                raise UsageError(
+                    f"{self.function}({ANSWER}) is about a model's answers, and there are none",
+                    help="audit a model, or name a column in parentheses",
+                )
+            cells = [None if each.label == REFUSED else each.label for each in answers]
+        where = f"{self.function}({self.column})"
+        compute = _FUNCTIONS[self.function].compute
+        known: dict[str, SliceValue] = {}
+        values = []
+        for number, cell in enumerate(cells, 1):
+            key = repr(cell)
+            if key not in known:
+                known[key] = compute(cell, f"{where}: row {number}")
+            values.append(known[key])
+        return values
+
+    def parts(self, answers: Sequence[Answer] | None = None) -> list[str]:
+        """The part of each row; as `values`."""
+        return _FUNCTIONS[self.function].parts(self.values(answers))
+
+
+def computed(name: str) -> tuple[str, str] | None:
+    """The function and the column that a name says, as in ``words(context)``; None of others.
+
+    Example:
+        >>> computed("words(context)"), computed("source")
+        (('words', 'context'), None)
+    """
+    match = _NAME.fullmatch(name.strip())
+    if match is None:
+        return None
+    function, column = match[1], match[2].strip()
+    if function not in _FUNCTIONS:
+        near = get_close_matches(function, _FUNCTIONS, n=1)
+        guess = f"did you mean {near[0]}({column})? " if near else ""
+        raise UsageError(
+            f"{name} names no column, and {function}(…) is not computed",
+            help=f"{guess}{', '.join(_FUNCTIONS)} of a column in parentheses are",
+        )
+    if function == "agreement" and column == ANSWER:
+        raise UsageError(
+            f"{name}: a model gives one answer, so nobody agrees with it",
+            help="agreement is of a column that holds several labels, as in agreement(answers)",
+        )
+    return function, column
+
+
+def read_slicings(
+    source: object,
+    names: Sequence[str],
+    *,
+    format_name: str | None = None,
+    options: ReadOptions | None = None,
+) -> dict[str, Sequence[Any] | Computed]:
+    """What to slice by: columns of the rows, and what is computed of columns and answers.
+
+    The model does not see any of it.
+
+    Args:
+        source: the rows, as `open_rows` takes them.
+        format_name: the format, where the file's name does not tell.
+        options: how it is read; the same as for the rows.
+    """
+    if not names:
+        return {}
+    dataset = open_rows(source, format_name=format_name, options=options)
+    slicings = {name: None if name in dataset.names else computed(name) for name in names}
+    columns: dict[str, list[Any]] = {}
+    for name, of_columns in slicings.items():
+        if of_columns is None:
+            columns[require_column(dataset.names, name, where=dataset.path)] = []
+            continue
+        function, column = of_columns
+        if function == "grade":
+            load_textstat()
+        if column != ANSWER:
+            columns[require_column(dataset.names, column, where=dataset.path)] = []
+    for batch in dataset.batches():
+        for name, cells in columns.items():
+            # Of JSON lines a later batch may lack a column, as a row may.
+            cells.extend(batch.columns.get(name, [None] * batch.rows))
+    return {
+        name: columns[name]
+        if of_columns is None
+        else Computed(*of_columns, None if of_columns[1] == ANSWER else columns[of_columns[1]])
+        for name, of_columns in slicings.items()
+    }
+
+
+# ---------------------------------------------------------------- the functions
+
+
+def _text(cell: Any, where: str) -> str | None:
+    if cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, (int, float)):
+        return str(cell)
+    raise DataError(
+        f"{where}: a text is wanted, not {type(cell).__name__}",
+        help="name a column of texts in parentheses",
+    )
+
+
+def _words(cell: Any, where: str) -> SliceValue:
+    text = _text(cell, where)
+    return None if text is None else float(len(text.split()))
+
+
+def _first_word(cell: Any, where: str) -> SliceValue:
+    text = _text(cell, where)
+    if text is None or not text.split():
+        return None
+    first = text.split()[0].lower()
+    return first if first in _QUESTION_WORDS else "other"
+
+
+def _agreement(cell: Any, where: str) -> SliceValue:
+    annotations = [normalized_answer(each) or each for each in _annotations(cell, where)]
+    if not annotations:
+        return None
+    return Counter(annotations).most_common(1)[0][1] / len(annotations)
+
+
+def _annotations(cell: Any, where: str) -> list[str]:
+    """What each annotator said; equal answers stay as many as they are."""
+    if isinstance(cell, Mapping):
+        cell = cell.get("text")
+    if hasattr(cell, "tolist"):
+        cell = cell.tolist()
+    if isinstance(cell, (list, tuple)):
+        return [text for each in cell for text in _annotations(each, where)]
+    text = _text(cell, where)
+    return [] if text is None or text == "" else [text]
+
+
+def _grade(cell: Any, where: str) -> SliceValue:
+    text = _text(cell, where)
+    if text is None or not re.search(r"\w", text):
+        return None
+    return round(float(load_textstat().flesch_kincaid_grade(text)), 1)
+
+
+def _word_parts(values: Sequence[SliceValue]) -> list[str]:
+    """Most texts shorter than ten words: word by word. Else ranges."""
+    known = [each for each in values if isinstance(each, float)]
+    if not known or np.median(known) > _FEW_WORDS:
+        return quarters([each if isinstance(each, float) else None for each in values], " words")
+    return [
+        EMPTY
+        if not isinstance(each, float)
+        else f"{_FEW_WORDS + 1} or more words"
+        if each > _FEW_WORDS
+        else f"{each:g} word{'' if each == 1 else 's'}"
+        for each in values
+    ]
+
+
+def _agreement_parts(values: Sequence[SliceValue]) -> list[str]:
+    """One share by itself, since few annotators leave few of them."""
+    return largest([f"{100 * each:.0f}%" if isinstance(each, float) else EMPTY for each in values])
+
+
+def _texts(values: Sequence[SliceValue]) -> list[str]:
+    return largest([EMPTY if each is None else str(each) for each in values])
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """How a value comes from a cell, and parts from values."""
+
+    compute: Callable[[Any, str], SliceValue]
+    parts: Callable[[Sequence[SliceValue]], list[str]]
+
+
+_FUNCTIONS: dict[str, _Function] = {
+    "words": _Function(_words, _word_parts),
+    "first-word": _Function(_first_word, _texts),
+    "agreement": _Function(_agreement, _agreement_parts),
+    "grade": _Function(_grade, parts_of),
+}
