@@ -127,7 +127,7 @@ class Example:
     """A row before and after a rule.
 
     Attributes:
-        row: its number, from 1.
+        row: its number in the file, from 1.
         original: its text.
         rewritten: the text after the rule.
         edits: start, end, old and new text of each change.
