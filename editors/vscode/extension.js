@@ -19,7 +19,7 @@ class Server {
     this.process.stderr.on("data", (bytes) => (this.complaint += bytes));
     this.process.stdin.on("error", () => {}); // told by the exit of the process
     const end = (why) => {
-      for (const answer of this.pending.values()) answer(null);
+      for (const { answer } of this.pending.values()) answer(null);
       this.pending.clear();
       onEnd(why);
     };
@@ -44,9 +44,12 @@ class Server {
       this.received = this.received.subarray(end);
       if (message.id === undefined) this.onNotification(message.method, message.params);
       else {
-        const answer = this.pending.get(message.id);
+        const waiting = this.pending.get(message.id);
         this.pending.delete(message.id);
-        if (answer) answer(message.result);
+        if (!waiting) continue;
+        // The editor shows why a rename was refused.
+        if (message.error) waiting.refuse(new Error(message.error.message));
+        else waiting.answer(message.result);
       }
     }
   }
@@ -63,8 +66,8 @@ class Server {
 
   request(method, params) {
     const id = ++this.sent;
-    return new Promise((answer) => {
-      this.pending.set(id, answer);
+    return new Promise((answer, refuse) => {
+      this.pending.set(id, { answer, refuse });
       this.write({ id, method, params });
     });
   }
@@ -173,7 +176,7 @@ function activate(context) {
           );
         },
       },
-      ..."{@."
+      ..."{@.="
     ),
     vscode.languages.registerDefinitionProvider("sears", {
       async provideDefinition(document, position) {

@@ -388,7 +388,7 @@ def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[Example,
     labels = effects.data.labels
     return tuple(
         Example(
-            row=row + 1,
+            row=effects.data.number(row),
             picture=effects.data.picture_at(row),
             choices=effects.data.choices_at(row),
             original=_whole(effect.originals[place]),

@@ -126,7 +126,7 @@ class Example:
     """A row before and after a rule.
 
     Attributes:
-        row: its number, from 1.
+        row: its number in the file, from 1.
         edits: start, end, old and new text of each change.
         label: what is right; None where the data does not say.
         before: the model's answer before.

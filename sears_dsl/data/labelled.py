@@ -38,8 +38,9 @@ from sears_dsl.runtime.wording import counted
 BETWEEN_PARTS = "\n\n"
 
 _NOTHING = Protection()
-# Rows with unreadable pictures that are named.
+# Rows with unreadable pictures: of so many the reason is told, of so many more the number.
 _TOLD = 5
+_NUMBERED = 100
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -317,7 +318,12 @@ def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
             f"{data.path}: no picture of the column {image} can be read; {lines[0]}",
             help="paths are from the folder of the file of rows",
         )
-    some = "; ".join(lines[:_TOLD]) + ("; …" if len(lines) > _TOLD else "")
+    some = "; ".join(lines[:_TOLD])
+    others = [str(number) for number in lacking][_TOLD : _TOLD + _NUMBERED]
+    if others:
+        some += f"; {'row' if len(others) == 1 else 'rows'} {', '.join(others)}"
+    if len(lines) > _TOLD + _NUMBERED:
+        some += f"; and {len(lines) - _TOLD - _NUMBERED:,} more"
     rows = counted(len(lines), "row is", "rows are")
     note = f"{rows} left out, since the picture cannot be read: {some}"
     return replace(data.part(there), notes=(*data.notes, note))

@@ -71,9 +71,10 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     known = _definitions(text)
     if own is None or own not in known:
         raise UsageError("no set of this file stands here", help="imported ones are renamed there")
-    if not _NAME.fullmatch(new) or new in known:
-        problem = "is the name of another set" if new in known else "is no name of a set"
-        raise UsageError(f"{new!r} {problem}", help="names are letters, digits and _")
+    if new in known:
+        raise UsageError(f"{new!r} is the name of another set", help="choose another name")
+    if not _NAME.fullmatch(new):
+        raise UsageError(f"{new!r} is no name of a set", help="names are letters, digits and _")
     places = [
         NameSpan(place.line, place.start, place.start + len(own))
         for name, place in names(text)

@@ -29,6 +29,8 @@ from sears_dsl.language_server.renaming import NameSpan, name_at, renamed
 from sears_dsl.tagging.tagger import Tagger
 
 _SEVERITY = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+# Typed, they make the editor ask what may follow.
+TRIGGERS = ("{", "@", ".", "=")
 _COMPLETION_KIND = {
     "function": types.CompletionItemKind.Function,
     "set": types.CompletionItemKind.Variable,
@@ -63,7 +65,7 @@ class RuleServer(Conversation):
         super().__init__()
         self._find = find
         self._tagger = tagger
-        triggers = types.CompletionOptions(trigger_characters=["{", "@", ".", "="])
+        triggers = types.CompletionOptions(trigger_characters=TRIGGERS)
         kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
         self.answer(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
         self.answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)

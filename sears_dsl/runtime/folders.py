@@ -97,11 +97,17 @@ class Folder:
             return systems.LocalFileSystem(), self.root
         try:
             system, path = systems.FileSystem.from_uri(self.written)
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             raise UsageError(
                 f"{self} is no address of a folder: {_first_line(error)}",
                 help="write a path, or a URI that Arrow knows: s3://, gs://, abfs://, hdfs://, "
                 "file://",
+            ) from error
+        except OSError as error:
+            raise DataError(
+                f"{self} cannot be reached: {_first_line(error)}",
+                help="look at its name, and at what this machine was told of the store "
+                "(AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, …)",
             ) from error
         return system, path.rstrip("/")
 

@@ -29,6 +29,9 @@ vscode.shown = async (found) => {
   const used = { line: 1, character: 2 };
   vscode.say("definition", await vscode.definition.provideDefinition(vscode.document, used));
   vscode.say("rename", await vscode.rename.provideRenameEdits(vscode.document, used, "WHO"));
+  await vscode.rename
+    .provideRenameEdits(vscode.document, used, "W H")
+    .catch((error) => vscode.say("refused", error.message));
   const line = { start: used, end: used };
   vscode.say("actions", await vscode.actions.provideCodeActions(vscode.document, line));
   for (const each of context.subscriptions) if (each.dispose) each.dispose();

@@ -16,6 +16,7 @@ import pytest
 
 import sears_dsl
 from editors import vsix
+from sears_dsl.language_server.server import TRIGGERS
 
 HERE = Path(__file__).parent
 FOLDER = Path(__file__).resolve().parents[2] / "editors" / "vscode"
@@ -89,8 +90,9 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     )  # fmt: skip
     command.chmod(0o755)
     told = _driven(str(command))
-    first = told[0]["content"]
-    assert told[0]["kind"] == "findings"
+    [triggers] = [each["content"] for each in told if each["kind"] == "triggers"]
+    assert set(triggers) == set(TRIGGERS)
+    [first, *_] = [each["content"] for each in told if each["kind"] == "findings"]
     assert first[0]["code"] == "E201"
     assert first[0]["range"]["places"] == [1, 5, 1, 9]
     edits = [each["content"] for each in told if each["kind"] == "edits"]
@@ -103,6 +105,8 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     assert place == {"uri": "file:///rules.sear", "range": {"places": [0, 0, 0, 0]}}
     [renamed] = [each["content"]["edits"] for each in told if each["kind"] == "rename"]
     assert [each["range"]["places"] for each in renamed] == [[0, 4, 0, 6], [1, 1, 1, 3]]
+    [why] = [each["content"] for each in told if each["kind"] == "refused"]
+    assert "'W H' is no name of a set" in why
     [[fix]] = [each["content"] for each in told if each["kind"] == "actions"]
     assert (fix["title"], fix["edit"]["edits"][0]["text"]) == ("Write NOUN", "NOUN")
     assert [] in [each["content"] for each in told if each["kind"] == "findings"]

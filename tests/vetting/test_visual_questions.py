@@ -67,6 +67,11 @@ def test_rows_without_a_readable_picture_are_left_out_and_told(rows: Path, tmp_p
     assert "row 6, " in note
     assert "row 10, " in note
     assert "no such file" in note
+    for number in (20, 21, 22, 23):
+        (tmp_path / f"{number}.png").write_bytes(b"")
+    [note] = read_labelled(str(rows), column="question", image="image").notes
+    assert "row 23, " in note
+    assert note.endswith("; row 24")
     for path in tmp_path.glob("*.png"):
         path.unlink()
     with pytest.raises(DataError, match="no picture of the column image can be read"):
@@ -88,13 +93,15 @@ def test_an_audit_shows_picture_and_choices(rows: Path, tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="left out, since the picture cannot be read"):
         done = sears.audit(
             seen, str(rows), sears.parse(RULES), text="question", label="answer", image="image",
-            choices="choices", scorer=None, slices=["answer"], examples=2,
+            choices="choices", scorer=None, slices=["answer"], examples=9,
         )  # fmt: skip
     [rule] = done.rules
     assert (rule.flips.count, rule.right) == (38, 38)
     assert any("left out" in note for note in done.document.notes)
     example = rule.examples[0]
     assert example.picture == str(tmp_path / "0.png")
+    # Rows that are left out count in the numbers of the others.
+    assert all(each.picture == str(tmp_path / f"{each.row - 1}.png") for each in rule.examples)
     assert example.choices == ("red", "blue", "yes")
     assert done.document.data.also == ("image", "choices")
     done.save(tmp_path / "audit")

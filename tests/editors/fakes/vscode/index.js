@@ -82,8 +82,9 @@ Object.assign(exports, {
       exports.hover = provider;
       return {};
     },
-    registerCompletionItemProvider: (_, provider) => {
+    registerCompletionItemProvider: (_, provider, ...triggers) => {
       exports.completion = provider;
+      say("triggers", triggers);
       return {};
     },
     registerDefinitionProvider: (_, provider) => {
