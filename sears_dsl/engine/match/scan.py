@@ -404,13 +404,13 @@ def collect(  # noqa: PLR0915, PLR0917
             if keeps and place < end:
                 firsts[place - base_token] = total
                 reaches[place - base_token] = 2
-                at = np.int64(-1)  # the same token in the old row
+                at = -1  # the same token in the old row
                 if place >= same_end:
                     at = old_end - (end - place)
                 elif place < same_start:
                     at = old_begin + place - begin
                     if place + old.reaches[at] > same_start:
-                        at = np.int64(-1)
+                        at = -1
                 if at >= 0:
                     reaches[place - base_token] = old.reaches[at]
                     past = (

@@ -45,6 +45,7 @@ from sears_dsl.engine.rewrite.spacing import (
     begins_with_clitic,
     deletion,
     insertion,
+    may_be_parted,
     reaches_out,
     replacement,
     stands_before,
@@ -74,7 +75,7 @@ NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 """What takes the place of the span of an instance, as `Renderer.new_text` gives it."""
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
-ALONE, TOUCHED, WORD = 0, 1, 2
+ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
 """When the edge of new text needs more than its place; numbers of `windows.neighbours`."""
 
 
@@ -265,12 +266,13 @@ class Renderer:
         Returns:
             For the left and the right side: `ALONE` if it needs more however its neighbour stands,
             `TOUCHED` if it does where there is no white space between, `WORD` if it does where a
-            letter or digit touches it.
+            letter or digit touches it, `NEVER` if what touches it does not matter.
         """
         if not new or self._attached or self._repairs or reaches_out(old, new):
             return ALONE, ALONE
-        plain = old[0].isalnum() and not begins_with_clitic(old)
-        return (WORD if plain else TOUCHED), WORD
+        left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
+        apart_left, apart_right = may_be_parted(old, new)
+        return left if apart_left else NEVER, WORD if apart_right else NEVER
 
     def inserted(
         self, text: str, tokens: Sequence[Token], place: int, new: str, around: Around = NOTHING

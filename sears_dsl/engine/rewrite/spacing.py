@@ -70,6 +70,21 @@ def reaches_out(old: str, new: str) -> bool:
     return (first and old[0] not in _STOPS) or (last and old[-1] not in _STOPS)
 
 
+def may_be_parted(old: str, new: str) -> tuple[bool, bool]:
+    """Whether a space may have to part new text from what touches it, on its left and its right.
+
+    Example:
+        >>> may_be_parted(".", "!"), may_be_parted("'s", "is"), may_be_parted("film", "a (good)")
+        ((False, False), (True, True), (True, False))
+    """
+    left = not begins_with_clitic(new)
+    if old[0] in _CLOSING or begins_with_clitic(old):
+        left = left and new[0] not in _CLOSING | _QUOTES
+    else:
+        left = left and new[0].isalnum()
+    return left, new[-1].isalnum()
+
+
 @lru_cache(maxsize=1 << 12)
 def is_punctuation(text: str) -> bool:
     """Whether there is no letter and no digit in the text."""
