@@ -133,9 +133,6 @@ class Heads(NamedTuple):
             that a token of the class satisfies; no words where `remember` looks itself.
         known: bool (classes,): whether that was worked out for a class.
         candidates: int32 (symbols,): room.
-        silent: int64 (any, 3): classes of five tokens in a row (fewer where it ends), and whether
-            it begins there, of which the first begins no instance, whatever follows; without rows
-            where that is not remembered.
     """
 
     slots: Int64Array
@@ -144,7 +141,27 @@ class Heads(NamedTuple):
     follows: UInt64Array
     known: Flags
     candidates: Int32Array
-    silent: Int64Array
+
+
+class Scanned(NamedTuple):
+    """What a scan found in rows, for the scan of what these become.
+
+    Attributes:
+        row_offsets: int32 (rows + 1,): tokens of each row.
+        kinds: int32 (tokens,): the class of each token.
+        reaches: int32 (tokens,): so many tokens were looked at for what begins with each one,
+            itself and the end of the row counted.
+        firsts: int64 (tokens,): where the hits that begin with each token are among the hits.
+        hits: int64: all hits, overlapping ones too, in the order in which they begin.
+        hit_offsets: int64 (rows + 1,): where the hits of each row are.
+    """
+
+    row_offsets: Int32Array
+    kinds: Int32Array
+    reaches: Int32Array
+    firsts: Int64Array
+    hits: Int64Array
+    hit_offsets: Int64Array
 
 
 class ProtectedPlaces(NamedTuple):

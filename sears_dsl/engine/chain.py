@@ -21,7 +21,7 @@ import numpy as np
 
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.few_matches import FewMatches
-from sears_dsl.engine.match.search import Protected, search
+from sears_dsl.engine.match.search import Again, Protected, ScannedRows, search
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
@@ -207,12 +207,14 @@ def chain_rows(
     underway = _Underway(texts, protected, intact, without)
     unrenderable: Counter[int] = Counter()
     going = np.arange(len(texts), dtype=np.int32)
+    scanned = ScannedRows()
     while len(going):
         going = _round(
             underway,
             going,
             prepare=prepare,
             program=program,
+            scanned=scanned,
             rendering=rendering,
             few_matches=few_matches,
             scope=scope,
@@ -230,6 +232,7 @@ def _round(
     *,
     prepare: Prepare,
     program: Program,
+    scanned: ScannedRows,
     rendering: Rendering,
     few_matches: FewMatches,
     scope: Scope,
@@ -245,7 +248,8 @@ def _round(
         if underway.protected is not None:
             protected = list(map(underway.protected.__getitem__, rows.tolist()))
             protected = protected if any(protected) else None
-        matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs, again=True)
+        again = Again(rows, scanned)
+        matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs, again=again)
         left = matches.select(matches.rules >= underway.next_rules[rows][matches.rows])
         while len(left):
             # The next rule of each row that has not changed yet.

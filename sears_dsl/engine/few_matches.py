@@ -175,15 +175,16 @@ class FewMatches:
         if isinstance(new, Unrendered):
             return new
         around = Around(barrier=len(text))
+        previous = ends[start - 1] if start else None
         if start == end:
-            return way.renderer.inserted(text, tokens, start, new, around)
+            following = (starts[start], ends[start]) if start < len(starts) else None
+            return way.renderer.inserted(text, previous, following, new, around)
         first, last = starts[start], ends[end - 1]
         if (
             left == ALONE
             or (row.touches(start) and left <= _kind(text[first - 1]))
             or (row.touches(end) and right <= _kind(text[last]))
         ):
-            previous = ends[start - 1] if start else None
             return way.renderer.placed(text, first, last, new, previous=previous, around=around)
         return Edit(first, last, text[first:last], new)
 

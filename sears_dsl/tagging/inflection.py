@@ -3,7 +3,8 @@
 Always holds: the answer depends on the arguments alone, never on the sentence or on a model, so
 that a pinned test and a tagged text agree. This module is the only user of lemminflect, whose
 tables are read at the first word that needs them (some 0.1 s); words in their base form and
-contracted words need none. Answers are cached: a repeated word costs a dictionary look-up.
+contracted words need none. Answers of the tables are cached: a repeated word costs a dictionary
+look-up.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _WORD_CLASS = {
     **dict.fromkeys(("RB", "RBR", "RBS"), "ADV"),
 }
 _DEGREES = frozenset({"JJR", "JJS", "RBR", "RBS"})
+_INFLECTED_TAGS = _WORD_CLASS.keys() - BASE_TAGS
 
 _FORMS_OF_BE = (
     "'s", "'m", "'re", "am", "are", "is", "was", "were", "been", "being", "be", "ai"
@@ -49,6 +51,7 @@ _IRREGULAR = {
     ("sha", "MD"): "shall",
     ("n't", "RB"): "not",
 }
+_IRREGULAR_WORDS = frozenset(word for word, _ in _IRREGULAR)
 
 # Which form of be a matched form asks for: (target, matched form) → form.
 _BE_PAST = {
@@ -224,7 +227,6 @@ def is_listed(word: str) -> bool:
     return any(tables.lemmas(word, upos, guess=False) for upos in ("NOUN", "VERB", "ADJ", "ADV"))
 
 
-@lru_cache(maxsize=1 << 16)
 def lemma(word: str, fine: str) -> str:
     """The lower-cased base form of a word under its fine tag.
 
@@ -234,14 +236,19 @@ def lemma(word: str, fine: str) -> str:
         >>> lemma("'s", "VBZ"), lemma("n't", "RB"), lemma("Movie", "NN"), lemma("The", "DT")
         ('be', 'not', 'movie', 'the')
     """
-    plain = _plain(word)
-    irregular = _IRREGULAR.get((plain, fine[:2]))
-    if irregular is not None:
-        return irregular
-    word_class = _WORD_CLASS.get(fine)
-    if word_class is None or fine in BASE_TAGS or not plain.isascii() or not plain.isalpha():
-        return word.lower()
-    candidates = [form.lower() for form in _tables().lemmas(plain, word_class)]
+    lower = word.lower()
+    plain = lower.replace("’", "'")
+    if plain in _IRREGULAR_WORDS and (plain, fine[:2]) in _IRREGULAR:
+        return _IRREGULAR[plain, fine[:2]]
+    if fine in _INFLECTED_TAGS and plain.isascii() and plain.isalpha():
+        return _lemma_in_tables(plain, fine)
+    return lower
+
+
+@lru_cache(maxsize=1 << 16)
+def _lemma_in_tables(plain: str, fine: str) -> str:
+    """The base form of a word that is no base form by its tag."""
+    candidates = [form.lower() for form in _tables().lemmas(plain, _WORD_CLASS[fine])]
     if len(candidates) > 1:
         for candidate in candidates:
             if plain in _tables().forms(candidate, fine.replace("NNPS", "NNS")):

@@ -6,12 +6,16 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import LAW
 
 from sears_dsl.catalogue import shipped
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.matches import Scope, TokenRange
+from sears_dsl.engine.matches import Rewrite, Scope, TokenRange
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import Element, Negation, Rule, Tag, Text
@@ -133,6 +137,49 @@ def test_a_chain_of_shipped_rules_is_one_after_another(scope: Scope) -> None:
                 steps.append((last, found[0].edits))
             assert (row.text, list(row.steps)) == (text, steps)
             assert len(steps) > 1
+
+
+_PARTS = (
+    "it's", "I don't", "movie", "The film", "the movie", "is", "isn't", "good", "was really", ",",
+    ".", " .", "!", "?", "...", "…", "—", "--", '"', "(", ")", "'s", "’s", "IT'S", "CAN'T.", ": )",
+    "even though", "U.S.", "$12", "two", "and", "However,", "because of", "a", "i", "ran", "went",
+    "\xa0", "\n",
+)  # fmt: skip
+_ROWS = st.lists(
+    st.lists(
+        st.tuples(st.sampled_from(_PARTS), st.sampled_from((" ", " ", "", "  "))), max_size=9
+    ).map(lambda parts: "".join(text + space for text, space in parts)),
+    min_size=1,
+    max_size=70,
+)
+
+
+@cache
+def _shipped_rules() -> tuple[Matcher, Matcher]:
+    """All that keep the meaning, compiled for chains, and for one rule after another."""
+    left_out = ("noise/", "paper/", "rejected/")
+    names = [name for name in shipped() if not name.startswith(left_out)]
+    rulesets = [load(shipped()[name]) for name in names]
+    chain, single = (compile_rules(rulesets, tagger=FastTagger()) for _ in range(2))
+    return chain, single
+
+
+@LAW
+@given(_ROWS, st.sampled_from(("first", "all")))
+def test_a_chain_of_all_shipped_rules_is_one_after_another(rows: list[str], scope: Scope) -> None:
+    """Whatever the tagger, the scan and the rendering know from the round before."""
+    matcher, naive = _shipped_rules()
+    texts, next_rules = list(rows), [0] * len(rows)
+    while True:
+        taken: dict[int, Rewrite] = {}
+        for done in naive.apply(texts, scope=scope):
+            if done.rule >= next_rules[done.row]:
+                taken.setdefault(done.row, done)
+        if not taken:
+            break
+        for row, done in taken.items():
+            texts[row], next_rules[row] = done.text, done.rule + 1
+    assert list(matcher.chain(rows, scope=scope).texts) == texts
 
 
 def test_protected_spans_move_along_a_chain() -> None:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, ProtectedPlaces
+from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, ProtectedPlaces, Scanned
 from sears_dsl.engine.compile.predicates import PatternError, Predicates
 from sears_dsl.engine.compile.program import Program, build_program
 from sears_dsl.engine.compile.token_classes import TokenClasses
@@ -176,6 +176,10 @@ def test_what_was_learnt_of_other_batches_changes_no_instance(
             assert found.tuples() == search(alone, tokens, extent=extent).tuples()
 
 
+_NONE, _NO_HITS = np.zeros(0, np.int32), np.zeros(0, np.int64)
+_NOT_KEPT = (_NONE, Scanned(_NONE, _NONE, _NONE, _NO_HITS, _NO_HITS, _NO_HITS))
+
+
 @pytest.mark.parametrize("negations", [0, 80])
 def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
     words = ("good", "movie", "a", "x", "?")
@@ -190,13 +194,11 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
     classes, _ = program.classes.of(tokens.types)
     nothing = ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
     hits = []
-    for slots, arena, bits, silent in (
-        (1 << 10, 1 << 20, 1, 0),
-        (1 << 10, 1 << 20, 0, 0),
-        (2, 1_600 if not negations else 1 << 18, 1, 0),
-        (1, 1, 1, 0),
-        (1 << 10, 1 << 20, 1, 1 << 12),
-        (1, 1, 1, 8),
+    for slots, arena, bits in (
+        (1 << 10, 1 << 20, 1),
+        (1 << 10, 1 << 20, 0),
+        (2, 1_600 if not negations else 1 << 18, 1),
+        (1, 1, 1),
     ):
         heads = Heads(
             slots=np.full((slots, 2), -1, np.int64),
@@ -205,11 +207,10 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
             follows=np.zeros((len(classes.holds), bits * classes.holds.shape[1]), np.uint64),
             known=np.zeros(len(classes.holds), np.bool_),
             candidates=np.zeros(len(program.rules.root), np.int32),
-            silent=np.full((silent, 3), -1, np.int64),
         )
         rows = (0, len(tokens), EXTENT_FIRST, tokens.row_offsets, tokens.type_ids)
         for _ in range(2):  # the second time what was remembered serves
-            by_row, offsets = collect(*rows, classes, program.rules, heads, nothing)
+            by_row, offsets, *_ = collect(*rows, classes, program.rules, heads, nothing, *_NOT_KEPT)
         # Nothing is remembered where there is no room, else as much as there is room for.
         assert (heads.used[0] > 0) == (arena > 1)
         hits.append([sorted(by_row[a:b].tolist()) for a, b in pairwise(offsets.tolist())])

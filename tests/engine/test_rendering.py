@@ -157,6 +157,12 @@ def test_a_row_without_tokens_may_get_an_insertion() -> None:
     assert _applied("<> -> So / <s> __", rows=["", "It is"]).texts == ["So", "So it is"]
 
 
+def test_an_insertion_behind_the_last_token_of_a_batch_stands_beside_copied_words() -> None:
+    rules = "option case = exact\nthe NOUN -> a NOUN\n<> -> really / __ </s>"
+    done = _applied(rules, rows=["the movie"] * 30)
+    assert done.texts == ["a movie", "the movie really"] * 30
+
+
 def test_nothing_found_is_an_empty_sequence() -> None:
     done = _applied("movie -> film", rows=["none", ""])
     assert (len(done), list(done), done.texts, done[:2]) == (0, [], [], [])

@@ -189,16 +189,12 @@ class HeadsPool:
     def __init__(self) -> None:
         self._idle: list[Heads] = []
 
-    def take(self, tokens: int, classes: Classes, rules: Rules, *, again: bool) -> Heads:
-        """Heads for a scan of so many tokens; to be given back.
-
-        Args:
-            again: whether to remember which tokens begin nothing.
-        """
+    def take(self, tokens: int, classes: Classes, rules: Rules) -> Heads:
+        """Heads for a scan of so many tokens; to be given back."""
         count, words = classes.holds.shape
         # Room for each pair that there may be, and for it to stand alone.
-        windows = min(_PAIRS, max(_FEWEST_PAIRS, 1 << tokens.bit_length()))
-        pairs = min(windows, 1 << (count * (count + 1)).bit_length())
+        most = min(_PAIRS, max(_FEWEST_PAIRS, 1 << tokens.bit_length()))
+        pairs = min(most, 1 << (count * (count + 1)).bit_length())
         if rules.root_edges > _MOST_ROOT_EDGES:
             words = 0
         try:
@@ -213,10 +209,7 @@ class HeadsPool:
                 follows=np.zeros((count, words), np.uint64),
                 known=np.zeros(count, np.bool_),
                 candidates=np.empty(len(rules.root), np.int32),
-                silent=np.zeros((0, 3), np.int64),
             )
-        if again and len(heads.silent) < windows:
-            heads = heads._replace(silent=np.full((windows, 3), -1, np.int64))
         if len(heads.known) < count:
             follows = np.zeros((2 * count, words), np.uint64)
             known = np.zeros(2 * count, np.bool_)

@@ -5,6 +5,9 @@ pattern that touches nothing protected; under `EXTENT_FIRST` a pattern has one h
 first in the order of the language. The work per token depends on the rules that can match there: a
 token that can start nothing costs a few array reads.
 
+Of a row that was scanned before, and changed since, only those tokens are walked from where a path
+may meet what changed; what begins elsewhere is what it was (`Scanned`).
+
 What two neighbouring classes of tokens begin is remembered in `Heads` when the pair first comes:
 the plain patterns that end with them and the nodes to go on from, just what walking the trie over
 them would give. Natural text has few frequent pairs, so that most first steps become one look-up.
@@ -20,6 +23,7 @@ from sears_dsl.engine.arrays import (
     ANCHORS,
     ENTRY,
     EXTENT_ALL,
+    EXTENT_EVERY,
     EXTENT_FIRST,
     FOCUS,
     LEFT,
@@ -35,6 +39,7 @@ from sears_dsl.engine.arrays import (
     Heads,
     ProtectedPlaces,
     Rules,
+    Scanned,
     asks_edges,
     find_child,
     first_slot,
@@ -219,10 +224,6 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
     heads.used[0] = end + 2 * nodes
 
 
-# Tokens in a row of which it is remembered that nothing begins with the first.
-SILENT_TOKENS = 5
-
-
 @kernel
 def _grown(array: Any, size: Integer) -> Any:
     larger = np.empty(max(np.int64(size), 2 * array.shape[0]), array.dtype)
@@ -253,6 +254,62 @@ def _select(hits: Int64Array, low: Integer, high: Integer, rules: Rules) -> Any:
     return end
 
 
+@kernel
+def _same_ends(kinds: Int32Array, begin: Integer, end: Integer, old: Scanned, was: Integer) -> Any:
+    """Where a row is what it was, as far as what begins there goes.
+
+    Returns:
+        (left, right): the tokens before ``begin + left`` are as they were, and from ``end - right``
+        on. The end of the row counts as one more where nothing changed; the first token of a row
+        is not as it was where it was not the first one, or is no more.
+    """
+    low, high = np.int64(old.row_offsets[was]), np.int64(old.row_offsets[was + 1])
+    shorter = min(end - begin, high - low)
+    left = np.int64(0)
+    while left < shorter and kinds[begin + left] == old.kinds[low + left]:
+        left += 1
+    right = np.int64(0)
+    while right < shorter - left and kinds[end - 1 - right] == old.kinds[high - 1 - right]:
+        right += 1
+    if left == end - begin == high - low:
+        left += 1
+    elif (right == end - begin) != (right == high - low):
+        right -= 1
+    return left, right
+
+
+@kernel
+def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, rules: Rules) -> Any:
+    """Of all hits of rows those of an extent: (hits, offsets) as `collect` gives them otherwise."""
+    chosen = hits.copy()
+    bounds = np.zeros(offsets.shape[0], np.int64)
+    total = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        begin = total
+        for place in range(offsets[row], offsets[row + 1]):
+            hit = hits[place]
+            at = total
+            if total - begin < _FEW:
+                while at > begin and chosen[at - 1] > hit:
+                    chosen[at] = chosen[at - 1]
+                    at -= 1
+            chosen[at] = hit
+            total += 1
+        if total - begin > _FEW:
+            chosen[begin:total].sort()
+        if extent == EXTENT_ALL:
+            total = _select(chosen, begin, total, rules)
+        elif extent == EXTENT_FIRST:
+            count = total
+            total = begin
+            for place in range(begin, count):
+                if place == begin or chosen[place] >> RANK_BITS != chosen[total - 1] >> RANK_BITS:
+                    chosen[total] = chosen[place]
+                    total += 1
+        bounds[row + 1] = total
+    return chosen[:total], bounds
+
+
 # One loop on purpose: a call for every row would cost as much as many rows do.
 @kernel
 def collect(  # noqa: PLR0915, PLR0917
@@ -265,6 +322,8 @@ def collect(  # noqa: PLR0915, PLR0917
     rules: Rules,
     heads: Heads,
     protection: ProtectedPlaces,
+    was: Int32Array,
+    old: Scanned,
 ) -> Any:
     """Find the hits in rows low up to high.
 
@@ -274,13 +333,26 @@ def collect(  # noqa: PLR0915, PLR0917
         row_offsets: int32 (rows + 1,): tokens of each row of the batch.
         type_ids: int32 (tokens,): type of each token.
         heads: what this thread remembers; it may be fresh.
+        was: int32 (rows,): which of the old rows each one was, -1 where none; nothing is protected
+            then, and each variant tests a token. Empty where nothing is kept for later.
+        old: what was found in them.
 
     Returns:
-        (hits, offsets): the hits of row low + k are hits[offsets[k]:offsets[k + 1]]. Under
-        `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted.
+        (hits, offsets, firsts, reaches, kinds): the hits of row low + k are
+        hits[offsets[k]:offsets[k + 1]]. Under `EXTENT_FIRST` a pattern has one, its smallest;
+        else they are sorted. Where rows are told by ``was`` there are all hits, whatever the
+        extent, with the rest of `Scanned` from the first token of row low on.
     """
     protected = protection.covered.shape[0] > 0
     everywhere = rules.accept_offsets[1] > 0  # some variants test no token
+    keeps = was.shape[0] > 0
+    if keeps:
+        extent = np.int64(EXTENT_EVERY)
+    base_token = np.int64(row_offsets[low])
+    kept_tokens = np.int64(row_offsets[high]) - base_token if keeps else np.int64(0)
+    firsts = np.empty(kept_tokens, np.int64)
+    reaches = np.empty(kept_tokens, np.int32)
+    kinds = np.empty(kept_tokens, np.int32)
     patterns = rules.rule_offsets.shape[0] - 1
     # Under `first`: (row - low + 1) << 37 | the smallest rank of the pattern in that row.
     best = np.zeros(patterns if extent == EXTENT_FIRST else 0, np.int64)
@@ -295,13 +367,11 @@ def collect(  # noqa: PLR0915, PLR0917
     # What a pair begins is worth remembering, if it is not too much.
     most = 5 * (widest + 1) * (widest + 1) + ENTRY
     remembering = (
-        extent == EXTENT_FIRST
+        (extent == EXTENT_FIRST or keeps)
         and not everywhere
         and not protected
         and most < heads.arena.shape[0] // 4
     )
-    silent = heads.silent
-    recalling = silent.shape[0] > 0 and not everywhere and not protected
     arena = heads.arena
     stack_size = (rules.deepest + 1) * widest + (most if remembering else 0)
     stack_nodes = np.empty(stack_size, np.int32)
@@ -315,10 +385,44 @@ def collect(  # noqa: PLR0915, PLR0917
         count = 0
         stamp = np.int64(row - low + 1)
         following = of_type[type_ids[begin]] if begin < end else np.int32(-1)
+        same_start = np.int64(begin)  # tokens before it begin what they began
+        same_end = np.int64(end) + 1  # likewise from here on
+        old_begin = np.int64(0)
+        old_end = np.int64(0)
+        if keeps:
+            for at in range(begin, end):
+                kinds[at - base_token] = of_type[type_ids[at]]
+            if was[row] >= 0:
+                old_begin = np.int64(old.row_offsets[was[row]])
+                old_end = np.int64(old.row_offsets[was[row] + 1])
+                left, right = _same_ends(kinds, begin - base_token, end - base_token, old, was[row])
+                same_start, same_end = begin + left, end - right
         for place in range(begin, end + 1):
             kind = following
             following = of_type[type_ids[place + 1]] if place + 1 < end else np.int32(-1)
             depth = 1
+            if keeps and place < end:
+                firsts[place - base_token] = total
+                reaches[place - base_token] = 2
+                at = -1  # the same token in the old row
+                if place >= same_end:
+                    at = old_end - (end - place)
+                elif place < same_start:
+                    at = old_begin + place - begin
+                    if place + old.reaches[at] > same_start:
+                        at = -1
+                if at >= 0:
+                    reaches[place - base_token] = old.reaches[at]
+                    past = (
+                        old.hit_offsets[was[row] + 1] if at + 1 == old_end else old.firsts[at + 1]
+                    )
+                    moved = ((place - begin) - (at - old_begin)) << ORDER_BITS
+                    for hit in range(old.firsts[at], past):
+                        if total == hits.shape[0]:
+                            hits = _grown(hits, total + 1)
+                        hits[total] = old.hits[hit] + moved
+                        total += 1
+                    continue
             if not everywhere:
                 if kind < 0:
                     continue
@@ -326,28 +430,7 @@ def collect(  # noqa: PLR0915, PLR0917
                     following < 0 or classes.first[kind] & bits[following] == 0
                 ):
                     continue
-            begins = False  # whether an instance begins here
             farthest = np.int64(place + 1)  # the last place that was looked at
-            if recalling:
-                first_key = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
-                second_key = np.int64(0)
-                third_key = np.int64(place == begin)
-                for ahead in range(2, min(SILENT_TOKENS, int(end - place))):
-                    beyond = np.int64(of_type[type_ids[place + ahead]]) + 1
-                    if ahead < 4:
-                        second_key = (second_key << NODE_SHIFT) | beyond
-                    else:
-                        third_key |= beyond << 1
-                mixed = first_slot(first_key >> NODE_SHIFT, following + 1, 1 << 30)
-                mixed = first_slot(mixed, second_key >> NODE_SHIFT, 1 << 30)
-                mixed = first_slot(mixed, second_key & 0xFFFFFFFF, 1 << 30)
-                recalled = first_slot(mixed, third_key, silent.shape[0])
-                if (
-                    silent[recalled, 0] == first_key
-                    and silent[recalled, 1] == second_key
-                    and silent[recalled, 2] == third_key
-                ):
-                    continue
             if remembering:
                 pair = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
                 slot = first_slot(kind, following + 1, heads.slots.shape[0])
@@ -358,10 +441,14 @@ def collect(  # noqa: PLR0915, PLR0917
                     continue
                 rank = np.int64(place - begin) << ORDER_BITS
                 nodes_at = base + ENTRY + arena[base]
-                begins = arena[base] > 0
                 for at in range(base + ENTRY, nodes_at):
                     pattern = arena[at]
-                    if best[pattern] >> RANK_BITS != stamp:
+                    if keeps:
+                        if total == hits.shape[0]:
+                            hits = _grown(hits, total + 1)
+                        hits[total] = (np.int64(pattern) << RANK_BITS) | rank
+                        total += 1
+                    elif best[pattern] >> RANK_BITS != stamp:
                         best[pattern] = (stamp << RANK_BITS) | rank
                         touched[count] = pattern
                         count += 1
@@ -370,6 +457,8 @@ def collect(  # noqa: PLR0915, PLR0917
                 third = np.uint64(0)
                 third_kind = np.int32(-1)
                 farthest = np.int64(place + 2)
+                if keeps:
+                    reaches[place - base_token] = 3
                 if place + 2 < end:
                     third_kind = of_type[type_ids[place + 2]]
                     third = bits[third_kind]
@@ -393,9 +482,13 @@ def collect(  # noqa: PLR0915, PLR0917
                             stack_places[depth] = place + 3
                             depth += 1
                             continue
-                        begins = True
                         pattern = ~child
-                        if best[pattern] >> RANK_BITS != stamp:
+                        if keeps:
+                            if total == hits.shape[0]:
+                                hits = _grown(hits, total + 1)
+                            hits[total] = (np.int64(pattern) << RANK_BITS) | rank
+                            total += 1
+                        elif best[pattern] >> RANK_BITS != stamp:
                             best[pattern] = (stamp << RANK_BITS) | rank
                             touched[count] = pattern
                             count += 1
@@ -434,7 +527,6 @@ def collect(  # noqa: PLR0915, PLR0917
                         start, stop, row, protection.covered, protection.closed
                     ):
                         continue
-                    begins = True
                     rank = (np.int64(start - begin) << ORDER_BITS) | np.int64(order)
                     if extent != EXTENT_FIRST:
                         if total == hits.shape[0]:
@@ -481,7 +573,6 @@ def collect(  # noqa: PLR0915, PLR0917
                             place, after + 1, row, protection.covered, protection.closed
                         ):
                             continue
-                        begins = True
                         rank = np.int64(place - begin) << ORDER_BITS
                         if extent != EXTENT_FIRST:
                             if total == hits.shape[0]:
@@ -493,10 +584,8 @@ def collect(  # noqa: PLR0915, PLR0917
                             best[pattern] = (stamp << RANK_BITS) | rank
                             touched[count] = pattern
                             count += 1
-            if recalling and not begins and farthest < place + SILENT_TOKENS:
-                silent[recalled, 0] = first_key
-                silent[recalled, 1] = second_key
-                silent[recalled, 2] = third_key
+            if keeps and place < end:
+                reaches[place - base_token] = farthest - place + 1
         if extent == EXTENT_FIRST:
             if total + count > hits.shape[0]:
                 hits = _grown(hits, total + count)
@@ -504,9 +593,9 @@ def collect(  # noqa: PLR0915, PLR0917
                 pattern = np.int64(touched[at])
                 hits[total] = (pattern << RANK_BITS) | (best[pattern] & RANK)
                 total += 1
-        else:
+        elif not keeps:
             hits[offsets[row - low] : total].sort()
             if extent == EXTENT_ALL:
                 total = _select(hits, offsets[row - low], total, rules)
         offsets[row - low + 1] = total
-    return hits[:total], offsets
+    return hits[:total], offsets, firsts, reaches, kinds

@@ -14,16 +14,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine import arrays
-from sears_dsl.engine.arrays import FOCUS, ORDER_BITS, ORDER_MASK, RANK, RANK_BITS, ProtectedPlaces
+from sears_dsl.engine.arrays import (
+    FOCUS,
+    ORDER_BITS,
+    ORDER_MASK,
+    RANK,
+    RANK_BITS,
+    ProtectedPlaces,
+    Scanned,
+)
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match.scan import collect
+from sears_dsl.engine.match.scan import choose, collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array
@@ -128,19 +136,25 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
     rules: Any,
     heads: Any,
     protection: Any,
+    was: Any,
+    old: Any,
 ) -> Any:
     """The instances in rows low up to high; the arguments are those of `collect`.
 
     Returns:
-        int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
+        int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start; and what
+        `collect` gives.
     """
-    hits, offsets = collect(
-        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection
+    scanned = collect(
+        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection, was, old
     )
+    hits, offsets = scanned[0], scanned[1]
+    if was.shape[0] > 0:
+        hits, offsets = choose(hits, offsets, extent, rules)
     instances = np.empty((5, _count_instances(hits, rules)), np.int32)
     if len(hits):
         _expand_hits(hits, offsets, low, rules, instances)
-    return instances
+    return instances, scanned
 
 
 @kernel
@@ -206,8 +220,56 @@ _EXTENTS = {
     "every": arrays.EXTENT_EVERY,
 }
 _UNPROTECTED = arrays.ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
+_NO_ROWS = np.zeros(0, np.int32)
+_UNSCANNED = Scanned(
+    np.zeros(1, np.int32),
+    _NO_ROWS,
+    _NO_ROWS,
+    np.zeros(0, np.int64),
+    np.zeros(0, np.int64),
+    np.zeros(1, np.int64),
+)
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
+
+
+class ScannedRows:
+    """What scans left of rows that are scanned again when they have changed.
+
+    Rows that have tags are told from those that have none, since they come apart.
+    """
+
+    def __init__(self) -> None:
+        self._left: dict[bool, tuple[Int32Array, object, Scanned]] = {}
+
+    def before(self, rows: Int32Array, *, tagged: bool, pool: object) -> tuple[Int32Array, Scanned]:
+        """Which of the old rows some are, -1 where none, and what was found in these.
+
+        Args:
+            rows: int32: their numbers, ascending.
+            pool: of the classes that the scan is about: of others nothing is known.
+        """
+        old_rows, old_pool, scanned = self._left.get(tagged, (_NO_ROWS, None, _UNSCANNED))
+        if pool is not old_pool or not len(old_rows):
+            return np.full(len(rows), -1, np.int32), _UNSCANNED
+        places = np.minimum(np.searchsorted(old_rows, rows), len(old_rows) - 1)
+        return np.where(old_rows[places] == rows, places, -1).astype(np.int32), scanned
+
+    def leave(self, rows: Int32Array, scanned: Scanned, *, tagged: bool, pool: object) -> None:
+        """Keep what was found in rows, for the next time."""
+        self._left[tagged] = rows, pool, scanned
+
+
+class Again(NamedTuple):
+    """Rows that come once more.
+
+    Attributes:
+        rows: int32: their numbers, ascending.
+        scanned: what earlier scans left of them.
+    """
+
+    rows: Int32Array
+    scanned: ScannedRows
 
 
 def search(
@@ -217,15 +279,15 @@ def search(
     extent: Extent = "first",
     protected: Protected | None = None,
     jobs: int = 1,
-    again: bool = False,
+    again: Again | None = None,
 ) -> Matches:
     """Find the instances of all rules in all rows.
 
     Args:
         extent: which instances of a rule in a row; of rules with a rate ``first`` means all.
         protected: for each row spans of characters in which no instance may be.
-        again: most of the rows was searched just before, or will be soon: it is remembered which
-            tokens begin nothing.
+        again: which rows these are; what was found in them before is looked up, and what is found
+            now is kept.
     """
     if extent not in _EXTENTS:
         raise UsageError(
@@ -286,7 +348,7 @@ def _searched(
     extent: Extent,
     protected: Protected | None,
     jobs: int,
-    again: bool,
+    again: Again | None,
 ) -> Matches:
     """The instances of the rules that paths lead to."""
     row_offsets = _plain(tokens.row_offsets)
@@ -294,21 +356,48 @@ def _searched(
     classes, pool = program.classes.of(tokens.types)
     expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
+    was, old = _NO_ROWS, _UNSCANNED
+    everywhere = program.rules.accept_offsets[1] > 0
+    keeps = again is not None and protection is _UNPROTECTED and not everywhere and len(tokens)
+    if again is not None and keeps:
+        was, old = again.scanned.before(again.rows, tagged=tokens.tagged, pool=pool)
 
-    def scan(block: tuple[int, int]) -> Int32Array:
+    def scan(block: tuple[int, int]) -> Any:
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
-        heads = pool.take(len(type_ids), classes, program.rules, again=again)
-        instances: Int32Array = find_instances(*rows, classes, program.rules, heads, protection)
+        heads = pool.take(len(type_ids), classes, program.rules)
+        found = find_instances(*rows, classes, program.rules, heads, protection, was, old)
         pool.give_back(heads)
-        return instances
+        return found
 
     blocks = _blocks(row_offsets)
-    if len(blocks) == 1:
-        return Matches(*scan(blocks[0]))
-    if jobs == 1:
-        return Matches(*np.concatenate(list(map(scan, blocks)), axis=1))
-    with ThreadPoolExecutor(min(jobs, len(blocks))) as threads:
-        return Matches(*np.concatenate(list(threads.map(scan, blocks)), axis=1))
+    if len(blocks) == 1 or jobs == 1:
+        found = list(map(scan, blocks))
+    else:
+        with ThreadPoolExecutor(min(jobs, len(blocks))) as threads:
+            found = list(threads.map(scan, blocks))
+    if again is not None and keeps:
+        scanned = _scanned(row_offsets, [parts for _, parts in found])
+        again.scanned.leave(again.rows, scanned, tagged=tokens.tagged, pool=pool)
+    if len(found) == 1:
+        return Matches(*found[0][0])
+    return Matches(*np.concatenate([instances for instances, _ in found], axis=1))
+
+
+def _scanned(row_offsets: Int32Array, parts: Sequence[Any]) -> Scanned:
+    """What `collect` gave for blocks of rows, as one."""
+    hits, offsets, firsts, reaches, kinds = zip(*parts, strict=True)
+    before = np.cumsum([0, *map(len, hits[:-1])])
+    return Scanned(
+        row_offsets,
+        np.concatenate(kinds),
+        np.concatenate(reaches),
+        np.concatenate(list(map(np.add, firsts, before))),
+        np.concatenate(hits),
+        np.append(
+            np.concatenate([each[:-1] + n for each, n in zip(offsets, before, strict=True)]),
+            sum(map(len, hits)),
+        ),
+    )
 
 
 def _plain(array: Int32Array) -> Int32Array:

@@ -440,16 +440,18 @@ def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:
 
 
 class _MatchSpan(NamedTuple):
-    """The characters of a match, and where the token before ends (-1: there is none).
+    """The characters of a match; of an insertion those of the token behind it (-1: there is none).
 
-    ``following`` is where the next match begins. An insertion has no characters: its start is -1.
+    ``previous`` is where the token before ends (-1: there is none), ``barrier`` where the next
+    match begins.
     """
 
     row: int
+    inserts: bool
     start: int
     end: int
     previous: int
-    following: int
+    barrier: int
 
 
 class _Edits:
@@ -495,28 +497,31 @@ class _Edits:
         todo = np.isin(chosen, np.append(examples, chosen[~alone]))
         chosen, template_ids = chosen[todo], template_ids[todo]
         texts, news = self.tokens.texts, list(self.texts)
+        templates = template_ids.tolist()
+        renderers = {number: forms.templates[number].renderer for number in set(templates)}
         before: list[Edit] = []
         current = -1
-        for index, group, span, template in zip(
+        for index, group, span, template, new_id in zip(
             chosen.tolist(),
             group_of[chosen].tolist(),
             self._spans(chosen),
-            template_ids.tolist(),
+            templates,
+            forms.new_ids[chosen].tolist(),
             strict=True,
         ):
             if group != current:
                 before, current = [], group
-            renderer = forms.templates[template].renderer
-            new, row = news[forms.new_ids[index]], span.row
+            renderer, new = renderers[template], news[new_id]
+            row, inserts, start, end, place, barrier = span
+            previous = place if place >= 0 else None
+            around = Around(before, barrier, self.protected[row] if self.protected else ())
             edit: Edit | Unrendered
-            around = Around(before, span.following, self.protected[row] if self.protected else ())
-            if span.start < 0:
-                place = int(self.matches.starts[index])
-                edit = renderer.inserted(texts[row], self.tokens.view(row), place, new, around)
+            if inserts:
+                following = (start, end) if start >= 0 else None
+                edit = renderer.inserted(texts[row], previous, following, new, around)
             else:
-                previous = span.previous if span.previous >= 0 else None
                 edit = renderer.placed(
-                    texts[row], span.start, span.end, new, previous=previous, around=around
+                    texts[row], start, end, new, previous=previous, around=around
                 )
             self.there[index] = isinstance(edit, Edit)
             if isinstance(edit, Edit):
@@ -529,14 +534,16 @@ class _Edits:
     def _spans(self, chosen: NDArray[np.int64]) -> Iterator[_MatchSpan]:
         """The characters of some matches."""
         matches, tokens = self.matches.select(chosen), self.tokens
-        base = tokens.row_offsets[matches.rows]
+        base, past = tokens.row_offsets[matches.rows], tokens.row_offsets[matches.rows + 1]
         starts, ends, previous = np.full((3, len(matches)), -1, np.int32)
-        full = np.flatnonzero(matches.starts < matches.ends)
-        starts[full] = tokens.starts[base[full] + matches.starts[full]]
-        ends[full] = tokens.ends[base[full] + matches.ends[full] - 1]
+        inserts = matches.starts == matches.ends
+        last = base + np.maximum(matches.starts, matches.ends - 1)
+        there = np.flatnonzero(last < past)
+        starts[there] = tokens.starts[base[there] + matches.starts[there]]
+        ends[there] = tokens.ends[last[there]]
         inner = np.flatnonzero(matches.starts > 0)
         previous[inner] = tokens.ends[base[inner] + matches.starts[inner] - 1]
-        columns = (matches.rows, starts, ends, previous, self._barriers()[chosen])
+        columns = (matches.rows, inserts, starts, ends, previous, self._barriers()[chosen])
         return map(_MatchSpan, *(column.tolist() for column in columns))
 
     def _barriers(self) -> Int32Array:

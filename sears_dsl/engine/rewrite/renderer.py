@@ -45,6 +45,7 @@ from sears_dsl.engine.rewrite.spacing import (
     begins_with_clitic,
     deletion,
     insertion,
+    may_be_parted,
     reaches_out,
     replacement,
     stands_before,
@@ -74,7 +75,7 @@ NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 """What takes the place of the span of an instance, as `Renderer.new_text` gives it."""
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
-ALONE, TOUCHED, WORD = 0, 1, 2
+ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
 """When the edge of new text needs more than its place; numbers of `windows.neighbours`."""
 
 
@@ -213,9 +214,11 @@ class Renderer:
         if following is not None and following < len(tokens):
             barrier = tokens[following].start
         around = Around(before, barrier, protected)
-        if binding.start == binding.end:
-            return self.inserted(text, tokens, binding.start, new, around)
         end = tokens[binding.start - 1].end if binding.start > 0 else None
+        if binding.start == binding.end:
+            behind = tokens[binding.start] if binding.start < len(tokens) else None
+            place = None if behind is None else (behind.start, behind.end)
+            return self.inserted(text, end, place, new, around)
         first, last = tokens[binding.start].start, tokens[binding.end - 1].end
         return self.placed(text, first, last, new, previous=end, around=around)
 
@@ -265,27 +268,35 @@ class Renderer:
         Returns:
             For the left and the right side: `ALONE` if it needs more however its neighbour stands,
             `TOUCHED` if it does where there is no white space between, `WORD` if it does where a
-            letter or digit touches it.
+            letter or digit touches it, `NEVER` if what touches it does not matter.
         """
         if not new or self._attached or self._repairs or reaches_out(old, new):
             return ALONE, ALONE
-        plain = old[0].isalnum() and not begins_with_clitic(old)
-        return (WORD if plain else TOUCHED), WORD
+        left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
+        apart_left, apart_right = may_be_parted(old, new)
+        return left if apart_left else NEVER, WORD if apart_right else NEVER
 
     def inserted(
-        self, text: str, tokens: Sequence[Token], place: int, new: str, around: Around = NOTHING
+        self,
+        text: str,
+        previous: int | None,
+        following: tuple[int, int] | None,
+        new: str,
+        around: Around = NOTHING,
     ) -> Rendered:
-        """The edit that puts new text between two tokens, before the one at this place.
+        """The edit that puts new text between two tokens.
 
         At the start of a sentence the new text takes the capital, and the word that had it keeps
         it only if it may be a name.
+
+        Args:
+            previous: where the token before ends; None at the row's start.
+            following: first and one past the last character of the token after; None at its end.
         """
-        previous = tokens[place - 1] if place else None
-        following = tokens[place] if place < len(tokens) else None
         edit = insertion(text, previous, following, new, glued=self._attached)
         if edit is None:
             return Unrendered.UNCHANGED
-        if following is not None and edit.start == following.start and self._follows_case:
+        if following is not None and edit.start == following[0] and self._follows_case:
             edit = _before_first_word(text, edit, following, around)
         return self._agreeing(text, edit, around)
 
@@ -373,20 +384,21 @@ def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
     return chunk._replace(text=uncapitalized(chunk.text, no_name=no_name))
 
 
-def _before_first_word(text: str, edit: Edit, following: Token, around: Around) -> Edit:
+def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around: Around) -> Edit:
     """An insertion that takes the capital of the word after it, if that begins a sentence."""
-    word = following.text
-    first = first_word(text, following.start)
-    if not text[first : first + 1].isupper() or not begins_sentence(text, following.start):
+    start, end = following
+    word = text[start:end]
+    first = first_word(text, start)
+    if not text[first : first + 1].isupper() or not begins_sentence(text, start):
         return edit
     at, head = capitalized(edit.new)
     new = head + edit.new[at:]
-    if first > following.start:  # what is quoted keeps its own capital
+    if first > start:  # what is quoted keeps its own capital
         return edit._replace(new=new)
     lowered = uncapitalized(word, no_name=False)
-    if lowered == word or around.forbids(edit.start, following.end):
+    if lowered == word or around.forbids(edit.start, end):
         return edit._replace(new=new)
-    return Edit(edit.start, following.end, word, new + lowered)
+    return Edit(edit.start, end, word, new + lowered)
 
 
 def _passed_on(text: str, edit: Edit, around: Around) -> Edit:

@@ -296,7 +296,10 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
     total = np.int64(0)
     for match in range(count):
         key, low = keys[match], lows[match]
-        complete = has[key]
+        if not has[key]:  # an insertion may stand behind the last token of all
+            offsets[match + 1] = total
+            continue
+        complete = True
         more = reaches[key]
         first = kinds[word_of[type_ids[low]]]
         text = text_offsets[rows[match]]

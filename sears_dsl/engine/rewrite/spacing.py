@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from sears_dsl.engine.matches import Edit
 from sears_dsl.tagging.contractions import contraction
-from sears_dsl.tagging.tokens import Token
 
 _CLITIC_INITIALS = "'’ʼnN"
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)
@@ -68,6 +67,21 @@ def reaches_out(old: str, new: str) -> bool:
         return True
     first, last = new[0] in _MARKS, ends_with_mark(new)
     return (first and old[0] not in _STOPS) or (last and old[-1] not in _STOPS)
+
+
+def may_be_parted(old: str, new: str) -> tuple[bool, bool]:
+    """Whether a space may have to part new text from what touches it, on its left and its right.
+
+    Example:
+        >>> may_be_parted(".", "!"), may_be_parted("'s", "is"), may_be_parted("film", "a (good)")
+        ((False, False), (True, True), (True, False))
+    """
+    left = not begins_with_clitic(new)
+    if old[0] in _CLOSING or begins_with_clitic(old):
+        left = left and new[0] not in _CLOSING | _QUOTES
+    else:
+        left = left and new[0].isalnum()
+    return left, new[-1].isalnum()
 
 
 @lru_cache(maxsize=1 << 12)
@@ -311,38 +325,39 @@ def _same_word(old: str, new: str) -> bool:
 
 
 def insertion(
-    text: str, previous: Token | None, following: Token | None, new: str, *, glued: bool
+    text: str, previous: int | None, following: tuple[int, int] | None, new: str, *, glued: bool
 ) -> Edit | None:
     """Insert a text between two tokens; None: nothing is left to write.
 
     Args:
-        previous: the token before; None at the row's start.
-        following: the token after; None at the row's end.
+        previous: where the token before ends; None at the row's start.
+        following: first and one past the last character of the token after; None at the row's end.
     """
     new, doubled = _single(
         new,
-        before=text[max(0, previous.end - _REACH) : previous.end] if previous else "",
-        after=_next(text, previous.end if previous else 0) if following else "",
+        before="" if previous is None else text[max(0, previous - _REACH) : previous],
+        after="" if following is None else _next(text, previous or 0),
     )
     if not new:
         return None
     if previous is None:
         if following is None:
             return Edit(0, 0, "", new)
-        space = "" if following.text[0] in _CLOSING else " "
-        return Edit(following.start, following.start, "", new + space)
-    before = text[max(0, previous.end - 2) : previous.end]
+        start = following[0]
+        return Edit(start, start, "", new if text[start] in _CLOSING else new + " ")
+    before = text[max(0, previous - 2) : previous]
     if (glued and not doubled) or (begins_attached(new) and not opens(before)):
-        after = text[previous.end : previous.end + 4]
+        after = text[previous : previous + 4]
         space = " " if _would_join(new, after[:1]) and not begins_with_clitic(after) else ""
-        return Edit(previous.end, previous.end, "", new + space)
+        return Edit(previous, previous, "", new + space)
     if following is None:
-        return Edit(previous.end, previous.end, "", " " + new)
-    if previous.end < following.start:
-        return Edit(following.start, following.start, "", new + " ")
+        return Edit(previous, previous, "", " " + new)
+    start, end = following
+    if previous < start:
+        return Edit(start, start, "", new + " ")
     space_before = "" if opens(before) else " "
-    space_after = "" if _attaches(following.text) else " "
-    return Edit(following.start, following.start, "", space_before + new + space_after)
+    space_after = "" if _attaches(text[start:end]) else " "
+    return Edit(start, start, "", space_before + new + space_after)
 
 
 def _attaches(token: str) -> bool:
