@@ -38,6 +38,22 @@ _FOREIGN_TAG = (
     "`tag=ADP-DET`\n"
     "as a literal it is quoted"
 )
+_SPELLED_OUT = {
+    "adjective": "ADJ",
+    "adverb": "ADV",
+    "article": "DET",
+    "auxiliary": "AUX",
+    "determiner": "DET",
+    "interjection": "INTJ",
+    "name": "PROPN",
+    "number": "NUM",
+    "particle": "PART",
+    "prep": "ADP",
+    "preposition": "ADP",
+    "pronoun": "PRON",
+    "punctuation": "PUNCT",
+    "symbol": "SYM",
+}
 _NO_SPACE = "leave it out: white space is no token, and `What NOUN` fires whatever lies between"
 
 
@@ -56,7 +72,14 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
     elif name in MOVED[tagset]:
         yield from _moved(name, tagset)
     else:
-        yield "E201", f"`{name}` is no tag", f"{nearest(name, _bare(tagset))}\n{literal}"
+        yield "E201", f"`{name}` is not a tag", f"{_tag_meant(name, tagset)}\n{literal}"
+
+
+def _tag_meant(name: str, tagset: TagsetOption) -> str:
+    """The tag of a part of speech that is spelled out, else the nearest tag."""
+    whole = name.casefold().removesuffix("s")
+    tag = _SPELLED_OUT.get(whole, "")
+    return f"did you mean {tag}?" if tag in COARSE[tagset] else nearest(name, _bare(tagset))
 
 
 def _bare(tagset: TagsetOption) -> list[str]:

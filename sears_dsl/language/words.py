@@ -215,7 +215,7 @@ def objection(text: str, place: WordPlace) -> Objection | None:
     if caps is not None:
         if caps == text:
             return Objection(
-                "E201", f"`{text}` is no tag", f"as a literal it is quoted: {code(quoted)}"
+                "E201", f"`{text}` is not a tag", f"as a literal it is quoted: {code(quoted)}"
             )
         message = f"`{text}` mixes what looks like the tag `{caps}` with other characters"
         return Objection("E105", message, _beside_tag(text, caps, place, quoted))

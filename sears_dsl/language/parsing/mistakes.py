@@ -175,7 +175,9 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         if other:
             return Finding(
                 "E103",
-                f"`{other[0]}` is no arrow here",
+                f"`{other[0]}` without a space on both sides"
+                if other[0] == "->"
+                else f"`{other[0]}` is not the arrow of a rule",
                 other.start(),
                 other.end(),
                 _typed(
@@ -232,7 +234,7 @@ def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -
     written = " and ".join(map(code, rules)) if all(map(reads, rules)) else "`movie -> film`"
     return Finding(
         "E103",
-        f"`{arrow[0]}` is no arrow here",
+        f"`{arrow[0]}` is not the arrow of a rule",
         arrow.start(),
         arrow.end(),
         f"a rule goes one way, from left to right: write {written}",
@@ -347,7 +349,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     if right and character and character in "()[]{}|":
         return Finding(
             "E105",
-            f"`{character}` glued to a word in the consequent",
+            f"`{character}` in the consequent, which holds no patterns",
             position,
             position + 1,
             f"as text it is quoted: {code(quote(_enclosed(line, word_start, word_end)))}",

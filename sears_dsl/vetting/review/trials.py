@@ -52,7 +52,7 @@ class RuleReader:
         >>> reader.read("What VERB -> So  what VERB").text
         'What VERB -> So what VERB'
         >>> print(reader.read("What VREB -> So what").findings[0].render())
-        rule:1:6: error[E201]: `VREB` is no tag
+        rule:1:6: error[E201]: `VREB` is not a tag
           |
         1 | What VREB -> So what
           |      ^^^^
