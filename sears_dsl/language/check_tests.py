@@ -36,7 +36,7 @@ Problem: TypeAlias = tuple[str, str, str]
 _FOREIGN_TAG = (
     "write NOUN or another universal tag; what the tagger gives as a fine tag is tested as "
     "`tag=ADP-DET`\n"
-    "as a literal it is quoted"
+    "to mean the text itself, quote it"
 )
 _SPELLED_OUT = {
     "adjective": "ADJ",
@@ -66,7 +66,7 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
         if options.language != "en":
             yield english_alone(f"`{name}` is a tag of English", options, _FOREIGN_TAG)
         return
-    literal = f"as a literal it is quoted: {code(quote(name))}"
+    literal = f"to mean the text itself, quote it: {code(quote(name))}"
     if name in WHITESPACE_TAGS:
         yield "E203", f"`{name}` is the tag of white space", _NO_SPACE
     elif name in MOVED[tagset]:

@@ -216,7 +216,11 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         )
     if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
         return Finding(
-            "E103", "a second arrow", position, len(line), 'as text it is quoted: `"->"`'
+            "E103",
+            "a second arrow",
+            position,
+            len(line),
+            'to mean the text itself, quote it: `"->"`',
         )
     return None
 
@@ -317,7 +321,8 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             "a quantifier in the consequent",
             position,
             position + 1,
-            f"the consequent is written once; as text it is quoted: {code(quote(word))}",
+            "the consequent is written once; to mean the text itself, quote it: "
+            f"{code(quote(word))}",
         )
     if character == "{":
         end = position + max(rest.find("}") + 1, 1)
@@ -334,7 +339,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             "a `?` before its element",
             position,
             position + 1,
-            'it is glued behind what is optional: `DET?`\nas a literal it is quoted: `"?"`',
+            'it is glued behind what is optional: `DET?`\nto mean the text itself, quote it: `"?"`',
         )
     if character == "$":
         return Finding(
@@ -342,7 +347,8 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             "a reference in the antecedent",
             position,
             word_end,
-            f"references stand after the arrow; as a literal it is quoted: {code(quote(word))}",
+            "references stand after the arrow; to mean the text itself, quote it: "
+            f"{code(quote(word))}",
         )
     if right and (finding := unreadable_amount(line, position)):
         return finding
@@ -352,7 +358,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             f"`{character}` in the consequent, which holds no patterns",
             position,
             position + 1,
-            f"as text it is quoted: {code(quote(_enclosed(line, word_start, word_end)))}",
+            f"to mean the text itself, quote it: {code(quote(_enclosed(line, word_start, word_end)))}",
         )
     return None
 
@@ -430,7 +436,7 @@ def _structure(
             "a `)` that closes nothing",
             position,
             position + 1,
-            'a group opens glued: `(a b|c)`; as a literal it is quoted: `")"`',
+            'a group opens glued: `(a b|c)`; to mean the text itself, quote it: `")"`',
         )
     if context and position > context.start():
         return Finding(
@@ -504,7 +510,7 @@ def _as_address(line: str, position: int, reads: Reads) -> str:
     word = line[start:].split(maxsplit=1)[0]
     if not _ADDRESS.match(word) or not reads(f"{quote(word)} x -> y"):
         return ""
-    return f"as a literal it is quoted: {code(quote(word))}"
+    return f"to mean the text itself, quote it: {code(quote(word))}"
 
 
 def _repetition(bare: str, position: int) -> str:
@@ -577,5 +583,5 @@ def _fallback(line: str, position: int) -> Finding:
         f"`{rest[0][:40]}` cannot stand here",
         position,
         position + len(rest[0]),
-        f"as a literal it is quoted: {code(quote(rest[0][:40]))}" + _comment_note(line),
+        f"to mean the text itself, quote it: {code(quote(rest[0][:40]))}" + _comment_note(line),
     )

@@ -57,7 +57,7 @@ class RuleReader:
         1 | What VREB -> So what
           |      ^^^^
           = help: did you mean VERB?
-                  as a literal it is quoted: `"VREB"`
+                  to mean the text itself, quote it: `"VREB"`
     """
 
     def __init__(self, ruleset: Ruleset, *, tagger: Tagger) -> None:
