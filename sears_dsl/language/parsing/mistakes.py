@@ -358,7 +358,8 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             f"`{character}` in the consequent, which holds no patterns",
             position,
             position + 1,
-            f"to mean the text itself, quote it: {code(quote(_enclosed(line, word_start, word_end)))}",
+            "to mean the text itself, quote it: "
+            f"{code(quote(_enclosed(line, word_start, word_end)))}",
         )
     return None
 
