@@ -144,7 +144,7 @@ def _tiles(document: AuditDocument) -> str:
     tiles.append(
         _tile(
             percent(whole.flipped.rate),
-            "of the right rows that rules change are flipped by any rule",
+            "of the right rows that rules change become wrong under some rule",
             f"{_counted(whole.flipped)}, 95% "
             f"{percent(whole.flipped.low)}–{percent(whole.flipped.high)}",
         )
@@ -154,7 +154,7 @@ def _tiles(document: AuditDocument) -> str:
         _tile(
             f"{counts['failed']} of {len(document.rules):,}",
             "rules fail their limit",
-            f"{counts['not judged']} could not be judged for want of rows",
+            f"{counts['not judged']} changed too few rows to be judged",
         )
     )
     tiles.append(_sure_tile(document))
@@ -203,7 +203,7 @@ def _counted(share: Share) -> str:
 def _summary(document: AuditDocument) -> str:
     """The result in words, beside the three accuracies."""
     whole = document.together
-    same = sum(each.expect == "same" for each in document.rules)
+    same = sum(each.expect == "same" and each.changed > 0 for each in document.rules)
     sentences = [
         f"{same} of the {len(document.rules):,} rules reword a row so that the answer should stay "
         f"the same; together they change {whole.changed:,} rows."
