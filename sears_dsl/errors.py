@@ -59,11 +59,11 @@ class Diagnostic:
         source: the line of the file that the span points into.
 
     Example:
-        >>> finding = Diagnostic("E201", "`NUON` is no tag", Span(1, 6, 10),
+        >>> finding = Diagnostic("E201", "`NUON` is not a tag", Span(1, 6, 10),
         ...                      help="did you mean NOUN?", path="a.sear",
         ...                      source="What NUON -> Which NOUN")
         >>> print(finding.render())
-        a.sear:1:6: error[E201]: `NUON` is no tag
+        a.sear:1:6: error[E201]: `NUON` is not a tag
           |
         1 | What NUON -> Which NOUN
           |      ^^^^

@@ -437,18 +437,21 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         notes.append(_nothing_right(effects))
     notes += _refusals(effects)
     if not effects.confident:
-        notes.append("The model does not say how sure it is: confidence is not given.")
+        notes.append(
+            "The model gives no confidence, so how sure it is of its answers is not shown."
+        )
     repeated = len(data.rows) - len({tuple(sorted(row.items())) for row in data.rows})
     if repeated:
         notes.append(
             f"{repeated:,} of {len(data.rows):,} rows repeat another row. Each counts, so the "
-            f"intervals are narrower than the data deserves."
+            f"intervals are a little too narrow."
         )
     notes += _unknown_labels(effects)
     silent = [effect.name for effect in effects.rules if not len(effect)]
     if silent:
         shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
-        rules = counted(len(silent), "rule changes", "rules change")
+        verb = "changes" if len(silent) == 1 else "change"
+        rules = f"{len(silent):,} of {counted(len(effects.rules), 'rule')} {verb}"
         where = " that the model answers" if effects.refused else " of this data"
         if any(effect.rejected for effect in effects.rules if not len(effect)):
             where += " in a way that the oracle keeps"
@@ -473,9 +476,9 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         )
     if effects.rules and not gates.any_limit:
         notes.append(
-            f"No limit is set: q tells whether a rule fails on more than "
-            f"{percent(gates.tolerated)} of its rows, the share of rows of which a "
-            f"discovered rule may change the meaning."
+            f"No limit is set, such as --max-flip-rate. q says whether a rule surely fails on more "
+            f"than {percent(gates.tolerated)} of its rows: a discovered rule may change the "
+            f"meaning in so many, and flips there would be no mistakes."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
     if worse:

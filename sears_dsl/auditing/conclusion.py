@@ -25,7 +25,7 @@ def conclusion(document: AuditDocument) -> str:
     if not judged:
         broken = _of_robustness(document, "failed")
         return f"The model fails: {broken}." if broken else _nothing_judged(document)
-    rest = f"; {counted(few, 'rule')} could not be judged for want of rows" if few else ""
+    rest = f"; {counted(few, 'rule')} changed too few rows to be judged" if few else ""
     outcome = document.verdict.outcome
     if outcome == "failed":
         return f"The model fails: {_failures(document, judged)}{rest}."
@@ -63,13 +63,12 @@ def _nothing_judged(document: AuditDocument) -> str:
         return f"No rule took part; the model has {rows}{sentences}."
     if not most:
         return (
-            "Nothing can be said about the model: no rule changes a row that tells whether it does "
-            "as it should."
+            "Nothing can be said about the model: no rule changes a row that the model has right."
         )
     rows = counted(most, "row")
     return (
-        f"Too little was tested to think anything of the model: the rule that was tested most has "
-        f"{rows}, and {document.gates.support} are needed."
+        f"Too little was tested to judge the model: no rule changes more than {rows} that the "
+        f"model has right, and {document.gates.support} are needed."
     )
 
 

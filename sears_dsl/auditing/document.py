@@ -34,6 +34,7 @@ from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.documents import read_document
 from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.statistics import binomial_tail
@@ -205,8 +206,8 @@ class RuleRecord:
 
     @property
     def name(self) -> str:
-        """What a report calls it: its text with its id."""
-        return f"{self.rule} ({self.id})"
+        """What a report calls it."""
+        return rule_called(self.rule, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

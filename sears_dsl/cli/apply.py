@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +34,7 @@ from sears_dsl.cli.screen.console import (
     excerpt,
     imports_option,
     plain_table,
+    rule_label,
 )
 from sears_dsl.runtime.wording import counted
 
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 # So many rules, and so many rows with a span in the way, are in a summary.
 _MOST = 12
 _FEW_REASONS = 3
+# Characters of a rule that has no name.
+_LONGEST_NAME = 48
 
 
 class _Jobs(click.IntRange):
@@ -190,7 +194,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if options["as_json"] and not to_stdout:
         echo_json({"unit": unit, **_as_dict(report, request, warnings)})
     elif not quiet:
-        _print_report(report, request, show=options["show"], unit=_unit(rulesets, options["unit"]))
+        _print_report(
+            report, request, rulesets, show=options["show"], unit=_unit(rulesets, options["unit"])
+        )
 
 
 def _applied(
@@ -273,7 +279,14 @@ def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:
     return f"unit: {counts}, by --unit; `option unit` of the rules asks for {' and '.join(units)}"
 
 
-def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit: str) -> None:
+def _print_report(
+    report: ApplyReport,
+    request: ApplyRequest,
+    rulesets: Sequence[Ruleset],
+    *,
+    show: str,
+    unit: str,
+) -> None:
     """A summary on standard error, so that standard output holds the data alone."""
     out = console(stderr=True)
     if report.note:
@@ -281,19 +294,25 @@ def _print_report(report: ApplyReport, request: ApplyRequest, *, show: str, unit
     fired = {rule: of for rule, of in report.rules.items() if of.rows}
     most = sorted(fired.items(), key=lambda item: -item[1].rows)
     shown_rules = {"most": most[:_MOST], "all": most, "silent": []}[show]
+    labels = {
+        rule_id: rule_label(rule, rule_id)
+        for ruleset in rulesets
+        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+    }
     if shown_rules:
         table = plain_table("rows", "rule", "example", right=[0])
-        other_width = 10 + max(len(rule) for rule, _ in shown_rules)
+        names = [shorten(labels[rule], _LONGEST_NAME, placeholder="…") for rule, _ in shown_rules]
+        other_width = 10 + max(map(len, names))
         width = min(100, max(30, out.width - other_width))
-        for rule, of in shown_rules:
+        for name, (_, of) in zip(names, shown_rules, strict=True):
             first = of.examples[0]
             example = excerpt(first.original, first.edits, width=width)
-            table.add_row(f"{of.rows:,}", rule, example)
+            table.add_row(f"{of.rows:,}", name, example)
         out.print(table)
         if len(most) > len(shown_rules):
             out.print(f"… and {counted(len(most) - len(shown_rules), 'more rule')} (--show all)")
     if show != "most":
-        out.print(f"silent: {', '.join(report.silent) or '(none)'}")
+        out.print(f"silent: {', '.join(labels[rule] for rule in report.silent) or '(none)'}")
     tally = report.tally
     silent = len(report.silent)
     target = "standard output" if request.output == "-" else request.output

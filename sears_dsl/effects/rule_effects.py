@@ -32,7 +32,7 @@ from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.language.printer import print_rule
+from sears_dsl.language.printer import print_rule, rule_called
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.models.predictor import REFUSED, Answer, Predictor, Row
 from sears_dsl.runtime.array_types import Flags, Floats, Int32Array
@@ -95,7 +95,7 @@ class RuleEffect:
     @property
     def name(self) -> str:
         """What a report calls it: an id alone says little, and a text alone cannot be looked up."""
-        return f"{self.text} ({self.id})"
+        return rule_called(self.text, self.id)
 
     @property
     def flipped(self) -> Flags:

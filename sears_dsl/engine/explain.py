@@ -94,7 +94,7 @@ def explain(
         >>> rules = parse("What NOUN -> Which NOUN")
         >>> row = [Token("What", "PRON", "WP", 0, 4), Token("is", "AUX", "VBZ", 5, 7)]
         >>> explain(rules.rules[0], rules, "What is", row, split=lambda word: (word,)).reason
-        '1 of 2 elements matched, then `NOUN` was wanted and `is` (AUX/VBZ) stands there'
+        'matched 1 of 2 elements, then expected `NOUN` and found `is` (AUX/VBZ)'
     """
     name = rule_id(rule)
     total = len(rule.left) + len(rule.antecedent) + len(rule.right)
@@ -159,19 +159,19 @@ def _stopped(name: str, total: int, stop: _Stop | None, tokens: Sequence[Token])
     if stop is None:
         return Explanation(name, False, None, 0, total, None, "", "there is nothing to match")
     pattern = print_rule(Rule((stop.element,), ())).removesuffix(" -> <>")
-    there = "the row ends there"
+    found = "found the end of the text"
     stopped_at: int | None = None
     if stop.position < len(tokens):
         stopped_at = stop.position
         token = tokens[stop.position]
         tags = f"{token.coarse}/{token.fine}" if token.coarse or token.fine else "no tags"
-        there = f"`{token.text}` ({tags}) stands there"
+        found = f"found `{token.text}` ({tags})"
     elements = f"{stop.matched} of {total} element{'s' if total != 1 else ''}"
     if stop.matched:
-        reason = f"{elements} matched, then `{pattern}` was wanted and {there}"
+        reason = f"matched {elements}, then expected `{pattern}` and {found}"
     else:
         stopped_at = None
-        reason = f"no token matches `{pattern}`, the first element"
+        reason = f"no token matches the first element, `{pattern}`"
     return Explanation(name, False, None, stop.matched, total, stopped_at, pattern, reason)
 
 

@@ -204,7 +204,7 @@ class _Checker:
             message = f"`{piece.tag}` copies a token, but the antecedent has no bare `{piece.tag}`"
             hint = (
                 "an element is copied by number or name: `$1`\n"
-                f"as a literal it is quoted: {code(quote(piece.tag))}"
+                f"to mean the text itself, quote it: {code(quote(piece.tag))}"
             )
         self._add("E303", message, piece.span, hint)
 
@@ -231,7 +231,7 @@ class _Checker:
                     span,
                     "elements are counted as written, a group as one; context elements "
                     "are referred to by name\n"
-                    f"as a literal it is quoted: {code(quote(f'${target}'))}",
+                    f"to mean the text itself, quote it: {code(quote(f'${target}'))}",
                 )
                 return
             element = elements[target - 1]

@@ -36,8 +36,24 @@ Problem: TypeAlias = tuple[str, str, str]
 _FOREIGN_TAG = (
     "write NOUN or another universal tag; what the tagger gives as a fine tag is tested as "
     "`tag=ADP-DET`\n"
-    "as a literal it is quoted"
+    "to mean the text itself, quote it"
 )
+_SPELLED_OUT = {
+    "adjective": "ADJ",
+    "adverb": "ADV",
+    "article": "DET",
+    "auxiliary": "AUX",
+    "determiner": "DET",
+    "interjection": "INTJ",
+    "name": "PROPN",
+    "number": "NUM",
+    "particle": "PART",
+    "prep": "ADP",
+    "preposition": "ADP",
+    "pronoun": "PRON",
+    "punctuation": "PUNCT",
+    "symbol": "SYM",
+}
 _NO_SPACE = "leave it out: white space is no token, and `What NOUN` fires whatever lies between"
 
 
@@ -50,13 +66,20 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
         if options.language != "en":
             yield english_alone(f"`{name}` is a tag of English", options, _FOREIGN_TAG)
         return
-    literal = f"as a literal it is quoted: {code(quote(name))}"
+    literal = f"to mean the text itself, quote it: {code(quote(name))}"
     if name in WHITESPACE_TAGS:
         yield "E203", f"`{name}` is the tag of white space", _NO_SPACE
     elif name in MOVED[tagset]:
         yield from _moved(name, tagset)
     else:
-        yield "E201", f"`{name}` is no tag", f"{nearest(name, _bare(tagset))}\n{literal}"
+        yield "E201", f"`{name}` is not a tag", f"{_tag_meant(name, tagset)}\n{literal}"
+
+
+def _tag_meant(name: str, tagset: TagsetOption) -> str:
+    """The tag of a part of speech that is spelled out, else the nearest tag."""
+    whole = name.casefold().removesuffix("s")
+    tag = _SPELLED_OUT.get(whole, "")
+    return f"did you mean {tag}?" if tag in COARSE[tagset] else nearest(name, _bare(tagset))
 
 
 def _bare(tagset: TagsetOption) -> list[str]:

@@ -86,7 +86,7 @@ def set_notation_warnings(
 
 
 def _literal(text: str) -> str:
-    return f"as a literal it is quoted: {code(quote(text))}"
+    return f"to mean the text itself, quote it: {code(quote(text))}"
 
 
 # ---------------------------------------------------------------- antecedent, contexts, sets
@@ -436,7 +436,7 @@ def _text(
             f"`?` is written behind `{previous.tag}`: a consequent has no quantifiers",
             span,
             f"an optional element that is not there is copied as nothing: {code(previous.tag)}\n"
-            f"as a literal it is quoted: {code(previous.tag + quote(text))}",
+            f"to mean the text itself, quote it: {code(previous.tag + quote(text))}",
         )
     elif text.lower() in _LOWER_TAGS and any(
         element.body == Tag(text.upper()) for element in rule.antecedent
@@ -454,7 +454,7 @@ def _text(
             f"`{text}` is written with a space before it",
             span,
             f"glued it follows the word: `word{text}`, `$1{text}`\n"
-            f"with the space it is quoted: {code(quote(text))}",
+            f"to keep the space, quote it: {code(quote(text))}",
         )
 
 

@@ -63,6 +63,7 @@ _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
 _KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
 _LABEL = re.compile(r"[\w.-]+")
 _ID_BYTES = 5
+_MADE_ID = re.compile(r"r-[0-9a-f]{10,40}")
 _HIDING = frozenset("?()[]{}|")
 
 
@@ -77,6 +78,22 @@ def rule_id(rule: Rule) -> str:
     if rule.name is not None:
         return rule.name
     return _hashed(print_rule(rule), _ID_BYTES)
+
+
+def rule_called(text: str, rule_id: str) -> str:
+    """What reports call a rule: what it writes for what, and its id where that says more.
+
+    Where it stands and what surrounds it is left out, and so is an id that is made of the text.
+
+    Example:
+        >>> rule_called("movie -> film / a __ !NOUN", "film")
+        'movie -> film … (film)'
+        >>> rule_called("movie -> film", "r-3a9676e89a")
+        'movie -> film'
+    """
+    short, slash, _ = text.partition(" / ")
+    known = "" if _MADE_ID.fullmatch(rule_id) else f" ({rule_id})"
+    return f"{short} …{known}" if slash else short + known
 
 
 def rule_ids(rules: Sequence[Rule]) -> tuple[str, ...]:

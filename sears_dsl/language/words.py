@@ -176,35 +176,39 @@ def objection(text: str, place: WordPlace) -> Objection | None:
         met = strange[1] if strange else "a space or a quotation mark"
         return Objection("E115", f"{met} in a bare word", f"quote it: {code(quoted)}")
     if text == "->" and place == "consequent":
-        return Objection("E103", "a second arrow", f"as a literal it is quoted: {code(quoted)}")
+        return Objection(
+            "E103", "a second arrow", f"to mean the text itself, quote it: {code(quoted)}"
+        )
     notation = _notation(text) if place == "consequent" else None
     if notation:
         return Objection(
             "E119",
             f"{notation} in the consequent",
             "a consequent holds text, references such as `$1`, and tags of the antecedent\n"
-            f"as a literal it is quoted: {code(quoted)}",
+            f"to mean the text itself, quote it: {code(quoted)}",
         )
     if text in _MARKS:
         message = f"`{text}` stands for {_MARKS[text]}, it is no literal here"
-        return Objection("E105", message, f"as a literal it is quoted: {code(quoted)}")
+        return Objection("E105", message, f"to mean the text itself, quote it: {code(quoted)}")
     if text in {"SPACE", "_SP"}:
         return Objection(
             "E203",
             f"`{text}` is the tag of white space, which is no token here",
-            f"leave it out; as a literal it is quoted: {code(quoted)}",
+            f"leave it out; to mean the text itself, quote it: {code(quoted)}",
         )
     caps = "X" if text == "X" else tag_like(text)
     if caps is not None:
         if caps == text:
             return Objection(
-                "E201", f"`{text}` is no tag", f"as a literal it is quoted: {code(quoted)}"
+                "E201",
+                f"`{text}` is not a tag",
+                f"to mean the text itself, quote it: {code(quoted)}",
             )
         message = f"`{text}` mixes what looks like the tag `{caps}` with other characters"
         return Objection("E105", message, _beside_tag(text, caps, place, quoted))
     if _TAG_OR_WILDCARD.match(text):
         message = f"`{text[0]}` is a {'tag' if text[0] == 'X' else 'wildcard'} here"
-        return Objection("E105", message, f"as a literal the word is quoted: {code(quoted)}")
+        return Objection("E105", message, f"to mean the text itself, quote it: {code(quoted)}")
     if _PUNCTUATION.fullmatch(text):
         return _punctuation(text, place, quoted)
     return _mixed(text, place, quoted)
@@ -212,7 +216,7 @@ def objection(text: str, place: WordPlace) -> Objection | None:
 
 def _beside_tag(text: str, tag: str, place: WordPlace, quoted: str) -> str:
     """What to write instead of a word with a tag in it."""
-    either = f"as a literal it is quoted: {code(quoted)}"
+    either = f"to mean the text itself, quote it: {code(quoted)}"
     rest = text.removeprefix(tag)
     if place != "consequent" and rest in {"+", "*"}:
         known = tag in FINE or (tag in COARSE["ud2"] and tag in COARSE["sears2018"])
@@ -238,7 +242,7 @@ def _notation(text: str) -> str | None:
 
 def _punctuation(text: str, place: WordPlace, quoted: str) -> Objection | None:
     """Free-standing punctuation is a literal, unless an operator could be meant."""
-    either = f"as a literal it is quoted: {code(quoted)}"
+    either = f"to mean the text itself, quote it: {code(quoted)}"
     if place == "consequent":
         if len(text) > 1 and text[0] in "~#":
             return Objection("E105", f"`{text}` could be read in two ways", either)
@@ -264,7 +268,7 @@ def _punctuation(text: str, place: WordPlace, quoted: str) -> Objection | None:
 
 def _mixed(text: str, place: WordPlace, quoted: str) -> Objection | None:
     """A word with letters, digits or symbols: operators and notations must not hide in it."""
-    either = f"as a literal it is quoted: {code(quoted)}"
+    either = f"to mean the text itself, quote it: {code(quoted)}"
     first = text[0]
     inner = next((character for character in text if character in "()[]{}|?"), None)
     if inner:

@@ -156,7 +156,7 @@ def test_confidence_is_that_of_the_answers_and_not_given_without() -> None:
     assert surer.sure_flips == 1
     document = audited(rows_of("kkf"))
     assert document.rules[0].confidence is None
-    assert any("confidence is not given" in note for note in document.notes)
+    assert any("gives no confidence" in note for note in document.notes)
 
 
 class Lengths:

@@ -220,7 +220,7 @@ def test_explain_tells_which_token_stopped_a_rule(run: Run) -> None:
     done = run("explain", "wh.sear", "What/PRON/WP is/AUX/VBZ it/PRON/PRP ?")
     assert done.returncode == 0
     assert "silent: which" in done.stdout
-    assert "`NOUN` was wanted and `is` (AUX/VBZ) stands there" in done.stdout
+    assert "expected `NOUN` and found `is` (AUX/VBZ)" in done.stdout
     told = json.loads(run("explain", "wh.sear", "What color?", "--json").stdout)
     assert told["rules"][0]["rewrite"] == "Which color?"
     assert [token["text"] for token in told["tokens"]] == ["What", "color", "?"]
@@ -374,3 +374,11 @@ def test_an_empty_path_is_no_folder(run: Run, tmp_path: Path, arguments: tuple[s
     assert done.returncode == 2
     assert done.stderr.startswith("sears: an empty name is no file\n")
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_summary_calls_a_rule_without_a_name_by_its_text(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text("movie -> film\nbook -> novel\n", "utf-8")
+    (tmp_path / "a.txt").write_text("A movie.\n", "utf-8")
+    done = run("apply", "a.sear", "a.txt", "-o", "o.csv", "--show", "all").stderr
+    assert "movie -> film  A [-movie-]{+film+}." in done
+    assert "silent: book -> novel\n" in done

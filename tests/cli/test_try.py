@@ -32,7 +32,7 @@ def test_a_rule_is_tried_in_place() -> None:
     assert "A film." in done.output
     assert "`movie` became `film`" in done.output
     done = run("try", "What NOUN -> Which NOUN", "What/PRON/WP is/AUX/VBZ it ?")
-    assert "`NOUN` was wanted and `is` (AUX/VBZ) stands there" in done.output
+    assert "expected `NOUN` and found `is` (AUX/VBZ)" in done.output
 
 
 def test_several_texts_and_lines_are_tried() -> None:
@@ -40,7 +40,7 @@ def test_several_texts_and_lines_are_tried() -> None:
     assert done.output.splitlines() == [
         "fires   A film.",
         "silent  a book",
-        "        no token matches `movie`, the first element",
+        "        no token matches the first element, `movie`",
         "fires   Movies, a film",
     ]
     told = json.loads(run("try", "movie -> film", "A movie.", "no", "--json").output)
@@ -258,3 +258,21 @@ def test_a_rule_where_a_file_is_wanted_leads_to_try() -> None:
     with pytest.raises(UsageError) as caught:
         find_rule_files(["movie -> film"])
     assert "sears try" in caught.value.help
+
+
+def test_a_rule_without_a_name_is_called_by_its_text(tmp_path: Path) -> None:
+    file = tmp_path / "rules.sear"
+    file.write_text("movie -> film\nrule dull: boring -> dull\n", "utf-8")
+    done = run("explain", str(file), "A movie.")
+    assert "fires: movie -> film\n" in done.output
+    assert "silent: dull\n" in done.output
+
+
+def test_of_many_rules_those_that_only_fit_their_surroundings_are_counted(tmp_path: Path) -> None:
+    rules = [f"rule r{number}: w{number} -> x / !(the|a) __\n" for number in range(12)]
+    file = tmp_path / "rules.sear"
+    file.write_text("".join(rules) + "rule near: a movie -> x\n", "utf-8")
+    done = run("explain", str(file), "so a book")
+    assert "silent: near\n  matched 1 of 2 elements, then expected `movie`" in done.output
+    assert "r3" not in done.output
+    assert "12 more rules are silent" in done.output

@@ -93,7 +93,9 @@ def test_known_flips_stand_above_the_search_and_in_the_file(place: Path) -> None
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
     [known] = [place for place, line in enumerate(lines) if line.startswith("known rules flip")]
-    [ahead] = [place for place, line in enumerate(lines) if line.startswith("ahead: at most ")]
+    [ahead] = [
+        place for place, line in enumerate(lines) if line.startswith("the search ahead: at most ")
+    ]
     assert "review-movie-film" in done.output
     assert known < ahead < lines.index("paraphrasing (30)")
     found = load(place / "found.sear")
@@ -128,7 +130,7 @@ def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
 def test_a_model_that_bears_everything_is_told_what_that_means(place: Path) -> None:
     done = call("--model", "parts:invariant", known=())
     assert done.exit_code == 0, done.output
-    assert "flips one: the model bears all" in done.output
+    assert "flips one: the model withstands all" in done.output
     assert "no new rule\n" in done.output
     assert "what would help:" in done.output
     assert load(place / "found.sear").rules == ()

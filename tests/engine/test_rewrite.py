@@ -253,18 +253,18 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
         (
             "the ADJ dog -> it",
             "the red dogs",
-            "2 of 3 elements matched, then `dog` was wanted and `dogs` (NOUN/NNS) stands there",
+            "matched 2 of 3 elements, then expected `dog` and found `dogs` (NOUN/NNS)",
         ),
         (
             "dog -> cat / the __ is",
             "the dog",
-            "2 of 3 elements matched, then `is` was wanted and the row ends there",
+            "matched 2 of 3 elements, then expected `is` and found the end of the text",
         ),
-        ("What NOUN -> Which NOUN", "so it is", "no token matches `What`, the first element"),
+        ("What NOUN -> Which NOUN", "so it is", "no token matches the first element, `What`"),
         (
             "the (ADJ NOUN|is) -> x",
             "the red one",
-            "1 of 2 elements matched, then `NOUN` was wanted and `one` (no tags) stands there",
+            "matched 1 of 2 elements, then expected `NOUN` and found `one` (no tags)",
         ),
         ("NOUN -> $1.NNS", "deer", "it matched `deer`, but an inflection has more than one form"),
         ("_ dog -> dog dog", "dog dog", "it matched `dog dog`, but the new text is the old one"),

@@ -52,7 +52,7 @@ def test_a_broken_file_is_an_error_and_nothing_is_collected_unasked(
     (project / "b.sear").write_text("NUON -> it\n")
     (project / "sears.toml").unlink()
     done = pytester.runpytest_inprocess("--sears")
-    done.stdout.fnmatch_lines(["*E201*`NUON` is no tag*"])
+    done.stdout.fnmatch_lines(["*E201*`NUON` is not a tag*"])
     done.assert_outcomes(errors=1)
     done = pytester.runpytest_inprocess()
     done.assert_outcomes()

@@ -45,7 +45,9 @@ def _answer(times: int, question: Any) -> Any:
     return question * times
 
 
-FINDING = Diagnostic("E201", "`NUON` is no tag", Span(1, 6, 10), source="What NUON -> Which NOUN")
+FINDING = Diagnostic(
+    "E201", "`NUON` is not a tag", Span(1, 6, 10), source="What NUON -> Which NOUN"
+)
 
 
 class _UnreadableError(Exception):
@@ -119,7 +121,7 @@ def test_an_error_is_the_same_error_and_no_end(process: Process[Any, Any]) -> No
         ("unreadable", SearsError, "a worker process failed: .*_UnreadableError: here and there"),
         ("unreadable answer", TypeError, "missing 1 required positional argument"),
         ("exit", SearsError, "a worker process failed: SystemExit: no licence for this machine"),
-        ("rules", RuleSyntaxError, "`NUON` is no tag"),
+        ("rules", RuleSyntaxError, "`NUON` is not a tag"),
         ("value", ValueError, "odd"),
     ],
 )
@@ -137,7 +139,7 @@ def test_whatever_is_raised_arrives_with_its_text(
     ("question", "kind", "message"),
     [
         ("fail", DataError, "no such row"),
-        ("rules", RuleSyntaxError, "`NUON` is no tag"),
+        ("rules", RuleSyntaxError, "`NUON` is not a tag"),
         ("value", ModelError, "a process that scores failed: ValueError: odd"),
         ("unreadable", ModelError, "a process that scores failed: .*: here and there"),
         ("exit", ModelError, "a process that scores failed: SystemExit: no licence"),

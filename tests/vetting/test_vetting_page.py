@@ -533,7 +533,7 @@ def test_rules_are_written_and_tried_while_typing(sit: Callable[..., Sitting]) -
     page.get_by_label("Replace the first instance of").press_sequentially("good BUK")
     page.get_by_label("with", exact=True).press_sequentially("nice")
     sitting.shows("#findings", "^^^")
-    sitting.shows("#findings", "`BUK` is no tag")
+    sitting.shows("#findings", "`BUK` is not a tag")
     page.fill("#antecedent", "good")
     sitting.shows("#numbers-write", "mistakes if this rule is saved")
     assert sitting.text("#numbers-write").split("\n")[::2] == ["24", "24", "0", "24"]

@@ -120,16 +120,17 @@ def _tiles(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
             "accuracy, and against the worst rule for each row",
             f"{before.count:,} and {worst.count:,} of {before.total:,} rows",
         )
+    flipped = whole.flipped
     yield (
-        percent(whole.flipped.rate),
-        "of the right rows that rules change are flipped by any rule",
-        _counted(whole.flipped),
+        percent(flipped.rate),
+        "of the right rows that rules change become wrong under some rule",
+        f"{_counted(flipped)}, 95% {percent(flipped.low)}–{percent(flipped.high)}",
     )
     counts = document.verdict.counts
     yield (
         f"{counts['failed']} of {len(document.rules):,}",
         "rules fail their limit",
-        f"{counts['not judged']} could not be judged for want of rows",
+        f"{counts['not judged']} changed too few rows to be judged",
     )
     sure = "flips that the model is sure of"
     known = [each.confidence for each in document.rules if each.confidence is not None]
@@ -162,7 +163,7 @@ def _counted(share: Share) -> str:
 def _summary(document: AuditDocument) -> str:
     """The result in words, beside the three accuracies."""
     whole = document.together
-    same = sum(each.expect == "same" for each in document.rules)
+    same = sum(each.expect == "same" and each.changed > 0 for each in document.rules)
     sentences = [
         f"{same} of the {len(document.rules):,} rules reword a row so that the answer should stay "
         f"the same; together they change {whole.changed:,} rows."

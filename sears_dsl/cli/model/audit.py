@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,7 @@ from sears_dsl.cli.screen.console import (
     FilePath,
     console,
     echo_document,
+    excerpt,
     imports_option,
     plain_table,
 )
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sears_dsl.auditing.audit import AuditChoices
-    from sears_dsl.auditing.document import AuditDocument
+    from sears_dsl.auditing.document import AuditDocument, RuleRecord
     from sears_dsl.auditing.gates import Gates
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.clusters.parts import Workers
@@ -335,7 +337,12 @@ def _choices(options: dict[str, Any], choice: PartsChoice) -> AuditChoices:
 
 
 # The files have all of them.
-_RULES_SHOWN = 40
+_RULES_SHOWN = 20
+# Characters of a rule's name and of its example.
+_NAME = 60
+_EXAMPLE = 85
+# On a narrower screen there are no examples.
+_WIDE = 140
 _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "measured": ""}
 
 
@@ -360,15 +367,49 @@ def _together(document: AuditDocument) -> Iterator[str]:
 
     flipped = document.together.flipped
     yield (
-        f"{flipped.count:,} of {counted(flipped.total, 'right row')} that rules change are flipped "
-        f"by any rule ({percent(flipped.rate)})"
+        f"of {counted(flipped.total, 'row')} that the model has right and rules change, "
+        f"{flipped.count:,} become wrong under some rule ({percent(flipped.rate)})"
     )
     accuracy = document.together.accuracy
     if accuracy is not None:
         yield (
-            f"accuracy {percent(accuracy.before.rate)}; {percent(accuracy.worst.rate)} against "
-            f"the worst rule for each row"
+            f"accuracy {percent(accuracy.before.rate)}; {percent(accuracy.worst.rate)} where each "
+            f"row is reworded by the rule that is worst for it"
         )
+
+
+def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
+    """Rules with what they do to the model; columns that say the same of all rules are left out."""
+    from rich.text import Text
+
+    from sears_dsl.auditing.reports.markdown import interval
+    from sears_dsl.auditing.shares import percent
+    from sears_dsl.engine.matches import Edit
+
+    scored = any(each.meaning for each in records)
+    changing = any(each.expect != "same" for each in records)
+    heads = ("rule", *(("expects",) if changing else ()), "verdict", "fails", "rate (95%)", "q",
+             *(("S ≥ τ",) if scored else ()), *(("example",) if examples else ()))  # fmt: skip
+    table = plain_table(*heads)
+    for record in records:
+        judgement = record.judgement
+        failures = judgement.failures
+        cells: list[str | Text] = [shorten(record.name, _NAME, placeholder="…")]
+        cells += [record.expect] if changing else []
+        cells += [
+            Text(judgement.outcome, style=_STYLES[judgement.outcome]),
+            f"{failures.count} of {failures.total}",
+            f"{percent(failures.rate)} ({interval(failures)})",
+            "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
+        ]
+        if scored:
+            kept = record.meaning
+            cells.append("–" if kept is None else percent(kept.at_tau.rate))
+        for shown in record.examples[:1] if examples else ():
+            edits = [Edit(*each) for each in shown.edits]
+            cells.append(excerpt(shown.original, edits, width=_EXAMPLE))
+        table.add_row(*cells)
+    return table
 
 
 def _print_audit(document: AuditDocument, output: Path) -> None:
@@ -376,28 +417,15 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from rich.text import Text
 
     from sears_dsl.auditing.conclusion import conclusion
-    from sears_dsl.auditing.reports.markdown import interval, worst_first
+    from sears_dsl.auditing.reports.markdown import worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
-    from sears_dsl.auditing.shares import percent
 
     out = console(stderr=True)
-    table = plain_table("rule", "expects", "verdict", "fails", "rate (95%)", "q", "S ≥ τ")
     records = [each for each in worst_first(document.rules) if each.changed]
-    for record in records[:_RULES_SHOWN]:
-        judgement = record.judgement
-        failures = judgement.failures
-        table.add_row(
-            Text.assemble(record.rule, (f" ({record.id})", "dim")),
-            record.expect,
-            Text(judgement.outcome, style=_STYLES[judgement.outcome]),
-            f"{failures.count} of {failures.total}",
-            f"{percent(failures.rate)} ({interval(failures)})",
-            "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
-            "–" if record.meaning is None else percent(record.meaning.at_tau.rate),
-        )
-    out.print(table if document.rules else _accuracy_by_template(document))
+    out.print(_table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE) if document.rules
+              else _accuracy_by_template(document))  # fmt: skip
     if len(records) > _RULES_SHOWN:
-        out.print(f"and {len(records) - _RULES_SHOWN:,} more rules", style="dim")
+        out.print(f"and {len(records) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     if document.rules:
         for line in _together(document):
             out.print(line)

@@ -60,8 +60,11 @@ def fmt_command(
         else:
             write_atomically(file, after.encode("utf-8"), replacing=source)
             click.echo(f"changed: {file}")
-    click.echo(f"{counted(len(files), 'file')}, {changed:,} not in canonical form")
-    if changed and (check or show_diff):
+    unchanged = f"{counted(len(files) - changed, 'file')} already in canonical form"
+    only_looked = check or show_diff
+    done = "not in canonical form" if only_looked else "reformatted"
+    click.echo(f"{counted(changed, 'file')} {done}, {unchanged}" if changed else unchanged)
+    if changed and only_looked:
         sys.exit(1)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.engine.matches import Edit
     from sears_dsl.errors import Diagnostic
+    from sears_dsl.language.rule import Rule
 
 imports_option = click.option(
     "--allow-imports-outside",
@@ -103,6 +104,13 @@ def as_json_object(finding: Diagnostic) -> dict[str, object]:
         "column": span.column if span else None,
         "end_column": span.end_column if span else None,
     }
+
+
+def rule_label(rule: Rule, rule_id: str) -> str:
+    """What a rule is called: its id where somebody chose one, else its text."""
+    from sears_dsl.language.printer import print_rule
+
+    return print_rule(rule) if rule.name is None else rule_id
 
 
 def shown(text: str) -> str:

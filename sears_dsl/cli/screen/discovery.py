@@ -143,12 +143,13 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
             out.print(_no_known_flips(known_flips, acting))
         return
     out.print(
-        f"known rules {when}flip {known_flips.rows_flipped:,} of {counted(rows, 'searched row')}: "
-        f"{len(best):,} of the {acting:,} that change a row"
+        f"known rules {when}flip {known_flips.rows_flipped:,} of {counted(rows, 'searched row')}; "
+        f"{len(best):,} of the {acting:,} rules that change a row "
+        + ("flips one" if len(best) == 1 else "flip one")
         + (f", the best {_SHOWN}:" if len(best) > _SHOWN else ":")
     )
     out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
-    out.print("read by people before; their meaning on these rows is not yet scored")
+    out.print("people have read these rules; whether they keep the meaning here comes later")
     apart = [rule for rule in best if not known_flips.known.writable[rule]]
     if apart and not so_far:
         files = ", ".join(dict.fromkeys(known_flips.known.sources[rule] for rule in apart))
@@ -169,7 +170,7 @@ def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:
         )
     texts = len(set(known_flips.applications.rewrites.tolist()))
     return (
-        f"none of the {acting:,} known rules that change a row flips one: the model bears all "
+        f"none of the {acting:,} known rules that change a row flips one: the model withstands all "
         f"{texts:,} rewordings of {counted(len(known_flips.right), 'searched row')}"
     )
 
@@ -220,7 +221,7 @@ class SearchEstimate:
         """One line for people."""
         minutes = "a minute" if self.minutes < 1.5 else f"{ceil(self.minutes):,} minutes"
         many = f"{self.questions:,} questions to the model"
-        return f"ahead: {'at most' if self.limited else 'some'} {many}, about {minutes}"
+        return f"the search ahead: {'at most' if self.limited else 'some'} {many}, about {minutes}"
 
     def wants_an_answer(self, *, requests: int) -> bool:
         """Whether a person at a terminal is asked to go on."""
@@ -267,14 +268,17 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
     funnel = discovery.funnel
     rows = funnel.rows - funnel.unasked
     out.print(
-        f"{funnel.right:,} of {rows:,} rows are right, {funnel.held_out:,} of them held out "
-        f"and {funnel.searched:,} searched; {_stages(discovery)}"
+        f"the model has {funnel.right:,} of {counted(rows, 'row')} right: {funnel.searched:,} are "
+        f"searched, {funnel.held_out:,} held out"
     )
+    out.print(*_stages(discovery), sep="\n")
     if funnel.unasked:
         why = "time" if "rows" in discovery.cut_short else "questions"
-        out.print(f"{counted(funnel.unasked, 'row')} not asked about for want of {why}")
+        rows_are = counted(funnel.unasked, "row was", "rows were")
+        out.print(f"{rows_are} not asked about for want of {why}")
     if funnel.too_long:
-        out.print(f"{counted(funnel.too_long, 'row')} not reworded, or not all of it: too long")
+        rows_are = counted(funnel.too_long, "row was", "rows were")
+        out.print(f"{rows_are} too long to be reworded, or to be reworded whole")
     if discovery.rules:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
@@ -287,23 +291,29 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
     out.print(f"written: {output}; beside it {beside}")
 
 
-def _stages(discovery: Discovery) -> str:
+def _stages(discovery: Discovery) -> Iterator[str]:
     """What was tried, stage by stage, in words."""
     funnel = discovery.funnel
     candidates = counted(funnel.candidates, "candidate rule")
     if discovery.settings.order == "paper":
-        return (
-            f"{funnel.rows_with_adversary:,} of these have an adversary; {candidates}, "
+        yield (
+            f"{funnel.rows_with_adversary:,} of these have an adversary; of {candidates} "
             f"{funnel.passing:,} pass the filter"
         )
+        return
+    paraphrases = counted(funnel.paraphrases, "paraphrase")
     if not funnel.candidates:
-        return f"no rule comes of their {counted(funnel.paraphrases, 'paraphrase')}"
-    passing = f"{funnel.passing:,} keep it" if funnel.passing else "none keeps it"
-    flip = "flip" if funnel.passing else "flips"
-    return (
-        f"their {counted(funnel.paraphrases, 'paraphrase')} give {candidates}: {funnel.judged:,} "
-        f"act in enough text to be judged, {funnel.keep_meaning:,} keep the meaning there; of "
-        f"these and the known ones {passing} and {flip} enough rows"
+        yield f"no rule comes of their {paraphrases}"
+        return
+    yield (
+        f"their {paraphrases} give {candidates}: {funnel.judged:,} act in enough text to be "
+        f"judged, and {funnel.keep_meaning:,} of these keep the meaning there"
+    )
+    passing = f"{funnel.passing:,}" if funnel.passing else "none"
+    one = funnel.passing <= 1
+    yield (
+        f"of known and new rules, {passing} {'keeps' if one else 'keep'} the meaning and "
+        f"{'flips' if one else 'flip'} enough rows"
     )
 
 
@@ -314,8 +324,8 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     """
     held_out, narrow = bool(discovery.funnel.held_out), out.width < _NARROW
     rate = ["flips"] if narrow else ["flips", "rate (95%)"]
-    heads = ["rule", "from", *rate, "S ≥ τ"]
-    heads += ["held out", *rate[1:], *([] if narrow else ["S ≥ τ"])] if held_out else []
+    heads = ["rule", "from", *rate, "meaning kept"]
+    heads += ["held out", *rate[1:], *([] if narrow else ["kept"])] if held_out else []
     heads += [f"of {name}" for name in discovery.models]
     rows, examples = [], []
     for each in discovery.rules:
@@ -353,18 +363,19 @@ def _rate(flips: int, rows: int, interval: tuple[float, float]) -> list[str]:
 def _print_sums(discovery: Discovery, out: Console) -> None:
     """What the rules do together, and on which rows all of this was counted."""
     funnel = discovery.funnel
-    known = " or by a known rule" if any(each.source for each in discovery.rules) else ""
+    known = any(each.source for each in discovery.rules)
     together = (
         f"together they flip {funnel.rows_flipped:,} of {funnel.searched:,} searched rows "
-        f"({100 * funnel.rows_flipped / max(1, funnel.searched):.1f}%) with S ≥ τ{known}"
+        f"({100 * funnel.rows_flipped / max(1, funnel.searched):.1f}%)"
     )
     if funnel.held_out:
         flipped = funnel.held_out_flipped or 0
         together += (
-            f", and {flipped:,} of {funnel.held_out:,} held out "
+            f" and {flipped:,} of {funnel.held_out:,} held out "
             f"({100 * flipped / funnel.held_out:.1f}%)"
         )
-    out.print(together)
+    counting = "flips that keep the meaning" + (", and all flips of known rules" if known else "")
+    out.print(f"{together}, counting {counting}")
     if not funnel.held_out:
         share = discovery.settings.holdout
         why = f"fewer than {HOLDOUT_FROM} right rows" if share is None else f"--holdout {share:g}"
@@ -414,8 +425,9 @@ def _borne(discovery: Discovery) -> Iterator[str]:
         return
     _, high = wilson_interval(0, funnel.searched)
     yield (
-        f"the model bears all {funnel.distinct_rewrites:,} rewordings by {counted(tried, 'rule')} "
-        f"that keep the meaning: of rows like these {counted(funnel.searched, 'searched one')}, "
+        f"the model withstands all {funnel.distinct_rewrites:,} rewordings by "
+        f"{counted(tried, 'rule')} that keep the meaning: of rows like these "
+        f"{counted(funnel.searched, 'searched one')}, "
         f"such rules flip fewer than {100 * float(high):.1f}% (95%)"
     )
 
@@ -437,7 +449,7 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
             least = discovery.least_flips(known=each.judged is None)
             needed = counted(least, "flip")
             return (
-                f"{rule}: {proof}, but it {flips}; {needed} {'is' if least == 1 else 'are'} wanted"
+                f"{rule}: {proof}, but it {flips}; {needed} {'is' if least == 1 else 'are'} needed"
             )
         case "rate":
             return (
@@ -447,15 +459,15 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
             )
         case "text":
             places = each.judged.places if each.judged else each.changed
-            return f"{rule}: acts in {counted(places, 'text')}, too few to judge it"
+            return f"{rule}: changes {counted(places, 'text')}, too few to judge it"
     # Rounded down: what fails by a hair is not told to have reached what is wanted.
     low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
     clause = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
     needed = rounded(1 - discovery.settings.delta)
     wanted = (
-        "it was not judged to the end" if _is_cut_short(each, discovery) else f"{needed} are wanted"
+        "it was not judged to the end" if _is_cut_short(each, discovery) else f"{needed} are needed"
     )
-    return f"{rule}: {clause}{proof}, which stands for at least {low} that readers accept; {wanted}"
+    return f"{rule}: {clause}{proof}, so that readers surely accept {low}; {wanted}"
 
 
 def _is_cut_short(each: Closest, discovery: Discovery) -> bool:
@@ -500,15 +512,15 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
             f"--minimum-flips {each.flips} takes it as it is"
         )
     elif each.lacks == "text":
-        yield f"--text FILE with text of your kind, unlabelled, in which {rule} acts"
+        yield f"--text FILE: unlabelled text like yours in which {rule} changes something"
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100
         share = each.judged.accepted / max(1, each.judged.sampled)
         # Beyond that most readers would turn the rule down.
         if 2 * share > 1 and delta < 1 and not _is_cut_short(each, discovery):
             yield (
-                f"--delta {delta:g} would let {rule} pass, of whose rewrites readers may refuse "
-                f"{rounded(delta)}"
+                f"--delta {delta:g} would let {rule} pass, though readers may refuse "
+                f"{rounded(delta)} of its rewrites"
             )
 
 

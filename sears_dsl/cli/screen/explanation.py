@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from sears_dsl.cli.screen.console import console, plain_table
+from sears_dsl.cli.screen.console import console, plain_table, rule_label
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.explain import Explanation
+    from sears_dsl.language.rule import Rule
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.tagging.tokens import Token, Tokens
@@ -24,6 +25,7 @@ class Explained(NamedTuple):
 
     text: str
     tokens: list[Token]
+    rules: list[Rule]
     explanations: list[Explanation]
 
     def as_json_object(self) -> dict[str, object]:
@@ -46,18 +48,16 @@ def explained_in(
     pinned = parse_pinned(sentence)
     text, tokens = pinned or (sentence, separated(tagger.tag([sentence])).row(0))
     row = Tokens.from_rows([text], [tokens])
-    explanations = [
-        explanation
-        for ruleset in rulesets
-        for explanation in _of_ruleset(ruleset, row, tagger, rule_ids)
+    explained = [
+        pair for ruleset in rulesets for pair in _of_ruleset(ruleset, row, tagger, rule_ids)
     ]
-    return Explained(text, tokens, explanations)
+    return Explained(text, tokens, [rule for rule, _ in explained], [each for _, each in explained])
 
 
 def _of_ruleset(
     ruleset: Ruleset, row: Tokens, tagger: Tagger, rule_ids: Sequence[str]
-) -> Iterator[Explanation]:
-    """What the rules of a file do in a row, sentence by sentence where the file is about these."""
+) -> Iterator[tuple[Rule, Explanation]]:
+    """What each rule does in a row, sentence by sentence where its file is about sentences."""
     from sears_dsl.engine.explain import explain, explain_sentences
     from sears_dsl.engine.noise.needs import sources_for
     from sears_dsl.engine.sentence_units import SentenceUnits
@@ -83,7 +83,7 @@ def _of_ruleset(
             explain(rule, ruleset, unit, tokens, split=tagger.split, sources=sources)
             for unit, tokens in zip(units.texts, rows, strict=True)
         ]
-        yield replace(explain_sentences(text, spans, parts, firsts), rule_id=rule_id)
+        yield rule, replace(explain_sentences(text, spans, parts, firsts), rule_id=rule_id)
 
 
 def print_explained(explained: Explained) -> None:
@@ -93,21 +93,23 @@ def print_explained(explained: Explained) -> None:
     for position, token in enumerate(explained.tokens):
         grid.add_row(str(position), token.text, token.coarse, token.fine)
     out.print(grid)
-    explanations = explained.explanations
-    fired = [each for each in explanations if each.fired]
-    silent = [each for each in explanations if not each.fired]
-    near = [each for each in silent if each.furthest]
-    for each in fired:
-        out.print(f"\nfires: {each.rule_id}", style="bold green")
-        out.print(f"  {each.reason}\n  {each.rewrite}")
-    for each in sorted(near, key=lambda each: each.furthest - each.total):
-        out.print(f"\nsilent: {each.rule_id}", style="bold")
+    pairs = list(zip(explained.rules, explained.explanations, strict=True))
+    silent = [(rule, each) for rule, each in pairs if not each.fired]
+    # What stands to the left of a rule is often true of any place, such as `!(the|a) __`.
+    near = [(rule, each) for rule, each in silent if each.furthest > len(rule.left)]
+    shown = silent if len(pairs) <= _FEW else near
+    for rule, each in pairs:
+        if each.fired:
+            out.print(f"\nfires: {rule_label(rule, each.rule_id)}", style="bold green")
+            out.print(f"  {each.reason}\n  {each.rewrite}")
+    for rule, each in sorted(shown, key=lambda pair: _closeness(*pair)):
+        out.print(f"\nsilent: {rule_label(rule, each.rule_id)}", style="bold")
         out.print(f"  {each.reason}")
-    rest = len(silent) - len(near)
-    if len(explanations) <= _FEW:
-        for each in silent:
-            if not each.furthest:
-                out.print(f"\nsilent: {each.rule_id}", style="bold")
-                out.print(f"  {each.reason}")
-    elif rest:
-        out.print(f"\n{counted(rest, 'rule')} did not match a single token (--rule ID tells why)")
+    if len(shown) < len(silent):
+        rest = counted(len(silent) - len(shown), "more rule is", "more rules are")
+        out.print(f"\n{rest} silent: no token of the text matches (--rule ID says more)")
+
+
+def _closeness(rule: Rule, each: Explanation) -> tuple[bool, int]:
+    """Rules that lack least come first, and last those of which no token matches."""
+    return each.furthest <= len(rule.left), each.total - each.furthest

@@ -115,7 +115,7 @@ class Builder:
             )
         elif before and text[:2] == "//":
             address = quote(before[0] + text)
-            advice = f"as a literal it is quoted as a whole: {code(address)}"
+            advice = f"to mean the text itself, quote all of it: {code(address)}"
             self._at(leaf, problem.code, problem.message, advice)
         else:
             self._at(leaf, *problem)
@@ -253,7 +253,7 @@ class Builder:
         if self._reads(with_id):
             advice = f"write {code(with_id)}"
         if self._reads(with_word):
-            advice += f"\nas a word it is quoted: {code(with_word)}"
+            advice += f"\nto mean the text itself, quote it: {code(with_word)}"
         self._report(
             "E111",
             "a `rule` line without a colon, or a rule about the word `rule`",

@@ -157,7 +157,9 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         if other:
             return Finding(
                 "E103",
-                f"`{other[0]}` is no arrow here",
+                f"`{other[0]}` without a space on both sides"
+                if other[0] == "->"
+                else f"`{other[0]}` is not the arrow of a rule",
                 *other.span(),
                 _typed(
                     f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}",
@@ -183,7 +185,11 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         )
     if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
         return Finding(
-            "E103", "a second arrow", position, len(line), 'as text it is quoted: `"->"`'
+            "E103",
+            "a second arrow",
+            position,
+            len(line),
+            'to mean the text itself, quote it: `"->"`',
         )
     return None
 
@@ -201,7 +207,7 @@ def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -
     written = " and ".join(map(code, rules)) if all(map(reads, rules)) else "`movie -> film`"
     return Finding(
         "E103",
-        f"`{arrow[0]}` is no arrow here",
+        f"`{arrow[0]}` is not the arrow of a rule",
         *arrow.span(),
         f"a rule goes one way, from left to right: write {written}",
     )
@@ -287,7 +293,8 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             "a quantifier in the consequent",
             position,
             position + 1,
-            f"the consequent is written once; as text it is quoted: {code(quote(word))}",
+            "the consequent is written once; to mean the text itself, quote it: "
+            f"{code(quote(word))}",
         )
     if character == "{":
         end = position + max(rest.find("}") + 1, 1)
@@ -304,7 +311,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             "a `?` before its element",
             position,
             position + 1,
-            'it is glued behind what is optional: `DET?`\nas a literal it is quoted: `"?"`',
+            'it is glued behind what is optional: `DET?`\nto mean the text itself, quote it: `"?"`',
         )
     if character == "$":
         return Finding(
@@ -312,17 +319,19 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             "a reference in the antecedent",
             position,
             word_end,
-            f"references stand after the arrow; as a literal it is quoted: {code(quote(word))}",
+            "references stand after the arrow; to mean the text itself, quote it: "
+            f"{code(quote(word))}",
         )
     if right and (finding := unreadable_amount(line, position)):
         return finding
     if right and character and character in "()[]{}|":
         return Finding(
             "E105",
-            f"`{character}` glued to a word in the consequent",
+            f"`{character}` in the consequent, which holds no patterns",
             position,
             position + 1,
-            f"as text it is quoted: {code(quote(_enclosed(line, word_start, word_end)))}",
+            "to mean the text itself, quote it: "
+            f"{code(quote(_enclosed(line, word_start, word_end)))}",
         )
     return None
 
@@ -400,7 +409,7 @@ def _structure(
             "a `)` that closes nothing",
             position,
             position + 1,
-            'a group opens glued: `(a b|c)`; as a literal it is quoted: `")"`',
+            'a group opens glued: `(a b|c)`; to mean the text itself, quote it: `")"`',
         )
     if context and position > context.start():
         return Finding(
@@ -472,7 +481,7 @@ def _as_address(line: str, position: int, reads: Reads) -> str:
     word = line[_word_start(line, position) :].split(maxsplit=1)[0]
     if not _ADDRESS.match(word) or not reads(f"{quote(word)} x -> y"):
         return ""
-    return f"as a literal it is quoted: {code(quote(word))}"
+    return f"to mean the text itself, quote it: {code(quote(word))}"
 
 
 def _repetition(bare: str, position: int) -> str:
@@ -539,5 +548,5 @@ def _fallback(line: str, position: int) -> Finding:
         f"`{rest[0][:40]}` cannot stand here",
         position,
         position + len(rest[0]),
-        f"as a literal it is quoted: {code(quote(rest[0][:40]))}" + _comment_note(line),
+        f"to mean the text itself, quote it: {code(quote(rest[0][:40]))}" + _comment_note(line),
     )
