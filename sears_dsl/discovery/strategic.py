@@ -391,7 +391,11 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
         "original": [each.original for each in reworded],
         "adversary": [each.text for each in reworded],
         "score": [each.score for each in reworded],
-        "label": [_label(each, data) for each in reworded],
+        # A right answer: the model's own where it is one, else the first of the data.
+        "label": [
+            each.before if each.right_before or data.labels is None else data.labels[each.place][0]
+            for each in reworded
+        ],
         "before": [each.before for each in reworded],
         "prediction": [each.after for each in reworded],
         "flips": ["yes" if each.flips else "no" for each in reworded],
@@ -401,8 +405,3 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
             for row in reworded
         ],
     }  # fmt: skip
-
-
-def _label(row: RewordedRow, data: LabelledRows) -> str:
-    """A right answer: the model's own where it is one, else the first of the data."""
-    return row.before if row.right_before or data.labels is None else data.labels[row.place][0]

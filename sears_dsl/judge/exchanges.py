@@ -228,14 +228,12 @@ def _form_evidence(old: str, new: str) -> list[str]:
         old.removesuffix("y") + "ily",
     ):
         return ["word class"]  # slow, slowly
-    tags, others = ({_merged(tag) for _, tag in forms} for forms in (ours, theirs))
+    tags, others = (
+        {"VBD" if tag == "VBN" else tag for _, tag in forms} for forms in (ours, theirs)
+    )
     if tags & others:
         return []
     return ["inflection" if {tag[0] for tag in tags} & {tag[0] for tag in others} else "word class"]
-
-
-def _merged(tag: str) -> str:
-    return "VBD" if tag == "VBN" else tag
 
 
 def _other_form(pairs: set[tuple[str, str]]) -> str:

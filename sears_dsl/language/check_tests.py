@@ -56,11 +56,8 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
     elif name in MOVED[tagset]:
         yield from _moved(name, tagset)
     else:
-        yield "E201", f"`{name}` is no tag", f"{nearest(name, _bare(tagset))}\n{literal}"
-
-
-def _bare(tagset: TagsetOption) -> list[str]:
-    return [tag for tag in known_tags(tagset) if tag[:1].isalpha()]
+        tags = [tag for tag in known_tags(tagset) if tag[:1].isalpha()]
+        yield "E201", f"`{name}` is no tag", f"{nearest(name, tags)}\n{literal}"
 
 
 def _moved(name: str, tagset: TagsetOption) -> Iterator[Problem]:
