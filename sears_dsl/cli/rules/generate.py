@@ -99,10 +99,12 @@ def _print_counts(table: Generated, output: Path) -> None:
     from sears_dsl.data.streams import STANDARD_STREAM
 
     out = console(stderr=True)
-    grid = plain_table("template", "label", "sentences", "written", right=[2, 3])
-    for each in table.templates:
-        grid.add_row(each.name, each.label, f"{each.sentences:,}", f"{each.written:,}")
-    out.print(grid)
+    rows = [
+        (each.name, each.label, f"{each.sentences:,}", f"{each.written:,}")
+        for each in table.templates
+    ]
+    heads = "template", "label", "sentences", "written"
+    out.print(plain_table(*heads, right=[2, 3], rows=rows))
     for each in table.templates:
         if each.repeated:
             choices = counted(each.repeated, "choice")
