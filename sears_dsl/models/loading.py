@@ -13,9 +13,8 @@ From Python, also what there is already: a function of a list of texts, an estim
 scikit-learn, a text-classification pipeline of transformers, any object with ``predict``; a list of
 such, or a dictionary from names to them, is as ``every:``.
 
-In: one of these and options. Out: a `CachedPredictor`. Always holds: only what was named is
-imported, unpickled or asked; an option that the kind of model does not know is an error. Costs the
-loading of the model.
+Always holds: only what was named is imported, unpickled or asked; an option that the kind of model
+does not know is an error. Costs the loading of the model.
 """
 
 from __future__ import annotations

@@ -60,12 +60,7 @@ class Participants:
 
 
 def rounded(share: float) -> str:
-    """A share for people.
-
-    Example:
-        >>> rounded(0.2307), rounded(1.0)
-        ('23%', '100%')
-    """
+    """A share for people."""
     return f"{100 * share:.0f}%"
 
 
