@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
@@ -31,6 +31,7 @@ from sears_dsl.models.predictor import OnError, Predictor
 
 if TYPE_CHECKING:
     from sears_dsl.models.http.language_model import LanguageModel
+    from sears_dsl.models.http.posting import Waits
     from sears_dsl.models.store import PredictionStore
 
 _CONFIG = "config.json"
@@ -137,7 +138,7 @@ def load_predictor(
         )
     predictor: Predictor
     if kind == "llm":
-        predictor = language_model(rest, timeout=timeout, retries=retries, connections=connections)
+        predictor = language_model(rest, **_waits(options))
     elif kind in _ENDPOINTS:
         predictor = _endpoint(spec, options, comparison)
     else:
@@ -326,14 +327,18 @@ def _endpoint(url: str, options: Mapping[str, Any], comparison: Comparison) -> P
     from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap  # noqa: PLC0415
 
     request, response = options.get("request_map"), options.get("response_map")
-    waits = ("timeout", "retries", "connections")
     return HttpPredictor(
         url,
         request=None if request is None else RequestMap.read(request),
         response=None if response is None else ResponseMap.read(response),
         comparison=comparison,
-        **{name: options[name] for name in waits if name in options},
+        **_waits(options),
     )
+
+
+def _waits(options: Mapping[str, Any]) -> Waits:
+    names = ("timeout", "retries", "connections")
+    return cast("Waits", {name: options[name] for name in names if name in options})
 
 
 def language_model(
@@ -342,9 +347,7 @@ def language_model(
     prompt: str | None = None,
     labels: Mapping[str, str] | None = None,
     room: int | None = None,
-    timeout: float | None = None,
-    retries: int | None = None,
-    connections: int | None = None,
+    **waits: Unpack[Waits],
 ) -> LanguageModel:
     """A language model, by its settings as `PromptSettings.read` takes them.
 
@@ -361,12 +364,7 @@ def language_model(
     settings = PromptSettings.read(
         source, prompt=prompt, labels=labels, room=MOST_TOKENS if room is None else room
     )
-    return LanguageModel(
-        settings,
-        timeout=settings.timeout if timeout is None else timeout,
-        retries=settings.retries if retries is None else retries,
-        connections=settings.connections if connections is None else connections,
-    )
+    return LanguageModel(settings, **waits)
 
 
 def options_of_each(options: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:
