@@ -286,12 +286,12 @@ def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
 
     recipe = team.recipe
     if recipe.scorer is not None:
-        strange = unfitted(recipe.scorer, team.pivots, tau=recipe.tau)
+        strange = unfitted(recipe.scorer, team.loaded.pivots, tau=recipe.tau)
         if strange:
             note(f"note: {strange}")
-    lines = [*team.pivots, team.identity if own.scorer is None else own.scorer.identity]
+    lines = [*team.loaded.pivots, team.identity if own.scorer is None else own.scorer.identity]
     if own.paraphraser is None:
-        lines += [f"beam {recipe.beam}", f"{team.search}"]
+        lines += [f"beam {recipe.beam}", f"{team.loaded.search}"]
     else:
         lines.append(f"paraphrases {identity_of_source(own.paraphraser)}")
     versions = {"sears": __version__, **package_versions(), "device": recipe.device}
@@ -308,13 +308,13 @@ def participants_of(
     team = parts.team
     searched = team.recipe.paraphrases
     search = None
-    if team.search is not None:
+    if team.loaded.search is not None:
         search = SearchRecord(
-            **team.search._asdict(), device=team.recipe.device, threads=team.threads
+            **team.loaded.search._asdict(), device=team.recipe.device, threads=team.loaded.threads
         )
     return Participants(
         model=predictor.identity,
-        pivots=team.pivots,
+        pivots=team.loaded.pivots,
         scorer=parts.scorer.identity,
         beam=team.recipe.beam if searched else None,
         label=label,
