@@ -153,22 +153,12 @@ def load_predictor(
 
 
 def kinds_of(spec: str) -> list[str]:
-    """The kinds of the models that a specification names: its own, or those of the members.
-
-    Example:
-        >>> kinds_of("every:mine:predict,http://localhost/ask"), kinds_of("file:a.csv")
-        (['mine', 'http'], ['file'])
-    """
+    """The kinds of the models that a specification names: its own, or those of the members."""
     return [each.partition(":")[0] for each in members_of(spec)]
 
 
 def members_of(spec: str) -> list[str]:
-    """The models that answer together under a specification; of any other itself.
-
-    Example:
-        >>> members_of("vote:a:predict, b:predict"), members_of("a:predict")
-        (['a:predict', 'b:predict'], ['a:predict'])
-    """
+    """The models that answer together under a specification; of any other itself."""
     kind, _, rest = spec.partition(":")
     if kind not in ("vote", "every"):
         return [spec]
@@ -368,12 +358,7 @@ def language_model(
 
 
 def options_of_each(options: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:
-    """Options of a command for several models: each gets those that its kind takes.
-
-    Example:
-        >>> options_of_each({"timeout": 5.0}, ["mine:predict", "http://localhost/ask"])
-        [{}, {'timeout': 5.0}]
-    """
+    """Options of a command for several models: each gets those that its kind takes."""
     kinds = [kinds_of(model) for model in models]
     _refuse(options, ", ".join(models), [kind for of_model in kinds for kind in of_model])
     return [_options_of(options, of_model) for of_model in kinds]
