@@ -66,7 +66,7 @@ class Asked:
 class Paraphrases:
     """Paraphrases by the embedded pivot, each sentence searched once and kept in a file.
 
-    It rewords sentences with and without forbidden words, as `remembered.ConstrainedSource`.
+    It rewords sentences with and without forbidden words, as `remembered.ParaphraseSource` has it.
 
     Args:
         search: False takes what is known; of other sentences there is no paraphrase.

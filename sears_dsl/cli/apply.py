@@ -51,6 +51,7 @@ _MOST = 12
 _FEW_REASONS = 3
 # Characters of a rule that has no name.
 _LONGEST_NAME = 48
+_OF_RULE = ("rows", "edits", "unrenderable", "left_out")
 
 
 class _Jobs(click.IntRange):
@@ -245,25 +246,17 @@ def _as_dict(
         "warnings": list(map(as_json_object, warnings)),
         "rows": tally.rows,
         "draws": request.draws,
-        "changed": tally.changed,
-        "records": tally.records,
-        "missing": tally.missing,
-        "decomposed": tally.decomposed,
-        "touched": tally.touched,
-        "misplaced": tally.misplaced,
-        "absent": tally.absent,
-        "reasons": tally.reasons,
+        **{
+            name: getattr(tally, name)
+            for name in ("changed", "records", "missing", "decomposed", "touched", "misplaced",
+                         "absent", "reasons")
+        },
         "seconds": round(report.seconds, 3),
         "rules": {
-            rule: {
-                "rows": of.rows,
-                "edits": of.edits,
-                "unrenderable": of.unrenderable,
-                "left_out": of.left_out,
-            }
+            rule: {name: getattr(of, name) for name in _OF_RULE}
             for rule, of in report.rules.items()
         },
-    }
+    }  # fmt: skip
 
 
 def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -35,24 +35,21 @@ def _all_models() -> list[ModelFiles]:
     return [*carried(), *pulled()]
 
 
-class _Part(NamedTuple):
-    name: str
-    kind: str
-    package: str
-    value: str
-
-
-def _offered() -> list[_Part]:
+def _offered() -> list[dict[str, Any]]:
     """What installed packages offer; nothing of it is imported."""
     from importlib.metadata import entry_points
 
     from sears_dsl.paraphrasing.plugins import PARAPHRASERS, SCORERS
 
     return [
-        _Part(each.name, kind, f"{each.dist.name} {each.dist.version}" if each.dist else "", value)
+        {
+            "name": each.name,
+            "purpose": kind,
+            "origin": f"{each.dist.name} {each.dist.version}" if each.dist else "",
+            "object": each.value,
+        }
         for group, kind in ((PARAPHRASERS, "paraphraser"), (SCORERS, "scorer"))
         for each in sorted(entry_points(group=group))
-        for value in [each.value]
     ]
 
 
@@ -76,17 +73,17 @@ def list_command(*, as_json: bool) -> None:
                 }
                 for model in models
             ]
-            + [{"name": each.name, "purpose": each.kind, "origin": each.package,
-                "object": each.value} for each in parts]
-        )  # fmt: skip
+            + parts
+        )
         return
-    names = [model.name for model in models] + [part.name for part in parts]
+    names = [model.name for model in models] + [part["name"] for part in parts]
     width = max(map(len, names))
     for model in models:
         where = model.folder or "not installed: pip install 'sears-dsl[discovery]'"
         click.echo(f"{model.name:<{width}}  {model.purpose} ({model.origin})  {where}")
     for each in parts:
-        click.echo(f"{each.name:<{width}}  {each.kind} of {each.package} ({each.value})")
+        about = f"{each['purpose']} of {each['origin']} ({each['object']})"
+        click.echo(f"{each['name']:<{width}}  {about}")
 
 
 @pivots_group.command("pull", epilog="Example: sears pivots pull Helsinki-NLP/opus-mt-en-fr fr")

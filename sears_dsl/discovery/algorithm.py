@@ -65,7 +65,6 @@ from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer
-from sears_dsl.paraphrasing.remembered import BoundedSource
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
@@ -247,14 +246,15 @@ def _funnel(
     held_out_flipped: int | None,
 ) -> Funnel:
     """All the counts on the way."""
-    candidates, source = outcome.candidates, search.paraphraser
+    candidates = outcome.candidates
+    too_long = getattr(search.paraphraser, "too_long", None)
     return Funnel(
         rows=len(search.data.rows),
         unasked=len(search.data.rows) - right.asked,
         right=len(right),
         held_out=held_out,
         searched=len(searched),
-        too_long=(sum(source.too_long(searched.texts)) if isinstance(source, BoundedSource) else 0),
+        too_long=0 if too_long is None else sum(too_long(searched.texts)),
         applications=len(candidates.applications),
         distinct_rewrites=len(np.unique(candidates.applications.rewrites)),
         passing=len(candidates.passed),

@@ -185,7 +185,7 @@ class Search:
             return None
         in_time = self.budget.stage("telling") if self.budget.limited else None
         return HeldOutRows(
-            right, tagger=self.tagger, scorer=self.remembered, tau=self.settings.tau,
+            right=right, tagger=self.tagger, scorer=self.remembered, tau=self.settings.tau,
             in_time=in_time,
         )  # fmt: skip
 

@@ -170,22 +170,6 @@ class OwnParts:
     paraphraser: ParaphraseSource | None = None
     scorer: Scorer | None = None
 
-    def check_rows(self, texts: Sequence[str]) -> str:
-        """A sentence that says of how many rows given paraphrases have none; empty of none."""
-        source = self.paraphraser
-        if not isinstance(source, GivenParaphrases):
-            return ""
-        missing = source.missing(texts)
-        rows = counted(len(texts), "row")
-        if texts and missing == len(texts):
-            raise DataError(
-                f"none of the {rows} has a paraphrase in {source.name}",
-                help="its originals have to be the texts of the rows, letter by letter: is "
-                "--column the one that was reworded?",
-            )
-        has = "has" if missing == 1 else "have"
-        return f"{missing:,} of {rows} {has} no paraphrase in {source.name}" if missing else ""
-
 
 def check_rows(
     data: LabelledRows,
@@ -199,15 +183,31 @@ def check_rows(
 ) -> None:
     """Say what cannot work before an hour of work: halves of characters, strange models."""
     data.require_characters()
-    missing = own.check_rows(data.texts)
-    if missing:
-        note(missing)
+    if isinstance(own.paraphraser, GivenParaphrases):
+        _check_paraphrases(own.paraphraser, data.texts, note)
     show("trying the model", 0, None)
     if confidence:
         require_confidence(data, predictor)
     strange = try_model(data, predictor, comparison=comparison)
     if strange:
         note(strange)
+
+
+def _check_paraphrases(
+    source: GivenParaphrases, texts: Sequence[str], note: Callable[[str], None]
+) -> None:
+    """Say of how many rows given paraphrases have none."""
+    missing = source.missing(texts)
+    rows = counted(len(texts), "row")
+    if texts and missing == len(texts):
+        raise DataError(
+            f"none of the {rows} has a paraphrase in {source.name}",
+            help="its originals have to be the texts of the rows, letter by letter: is "
+            "--column the one that was reworded?",
+        )
+    if missing:
+        has = "has" if missing == 1 else "have"
+        note(f"{missing:,} of {rows} {has} no paraphrase in {source.name}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,12 +286,12 @@ def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
 
     recipe = team.recipe
     if recipe.scorer is not None:
-        strange = unfitted(recipe.scorer, team.pivots, tau=recipe.tau)
+        strange = unfitted(recipe.scorer, team.loaded.pivots, tau=recipe.tau)
         if strange:
             note(f"note: {strange}")
-    lines = [*team.pivots, team.identity if own.scorer is None else own.scorer.identity]
+    lines = [*team.loaded.pivots, team.identity if own.scorer is None else own.scorer.identity]
     if own.paraphraser is None:
-        lines += [f"beam {recipe.beam}", f"{team.search}"]
+        lines += [f"beam {recipe.beam}", f"{team.loaded.search}"]
     else:
         lines.append(f"paraphrases {identity_of_source(own.paraphraser)}")
     versions = {"sears": __version__, **package_versions(), "device": recipe.device}
@@ -308,13 +308,13 @@ def participants_of(
     team = parts.team
     searched = team.recipe.paraphrases
     search = None
-    if team.search is not None:
+    if team.loaded.search is not None:
         search = SearchRecord(
-            **team.search._asdict(), device=team.recipe.device, threads=team.threads
+            **team.loaded.search._asdict(), device=team.recipe.device, threads=team.loaded.threads
         )
     return Participants(
         model=predictor.identity,
-        pivots=team.pivots,
+        pivots=team.loaded.pivots,
         scorer=parts.scorer.identity,
         beam=team.recipe.beam if searched else None,
         label=label,

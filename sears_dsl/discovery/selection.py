@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from sears_dsl.effects.applications import Applications
 from sears_dsl.engine.rewrite.shown_edits import common_ends
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Literal, Piece, Rule, Tag, TagCopy, Text
+from sears_dsl.language.rule import Literal, Rule, Tag, TagCopy, Text
 
 OVERLAP = 0.8
 """The share of a rule's rewrites from which on another rule that writes them too stands for it: no
@@ -151,8 +151,8 @@ def _inverse(rules: Sequence[Rule]) -> Iterator[tuple[int, int, TwinReason]]:
 
 def _core(rule: Rule) -> _Core:
     """The words that a rule replaces and those that it writes, without what it only copies."""
-    old = [_named(element.body) for element in rule.antecedent]
-    new = [_written(piece) for piece in rule.consequent]
+    old = [_word(element.body) for element in rule.antecedent]
+    new = [_word(piece) for piece in rule.consequent]
     front, back = common_ends(old, new)
     return tuple(old[front : len(old) - back]), tuple(new[front : len(new) - back])
 
@@ -169,17 +169,14 @@ def words_replaced(rule: Rule) -> tuple[str, ...]:
     return old
 
 
-def _named(body: object) -> str:
+def _word(part: object) -> str:
     # A tag and a word that is spelled like it must not be taken for each other.
-    if isinstance(body, Tag):
-        return f"tag {body.name}"
-    return body.text if isinstance(body, Literal) else repr(body)
-
-
-def _written(piece: Piece) -> str:
-    if isinstance(piece, TagCopy):
-        return f"tag {piece.tag}"
-    return piece.text if isinstance(piece, Text) else repr(piece)
+    match part:
+        case Tag(name) | TagCopy(name):
+            return f"tag {name}"
+        case Literal(text) | Text(text):
+            return text
+    return repr(part)
 
 
 _ONE = 1 << 40

@@ -105,10 +105,6 @@ class Settings:
         contexts of one word, rules proposed from adversaries, the model asked first and without a
         limit. Known rules and further text take no part in the paper: `discover` is to get none.
 
-        Example:
-            >>> Settings.paper(rules=20).minimum_flips, Settings.paper(delta=0.2).delta
-            (6, 0.2)
-
         Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging
         NLP Models", ACL 2018.
         """
@@ -128,10 +124,6 @@ class Settings:
         Returns:
             ``scorer``, ``no_known`` and settings; a τ only where the scorer is the paper's, since
             of another it would mean nothing.
-
-        Example:
-            >>> Settings.paper_choices({"scorer": "judge", "delta": 0.2})["delta"]
-            0.2
         """
         papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
         if choices.get("scorer", "pivot") == "pivot":
@@ -141,54 +133,29 @@ class Settings:
         return {name: choices.get(name, value) for name, value in papers.items()}
 
     def share_held_out(self, right: int) -> float:
-        """The share of so many right rows that is held out.
-
-        Example:
-            >>> Settings().share_held_out(99), Settings().share_held_out(100)
-            (0.0, 0.3)
-        """
+        """The share of so many right rows that is held out."""
         if self.holdout is not None:
             return self.holdout
         return HOLDOUT if right >= HOLDOUT_FROM else 0.0
 
     def flips(self, searched: int) -> int:
-        """How many rows a rule has to flip where so many are searched.
-
-        Example:
-            >>> Settings().flips(199), Settings().flips(200), Settings(minimum_flips=6).flips(9)
-            (2, 3, 6)
-        """
+        """How many rows a rule has to flip where so many are searched."""
         if self.minimum_flips is not None:
             return self.minimum_flips
         few = self.order == "meaning" and searched < FEW_ROWS
         return MINIMUM_FLIPS - 1 if few else MINIMUM_FLIPS
 
     def known_flips(self, searched: int) -> int:
-        """How many of so many searched rows a rule that people have accepted has to flip.
-
-        Example:
-            >>> Settings().known_flips(500), Settings(minimum_flips=6).known_flips(500)
-            (2, 6)
-        """
+        """How many of so many searched rows a rule that people have accepted has to flip."""
         return self.flips(searched) if self.minimum_flips is not None else KNOWN_FLIPS
 
     @property
     def fewest_known_flips(self) -> int:
-        """How many rows a known rule has to flip where fewer rules than are wanted flip enough.
-
-        Example:
-            >>> Settings().fewest_known_flips, Settings(minimum_flips=6).fewest_known_flips
-            (1, 6)
-        """
+        """How many rows a known rule has to flip where fewer rules than are wanted flip enough."""
         return FEWEST_KNOWN_FLIPS if self.minimum_flips is None else self.minimum_flips
 
     def questions(self, right: int) -> int | None:
-        """How many questions the model may be asked where it has so many rows right.
-
-        Example:
-            >>> Settings().questions(100), Settings(order="paper").questions(100)
-            (2000, None)
-        """
+        """How many questions the model may be asked where it has so many rows right."""
         if self.max_questions is not None or self.order == "paper":
             return self.max_questions
         return QUESTIONS_A_ROW * right

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -38,7 +38,6 @@ from sears_dsl.paraphrasing.remembered import (
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens
 
 #: Called with a stage, how many are done and how many there are.
 OnStage = Callable[[str, int, int | None], None]
@@ -254,10 +253,11 @@ def important_words(
         shortened: list[tuple[int, str]] = []
         for number, place in enumerate(some):
             text = data.texts[place]
-            for start, end in _word_spans(text, tokens, number):
-                if _may_change(data, place, (start, end)):
-                    left_out.append((number, text[start:end]))
-                    shortened.append((place, _without(text, start, end)))
+            for token in tokens.view(number):
+                word = text[token.start : token.end]
+                if _WORD.search(word) and _may_change(data, place, (token.start, token.end)):
+                    left_out.append((number, word))
+                    shortened.append((place, _without(text, token.start, token.end)))
         answers = model.answers(
             data.rewritten([place for place, _ in shortened], [text for _, text in shortened])
         )
@@ -277,13 +277,6 @@ def important_words(
         ]
     on_stage("leaving words out", len(places), len(places))
     return words_by_row
-
-
-def _word_spans(text: str, tokens: Tokens, row: int) -> Iterable[Span]:
-    """The tokens of a row that have a letter or a digit."""
-    for token in tokens.view(row):
-        if _WORD.search(text[token.start : token.end]):
-            yield token.start, token.end
 
 
 def _without(text: str, start: int, end: int) -> str:
@@ -391,7 +384,11 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
         "original": [each.original for each in reworded],
         "adversary": [each.text for each in reworded],
         "score": [each.score for each in reworded],
-        "label": [_label(each, data) for each in reworded],
+        # A right answer: the model's own where it is one, else the first of the data.
+        "label": [
+            each.before if each.right_before or data.labels is None else data.labels[each.place][0]
+            for each in reworded
+        ],
         "before": [each.before for each in reworded],
         "prediction": [each.after for each in reworded],
         "flips": ["yes" if each.flips else "no" for each in reworded],
@@ -401,8 +398,3 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
             for row in reworded
         ],
     }  # fmt: skip
-
-
-def _label(row: RewordedRow, data: LabelledRows) -> str:
-    """A right answer: the model's own where it is one, else the first of the data."""
-    return row.before if row.right_before or data.labels is None else data.labels[row.place][0]

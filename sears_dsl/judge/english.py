@@ -137,12 +137,7 @@ class English:
         )
 
     def of_one_kind(self, old: str, new: str) -> bool:
-        """Whether two words name different things of one kind, such as two colours.
-
-        Example:
-            >>> english().of_one_kind("cats", "dogs"), english().of_one_kind("film", "movie")
-            (True, False)
-        """
+        """Whether two words name different things of one kind, such as two colours."""
         return any(
             self._kinds.get(theirs, {}).get(kind, member) != member
             for ours in _bases(old)
@@ -220,14 +215,7 @@ def tags_of(word: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 15)
 def spelled_otherwise(old: str, new: str) -> bool:
-    """Whether two words are British and American spellings of one, or differ by hyphens.
-
-    Example:
-        >>> spelled_otherwise("colours", "colors"), spelled_otherwise("realising", "realizing")
-        (True, True)
-        >>> spelled_otherwise("four", "for"), spelled_otherwise("e-mail", "email")
-        (False, True)
-    """
+    """Whether two words are British and American spellings of one, or differ by hyphens."""
     if old == new or old in _BY_CHANCE or new in _BY_CHANCE:
         return False
     old, new = old.replace("-", ""), new.replace("-", "")

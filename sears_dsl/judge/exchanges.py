@@ -70,12 +70,6 @@ def written_out(full: str, host: str, following: str) -> bool:
 
     Args:
         full: this word, such as *is* for ``'s``.
-
-    Example:
-        >>> written_out("is", "he", "here"), written_out("is", "serpent", "smirk")
-        (True, False)
-        >>> written_out("has", "he", "gone"), written_out("has", "he", "nice")
-        (True, False)
     """
     tags = tags_of(following)
     if full in ("has", "had", "have"):
@@ -91,12 +85,7 @@ def written_out(full: str, host: str, following: str) -> bool:
 
 @lru_cache(maxsize=1 << 15)
 def likeness(old: str, new: str) -> str:
-    """The column of support for two words that are used alike; empty where there is none.
-
-    Example:
-        >>> likeness("n't", "not"), likeness("films", "movies"), likeness("colours", "colors")
-        ('contraction', '', 'spelling')
-    """
+    """The column of support for two words that are used alike; empty where there is none."""
     if english().contracted(old, new):
         return "contraction"
     if english().same(old, new):
@@ -112,12 +101,7 @@ def likeness(old: str, new: str) -> str:
 
 
 def counterpart(word: str, others: Sequence[str]) -> tuple[str, str]:
-    """The function word among others that stands for one, with the column of the exchange.
-
-    Example:
-        >>> counterpart("in", ["the", "on"]), counterpart("in", ["the"])
-        (('on', 'preposition replaced'), ('', ''))
-    """
+    """The function word among others that stands for one, with the column of the exchange."""
     classes = english().classes(word)
     for name, column in _REPLACED.items():
         if name in classes or (name == "auxiliary" and "modal" in classes):
@@ -228,14 +212,12 @@ def _form_evidence(old: str, new: str) -> list[str]:
         old.removesuffix("y") + "ily",
     ):
         return ["word class"]  # slow, slowly
-    tags, others = ({_merged(tag) for _, tag in forms} for forms in (ours, theirs))
+    tags, others = (
+        {"VBD" if tag == "VBN" else tag for _, tag in forms} for forms in (ours, theirs)
+    )
     if tags & others:
         return []
     return ["inflection" if {tag[0] for tag in tags} & {tag[0] for tag in others} else "word class"]
-
-
-def _merged(tag: str) -> str:
-    return "VBD" if tag == "VBN" else tag
 
 
 def _other_form(pairs: set[tuple[str, str]]) -> str:

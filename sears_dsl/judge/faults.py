@@ -195,7 +195,7 @@ class _Passage:
         elif free and (
             (after in _FORMS_OF_AUXILIARIES and not _agree(word, after))
             or (word in _OTHERS and _only(forms, "VBZ"))
-            or (word not in _OTHERS and _only(forms, "VB", "NN") and ("VB" in _tags(forms)))
+            or (word not in _OTHERS and _only(forms, "VB", "NN") and "VB" in tags_of(after))
         ):
             yield "subject and verb"
         if free and before not in _AUXILIARIES and (_only(forms, "VBN") or _only(forms, "VBG")):
@@ -276,10 +276,6 @@ _SUBJECTS_OF = _auxiliaries_of()
 
 def _agree(subject: str, auxiliary: str) -> bool:
     return subject in _SUBJECTS_OF.get(auxiliary, (subject,))
-
-
-def _tags(forms: frozenset[tuple[str, str]]) -> set[str]:
-    return {tag for _, tag in forms}
 
 
 def _lacks(word: str, *tags: str) -> bool:

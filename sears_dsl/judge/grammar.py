@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -95,30 +96,24 @@ class _EncodedText(NamedTuple):
     wrong: list[int]
 
 
+@dataclass(frozen=True, eq=False)
 class Grammar:
     """A network with the words that are known to exist; `load_grammar` reads one.
 
-    Args:
+    Attributes:
         common: words of which half a text consists, if it is English.
         about: what the files say of themselves: what was trained on what, licence.
         identity: SHA-256 of the files, and so of what is said of texts.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        *,
-        known: frozenset[str],
-        common: frozenset[str],
-        about: Mapping[str, Any],
-        identity: str,
-    ) -> None:
-        self.about = about
-        self.identity = identity
-        self._network = network
-        self._known = known
-        self._common = common
-        self._memory: OrderedDict[bytes, Vectors] = OrderedDict()
+    network: Network
+    known: frozenset[str]
+    common: frozenset[str]
+    about: Mapping[str, Any]
+    identity: str
+    _memory: OrderedDict[bytes, Vectors] = field(
+        default_factory=OrderedDict, init=False, repr=False
+    )
 
     def surprise(self, texts: Sequence[str]) -> Floats:
         """How much of a text looks tampered with; lower is better English.
@@ -191,17 +186,17 @@ class Grammar:
         if 2 * foreign > sum(map(str.isalpha, text)):
             return False
         words = [word for word in _LOWER.findall(text.replace("’", "'")) if word.islower()]
-        common = sum(word in self._common for word in words)
+        common = sum(word in self.common for word in words)
         if len(words) < _FEW:
             return common > 0 or len(words) < 2
         return common >= _ENGLISH * len(words)
 
     def _is_word(self, word: str) -> bool:
         plain = plain_word(word)
-        if plain in self._known or not _LETTERS.fullmatch(plain):
+        if plain in self.known or not _LETTERS.fullmatch(plain):
             return True
         short = _LONG_DRAWN.sub(r"\1", plain)
-        if short != plain and short in self._known:
+        if short != plain and short in self.known:
             return True
         if "'" in plain:
             return False
@@ -212,7 +207,7 @@ class Grammar:
         tokens = tagger.tokenize(texts)
         wrong = mistakes(tokens, tagger)
         words = tokens.types.texts()
-        numbers = self._network.numbers(words)
+        numbers = self.network.numbers(words)
         ends = np.array([word[-1] in _ENDS for word in words], np.bool_)
         unknown = np.array([not self._is_word(word) for word in words], np.bool_)
         cut_texts = []
@@ -245,7 +240,7 @@ class Grammar:
                     new.setdefault(key, text.numbers[low:high])
                 else:
                     by_piece[key] = known
-        by_piece.update(zip(new, self._network.logits(list(new.values())), strict=True))
+        by_piece.update(zip(new, self.network.logits(list(new.values())), strict=True))
         self._memory.update((key, by_piece[key]) for key in new)
         while len(self._memory) > _MOST_PIECES:
             self._memory.popitem(last=False)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,43 +66,30 @@ class Reason(NamedTuple):
     taken: float
 
 
+@dataclass(frozen=True, eq=False)
 class Judge:
     """A scorer that agrees with readers.
 
-    Args:
+    Attributes:
         tau: the least S that counts as accepted: from .5 on most readers would accept a rewrite.
     """
 
     name = "judge"
 
-    def __init__(
-        self,
-        cheap: Curves,
-        full: Curves,
-        *,
-        evidence: Evidence,
-        grammar: Grammar,
-        readings: Readings,
-        identity: str,
-        tau: float,
-    ) -> None:
-        self.cheap = cheap
-        self.full = full
-        self.evidence = evidence
-        self.grammar = grammar
-        self.readings = readings
-        self.identity = identity
-        self.tau = tau
+    cheap: Curves
+    full: Curves
+    evidence: Evidence
+    grammar: Grammar
+    readings: Readings
+    identity: str
+    tau: float
 
     def with_readings(self, readings: Sequence[Reading]) -> Judge:
         """This judge, and what one's own readers said: they count like those that it knows."""
         evident = self.evident_chances([reading[:2] for reading in readings])
         known = self.readings.with_readings(readings, evident)
         digest = hashlib.sha256(f"{self.identity}{known.digest}".encode()).hexdigest()
-        return Judge(
-            self.cheap, self.full, evidence=self.evidence, grammar=self.grammar, readings=known,
-            identity=f"judge-{digest[:16]}", tau=self.tau,
-        )  # fmt: skip
+        return replace(self, readings=known, identity=f"judge-{digest[:16]}")
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""

@@ -18,12 +18,7 @@ _PLACES = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 
 
 def read_share(text: str) -> int | None:
-    """A share in millionths; None where the text is none.
-
-    Example:
-        >>> read_share("25%"), read_share("0.5%"), read_share("101%"), read_share("25")
-        (250000, 5000, None, None)
-    """
+    """A share in millionths; None where the text is none."""
     match = _SHARE.fullmatch(text)
     if match is None:
         return None
@@ -32,34 +27,19 @@ def read_share(text: str) -> int | None:
 
 
 def print_share(share: int) -> str:
-    """A share as it is written.
-
-    Example:
-        >>> print_share(250_000), print_share(5_000), print_share(1)
-        ('25%', '0.5%', '0.0001%')
-    """
+    """A share as it is written."""
     whole, rest = divmod(share, 10_000)
     decimals = f"{rest:04}".rstrip("0")
     return f"{whole}.{decimals}%" if decimals else f"{whole}%"
 
 
 def read_places(text: str) -> int | None:
-    """A number of places from 1 on; None where the text is none.
-
-    Example:
-        >>> read_places("3"), read_places("0"), read_places("2.5")
-        (3, None, None)
-    """
+    """A number of places from 1 on; None where the text is none."""
     return int(text) if _PLACES.fullmatch(text) else None
 
 
 def print_function(function: str | Noise) -> str:
-    """A function as it is written behind its reference, without the dot.
-
-    Example:
-        >>> print_function("cap"), print_function(Noise("swap", 2)), print_function(Noise("key"))
-        ('cap', 'swap(2)', 'key')
-    """
+    """A function as it is written behind its reference, without the dot."""
     if isinstance(function, str):
         return function
     if function.share is not None:

@@ -77,13 +77,9 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
 
 def _tag_meant(name: str, tagset: TagsetOption) -> str:
     """The tag of a part of speech that is spelled out, else the nearest tag."""
-    whole = name.casefold().removesuffix("s")
-    tag = _SPELLED_OUT.get(whole, "")
-    return f"did you mean {tag}?" if tag in COARSE[tagset] else nearest(name, _bare(tagset))
-
-
-def _bare(tagset: TagsetOption) -> list[str]:
-    return [tag for tag in known_tags(tagset) if tag[:1].isalpha()]
+    tag = _SPELLED_OUT.get(name.casefold().removesuffix("s"), "")
+    tags = [tag for tag in known_tags(tagset) if tag[:1].isalpha()]
+    return f"did you mean {tag}?" if tag in COARSE[tagset] else nearest(name, tags)
 
 
 def _moved(name: str, tagset: TagsetOption) -> Iterator[Problem]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic, Span
-from sears_dsl.language.check_tests import pattern_error
+from sears_dsl.language.check_tests import Problem, pattern_error
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.rule import (
     FUNCTIONS,
@@ -85,6 +85,10 @@ def set_notation_warnings(
         yield from _test(member, definition.span, tagset)
 
 
+def _placed(problems: Iterable[Problem], span: Span | None) -> Iterator[Diagnostic]:
+    return (Diagnostic(number, message, span, hint) for number, message, hint in problems)
+
+
 def _literal(text: str) -> str:
     return f"to mean the text itself, quote it: {code(quote(text))}"
 
@@ -104,16 +108,14 @@ def _sequence(
             for alternative in body.alternatives:
                 yield from _sequence(alternative, span, tagset)
         elif isinstance(body, Literal):
-            yield from _among(body, before, after, where)
+            yield from _placed(_among(body, before, after), where)
             yield from _test(body, where, tagset)
         elif not isinstance(body, Anchor | WholeUnit):
             yield from _test(body, where, tagset)
     yield from _quotation_marks([(e.body, e.span) for e in elements], span)
 
 
-def _among(
-    literal: Literal, before: object, after: object, span: Span | None
-) -> Iterator[Diagnostic]:
+def _among(literal: Literal, before: object, after: object) -> Iterator[Problem]:
     """Words that mean something else by what stands beside them."""
     text = literal.text
     if literal.quoted:
@@ -123,24 +125,21 @@ def _among(
     )
     operand = print_test(after) if isinstance(after, Literal | Tag) else "NOUN"
     if text == "!" and before is None and word_after and not isinstance(after, Anchor):
-        yield Diagnostic(
+        yield (
             "W614",
             "`!` with a space behind it is an exclamation mark",
-            span,
             f"a negation is glued to its operand: {code('!' + operand)}\n{_literal('!')}",
         )
     if text in {"...", "…"} and before is not None and after is not None:
-        yield Diagnostic(
+        yield (
             "W607",
             f"`{text}` stands for its dots, not for what lies between",
-            span,
             f"up to eight tokens of any kind are `_{{0,8}}`\n{_literal(text)}",
         )
     if text == "|" and before is not None and after is not None:
-        yield Diagnostic(
+        yield (
             "W612",
             "`|` with spaces around it is a literal: three tokens are looked for",
-            span,
             f"a choice stands in parentheses: `(a|b)`\n{_literal('|')}",
         )
     if text == "&" and before is not None and after is not None:
@@ -151,12 +150,11 @@ def _among(
         tags = {each.name for each in (before, after) if isinstance(each, Tag)}
         mixed = mixed or (len(tags) == 2 and not tags <= _NOMINAL)
         if mixed or isinstance(before, AttributeTest):
-            yield Diagnostic(
+            yield (
                 "W608",
                 "`&` outside brackets is a literal: three tokens are looked for",
-                span,
-                "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one "
-                f"of them\n{_literal('&')}",
+                "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one of "
+                f"them\n{_literal('&')}",
             )
 
 
@@ -192,7 +190,7 @@ def _test(test: Test, span: Span | None, tagset: TagsetOption) -> Iterator[Diagn
     if isinstance(test, Literal):
         yield from _composed(test.text, "literal", span)
         if not test.quoted:
-            yield from _word(test.text, span, tagset)
+            yield from _placed(_word(test.text, tagset), span)
     elif isinstance(test, Regex):
         yield from _composed(test.pattern, "pattern", span)
     elif isinstance(test, AttributeTest):
@@ -220,41 +218,37 @@ def _value(test: AttributeTest, span: Span | None) -> Iterator[Diagnostic]:
         )
 
 
-def _word(text: str, span: Span | None, tagset: TagsetOption) -> Iterator[Diagnostic]:
+def _word(text: str, tagset: TagsetOption) -> Iterator[Problem]:
     """A bare literal that is a word of another notation."""
     repeated = _REPEATED.fullmatch(text)
     if _STARTS.match(text) or _ENDS.search(text):
         start, end = _STARTS.match(text) is not None, _ENDS.search(text) is not None
         word = print_test(Literal(text[start : len(text) - end]))
         anchored = " ".join((*["<s>"] * start, word, *["</s>"] * end))
-        yield Diagnostic(
+        yield (
             "W607",
             f"`{text}` is looked for as it stands, its anchor too",
-            span,
             f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}\n{_literal(text)}",
         )
     elif repeated:
         least = "1" if repeated[2] == "+" else "0"
-        yield Diagnostic(
+        yield (
             "W607",
             f"`{text}` is looked for as it stands, with its `{repeated[2]}`",
-            span,
             f"an element is repeated by {code(f'{repeated[1]}{{{least},8}}')}, at most eight times"
             f"\n{_literal(text)}",
         )
     elif _ANYTHING.fullmatch(text) or _ESCAPE.search(text):
-        yield Diagnostic(
+        yield (
             "W607",
             f"`{text}` is looked for as it stands, not as a regular expression",
-            span,
             f"{_as_pattern(text)}\n{_literal(text)}",
         )
     elif text.lower() in _LOWER_TAGS:
         tag = MOVED[tagset].get(text.upper(), text.upper())
-        yield Diagnostic(
+        yield (
             "W609",
             f"`{text}` is a word here, not the tag `{tag}`",
-            span,
             f"a tag is written in capitals: {code(tag)}\n"
             f"the word is quoted: {code(quote(text) + 'i')}",
         )
@@ -340,7 +334,7 @@ def _consequent(rule: Rule) -> Iterator[Diagnostic]:
             span = piece.span or rule.span
             yield from _composed(piece.text, "text", span)
             if not piece.quoted:
-                yield from _text(piece, previous, place, rule, names)
+                yield from _placed(_text(piece, previous, place, rule, names), span)
                 if piece.text in names - targets:
                     yield _bare_name(piece.text, span)
         previous = piece
@@ -358,71 +352,63 @@ def _bare_name(text: str, span: Span | None) -> Diagnostic:
 
 def _text(
     piece: Text, previous: object, place: int, rule: Rule, names: set[str]
-) -> Iterator[Diagnostic]:
-    text, span = piece.text, piece.span or rule.span
+) -> Iterator[Problem]:
+    text = piece.text
     number, name = _NUMBERED.search(text) or _PERCENT.fullmatch(text), _NAMED.fullmatch(text)
     if text.startswith(("//", "/*", "*/")):
-        yield Diagnostic(
+        yield (
             "W611",
             f"`{text}` is written into the text",
-            span,
             f"a comment begins with a hash after a space: `# comment`\n{_literal(text)}",
         )
     elif text == "|":
-        yield Diagnostic(
+        yield (
             "W612",
             "`|` is written into the text: a consequent has no choices",
-            span,
             f"write a rule for each choice\n{_literal(text)}",
         )
     elif number or name:
         written = "$" + (name[1] if name and name[1] in names else number[1] if number else "1")
         written = written if written != "$0" or rule.antecedent else "$1"
-        yield Diagnostic(
+        yield (
             "W613",
             f"`{text}` is written as it stands",
-            span,
             f"what an element matched is {code(written)}, the whole of it; parts of a word cannot "
             f"be copied\n{_literal(text)}",
         )
     elif isinstance(previous, Reference) and piece.glued and _is_suffix(text):
         target = f"${previous.target}"
         inflection = _SUFFIXES.get(text, "VBD")
-        yield Diagnostic(
+        yield (
             "W613",
             f"`{target}` is the whole of what was matched, and `{text}` is put behind it",
-            span,
             f"an inflection is {code(f'{target}.{inflection}')}\n"
             f"text that is joined is quoted: {code(target + quote(text))}",
         )
     elif (called := _CALLED.fullmatch(text)) and called[2] in {*FUNCTIONS, *_CALLS}:
         function = called[2] if called[2] in FUNCTIONS else "upper"
-        yield Diagnostic(
+        yield (
             "W613",
             f"`{text}` is written as it stands: functions are those of references",
-            span,
             f"what an element matched is changed by {code(f'$1.{function}')}, and another word "
             f"takes its form by {code(f'{called[1]}.as($1)')}\n{_literal(text)}",
         )
     elif text == "()" and piece.glued and isinstance(previous, Reference):
-        yield Diagnostic(
+        yield (
             "W613",
             "`()` is written into the text: a function has no parentheses",
-            span,
             f"write it as in `$1.upper`\n{_literal(text)}",
         )
     elif text == "(" and piece.glued and isinstance(previous, Reference) and previous.functions:
-        yield Diagnostic(
+        yield (
             "W613",
             "`(` is written into the text: an amount has no spaces",
-            span,
             f"write it as in `$1.swap(2)`\n{_literal(text)}",
         )
     elif text[0] == "." and text[1:] in FUNCTIONS and previous is not None:
-        yield Diagnostic(
+        yield (
             "W613",
             f"`{text}` with a space before it is written as it stands",
-            span,
             f"a function is glued to its reference: {code('$1' + text)}\n{_literal(text)}",
         )
     elif (
@@ -431,28 +417,25 @@ def _text(
         and isinstance(previous, TagCopy)
         and any(e.body == Tag(previous.tag) and e.minimum == 0 for e in rule.antecedent)
     ):
-        yield Diagnostic(
+        yield (
             "W613",
             f"`?` is written behind `{previous.tag}`: a consequent has no quantifiers",
-            span,
             f"an optional element that is not there is copied as nothing: {code(previous.tag)}\n"
             f"to mean the text itself, quote it: {code(previous.tag + quote(text))}",
         )
     elif text.lower() in _LOWER_TAGS and any(
         element.body == Tag(text.upper()) for element in rule.antecedent
     ):
-        yield Diagnostic(
+        yield (
             "W609",
             f"`{text}` is a word here, not the tag `{text.upper()}`",
-            span,
             f"a tag is written in capitals: {code(text.upper())}\n"
             f"the word is quoted: {code(quote(text))}",
         )
     elif place and not piece.glued and _MARKS.fullmatch(text) and not _spaced(text, place, rule):
-        yield Diagnostic(
+        yield (
             "W616",
             f"`{text}` is written with a space before it",
-            span,
             f"glued it follows the word: `word{text}`, `$1{text}`\n"
             f"to keep the space, quote it: {code(quote(text))}",
         )

@@ -59,12 +59,7 @@ SEARS2018_COARSE: dict[str, str] = {
 
 
 def coarse_of(coarse: str, fine: str, tagset: TagsetOption) -> str:
-    """The coarse tag that rules under this tagset see for a tagger's (coarse, fine) pair.
-
-    Example:
-        >>> coarse_of("AUX", "VBZ", "sears2018"), coarse_of("AUX", "VBZ", "ud2")
-        ('VERB', 'AUX')
-    """
+    """The coarse tag that rules under this tagset see for a tagger's (coarse, fine) pair."""
     return coarse if tagset == "ud2" else SEARS2018_COARSE.get(fine, "X" if fine else "")
 
 

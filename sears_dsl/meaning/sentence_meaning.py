@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -69,23 +70,21 @@ def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:
     return np.where(in_few, few.chances(columns), many.chances(columns))
 
 
+@dataclass(frozen=True, eq=False)
 class SentenceMeaning:
     """A scorer of whole sentences.
 
-    Args:
+    Attributes:
         few: the curves of pairs that differ in at most `FEW` words.
     """
 
     name = "meaning"
 
-    def __init__(
-        self, few: Curves, many: Curves, *, evidence: Evidence, identity: str, tau: float
-    ) -> None:
-        self.few = few
-        self.many = many
-        self.evidence = evidence
-        self.identity = identity
-        self.tau = tau
+    few: Curves
+    many: Curves
+    evidence: Evidence
+    identity: str
+    tau: float
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""

@@ -1,13 +1,11 @@
 """Hugging Face models: text classification, spans of contexts, questions about pictures.
 
-In: rows; for classification one column, or two for a pair of texts in the order of the columns; for
-question answering the columns ``question`` and ``context``; for pictures ``question``, ``image`` (a
-path) and perhaps ``choices``. Out: the name of the most probable label, the answer as it stands in
-the context, or the likeliest of the network's own answers (of the choices, where there are any).
-Always holds: pictures are decoded here and sent nowhere; a folder or a model that is already on
-this machine is used, nothing is downloaded unless that is asked for; weights are safetensors, never
-pickles; code that comes with a model is not run. Costs what the network costs, in batches of 32, of
-pictures 16.
+Classification takes one column, or two for a pair of texts in the order of the columns; question
+answering the columns ``question`` and ``context``; a question about a picture ``question``,
+``image`` (a path) and perhaps ``choices``, among which it then answers. Always holds: pictures are
+decoded here and sent nowhere; a folder or a model that is already on this machine is used, nothing
+is downloaded unless that is asked for; weights are safetensors, never pickles; code that comes with
+a model is not run. Costs what the network costs, in batches of 32, of pictures 16.
 
 Contexts that are too long are read in overlapping windows, and the best span of all is taken; it is
 never empty where the context has a word. The confidence is `certainty.from_distributions` over the

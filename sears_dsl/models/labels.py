@@ -53,9 +53,9 @@ def answers_of(
             help="return one label for each text that it is given, in order",
         )
     if len(values) != len(rows):
+        noun = "prediction" if len(rows) == 1 else "predictions"
         raise ModelError(
-            f"{model} was asked for {len(rows)} {_plural(len(rows))} and gave {len(values)}\n"
-            f"  {_batch(rows)}",
+            f"{model} was asked for {len(rows)} {noun} and gave {len(values)}\n  {_batch(rows)}",
             help="return one label for each text that it is given, in order, empty texts too",
         )
     return [_answer(model, row, value, comparison) for row, value in zip(rows, values, strict=True)]
@@ -128,7 +128,3 @@ def _kind(value: object) -> str:
 
 def _rows(count: int) -> str:
     return "row" if count == 1 else "rows"
-
-
-def _plural(count: int) -> str:
-    return "prediction" if count == 1 else "predictions"

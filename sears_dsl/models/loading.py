@@ -13,16 +13,15 @@ From Python, also what there is already: a function of a list of texts, an estim
 scikit-learn, a text-classification pipeline of transformers, any object with ``predict``; a list of
 such, or a dictionary from names to them, is as ``every:``.
 
-In: one of these and options. Out: a `CachedPredictor`. Always holds: only what was named is
-imported, unpickled or asked; an option that the kind of model does not know is an error. Costs the
-loading of the model.
+Always holds: only what was named is imported, unpickled or asked; an option that the kind of model
+does not know is an error. Costs the loading of the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
@@ -32,6 +31,7 @@ from sears_dsl.models.predictor import OnError, Predictor
 
 if TYPE_CHECKING:
     from sears_dsl.models.http.language_model import LanguageModel
+    from sears_dsl.models.http.posting import Waits
     from sears_dsl.models.store import PredictionStore
 
 _CONFIG = "config.json"
@@ -138,7 +138,7 @@ def load_predictor(
         )
     predictor: Predictor
     if kind == "llm":
-        predictor = language_model(rest, timeout=timeout, retries=retries, connections=connections)
+        predictor = language_model(rest, **_waits(options))
     elif kind in _ENDPOINTS:
         predictor = _endpoint(spec, options, comparison)
     else:
@@ -153,22 +153,12 @@ def load_predictor(
 
 
 def kinds_of(spec: str) -> list[str]:
-    """The kinds of the models that a specification names: its own, or those of the members.
-
-    Example:
-        >>> kinds_of("every:mine:predict,http://localhost/ask"), kinds_of("file:a.csv")
-        (['mine', 'http'], ['file'])
-    """
+    """The kinds of the models that a specification names: its own, or those of the members."""
     return [each.partition(":")[0] for each in members_of(spec)]
 
 
 def members_of(spec: str) -> list[str]:
-    """The models that answer together under a specification; of any other itself.
-
-    Example:
-        >>> members_of("vote:a:predict, b:predict"), members_of("a:predict")
-        (['a:predict', 'b:predict'], ['a:predict'])
-    """
+    """The models that answer together under a specification; of any other itself."""
     kind, _, rest = spec.partition(":")
     if kind not in ("vote", "every"):
         return [spec]
@@ -327,14 +317,18 @@ def _endpoint(url: str, options: Mapping[str, Any], comparison: Comparison) -> P
     from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap  # noqa: PLC0415
 
     request, response = options.get("request_map"), options.get("response_map")
-    waits = ("timeout", "retries", "connections")
     return HttpPredictor(
         url,
         request=None if request is None else RequestMap.read(request),
         response=None if response is None else ResponseMap.read(response),
         comparison=comparison,
-        **{name: options[name] for name in waits if name in options},
+        **_waits(options),
     )
+
+
+def _waits(options: Mapping[str, Any]) -> Waits:
+    names = ("timeout", "retries", "connections")
+    return cast("Waits", {name: options[name] for name in names if name in options})
 
 
 def language_model(
@@ -343,9 +337,7 @@ def language_model(
     prompt: str | None = None,
     labels: Mapping[str, str] | None = None,
     room: int | None = None,
-    timeout: float | None = None,
-    retries: int | None = None,
-    connections: int | None = None,
+    **waits: Unpack[Waits],
 ) -> LanguageModel:
     """A language model, by its settings as `PromptSettings.read` takes them.
 
@@ -362,21 +354,11 @@ def language_model(
     settings = PromptSettings.read(
         source, prompt=prompt, labels=labels, room=MOST_TOKENS if room is None else room
     )
-    return LanguageModel(
-        settings,
-        timeout=settings.timeout if timeout is None else timeout,
-        retries=settings.retries if retries is None else retries,
-        connections=settings.connections if connections is None else connections,
-    )
+    return LanguageModel(settings, **waits)
 
 
 def options_of_each(options: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:
-    """Options of a command for several models: each gets those that its kind takes.
-
-    Example:
-        >>> options_of_each({"timeout": 5.0}, ["mine:predict", "http://localhost/ask"])
-        [{}, {'timeout': 5.0}]
-    """
+    """Options of a command for several models: each gets those that its kind takes."""
     kinds = [kinds_of(model) for model in models]
     _refuse(options, ", ".join(models), [kind for of_model in kinds for kind in of_model])
     return [_options_of(options, of_model) for of_model in kinds]

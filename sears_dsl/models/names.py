@@ -16,18 +16,10 @@ _LEAST = 2
 
 
 def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, object]:
-    r"""The models by their names: those given, else the shortest that tell them apart.
+    """The models by their names: those given, else the shortest that tell them apart.
 
     Args:
         models: specifications or objects; a mapping names them itself.
-
-    Example:
-        >>> list(named_models(["sklearn:runs/1/small.joblib", "sklearn:large.joblib"]))
-        ['small.joblib', 'large.joblib']
-        >>> list(named_models(["sklearn:a/m.joblib", "b=sklearn:b/m.joblib", "mine:predict"]))
-        ['m.joblib', 'b', 'mine:predict']
-        >>> named_models(["old=mine:predict", "mine:predict"])
-        {'old': 'mine:predict', 'mine:predict': 'mine:predict'}
     """
     if isinstance(models, Mapping):
         named = {str(name): each for name, each in models.items()}
@@ -51,12 +43,7 @@ def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, o
 
 
 def folder_names(names: Sequence[str]) -> list[str]:
-    """Names as folders may have them, no two alike.
-
-    Example:
-        >>> folder_names(["mine:predict", "mine-predict", "http://localhost/ask"])
-        ['mine-predict', 'mine-predict-2', 'http-localhost-ask']
-    """
+    """Names as folders may have them, no two alike."""
     folders: list[str] = []
     for name in names:
         plain = re.sub(r"[^\w.-]+", "-", name).strip("-.")[-80:] or "model"

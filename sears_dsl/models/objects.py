@@ -33,12 +33,7 @@ class NamedObject(NamedTuple):
 
 
 def is_object_name(text: str) -> bool:
-    """Whether a text is written as ``module:object``, where both may be dotted.
-
-    Example:
-        >>> [is_object_name(text) for text in ("my.parts:reword", "pairs.csv", "C:/a.csv")]
-        [True, False, False]
-    """
+    """Whether a text is written as ``module:object``, where both may be dotted."""
     module, _, path = text.partition(":")
     return all(part.isidentifier() for part in [*module.split("."), *path.split(".")])
 
@@ -48,10 +43,6 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
 
     Raises:
         ModelError: the module raised while it was imported.
-
-    Example:
-        >>> load_object("builtins:str.upper", kind="model").value("good")
-        'GOOD'
     """
     module_name, _, path = spec.partition(":")
     if not is_object_name(spec):
@@ -76,12 +67,7 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
 
 
 def object_name(value: object) -> str:
-    """The name of an object for messages, as ``module:object``.
-
-    Example:
-        >>> object_name(len)
-        'builtins:len'
-    """
+    """The name of an object for messages, as ``module:object``."""
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}:{named.__qualname__}"
 

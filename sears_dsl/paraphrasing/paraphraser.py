@@ -333,7 +333,8 @@ class Paraphraser:
                 if tuple(model.target_pieces(plain)[:-1]) != item.pieces:
                     continue
                 text = surface.restore(plain)
-                if not _same_letters(model.text(model.target_pieces(text)), itself):
+                letters = model.text(model.target_pieces(text)).split()
+                if "".join(letters) != "".join(itself.split()):
                     natural = naturals[row] == sentence and text == plain
                     ratio = item.log_probability - float(base[row])
                     proposals[row].setdefault(text, ratio if natural else None)
@@ -378,11 +379,6 @@ def _groups(pivots: Sequence[Pivot]) -> list[_PivotGroup]:
         _PivotGroup(numbers, [pivots[number].back for number in numbers])
         for numbers in grouped.values()
     ]
-
-
-def _same_letters(one: str, other: str) -> bool:
-    """Whether two texts differ in nothing but white space."""
-    return "".join(one.split()) == "".join(other.split())
 
 
 def _mean_totals(readings: Sequence[Originals]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

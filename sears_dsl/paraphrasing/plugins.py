@@ -41,12 +41,7 @@ from sears_dsl.models.objects import (
     object_name,
 )
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
-from sears_dsl.paraphrasing.remembered import (
-    BoundedSource,
-    FoundParaphrase,
-    ParaphraseSource,
-    StreamingSource,
-)
+from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
 
 Pair = tuple[str, str]
 
@@ -171,7 +166,7 @@ def _paraphraser(
             help="give a function of a list of sentences that returns a list of paraphrases for "
             "each, or an object with such a method `paraphrase`",
         )
-    if isinstance(paraphraser, StreamingSource | BoundedSource):
+    if hasattr(paraphraser, "paraphrase_each") or hasattr(paraphraser, "too_long"):
         return cast("ParaphraseSource", paraphraser)  # written for discovery, with all that it asks
     return OwnParaphraser(method, name=name or object_name(paraphraser), identity=identity)
 

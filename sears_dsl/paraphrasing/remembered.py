@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ OnPortion = Callable[[int, int], None]
 """Called with how many of how many are done."""
 
 GROUP = 8
-"""Sentences that a `StreamingSource` searches together, whoever asks, and however many at once."""
+"""Sentences that are searched together, whoever asks, and however many at once."""
 
 # A thousand pairs take seconds, which is what a killed run may lose.
 _PAIRS = 1024
@@ -50,38 +50,16 @@ _Answers: TypeAlias = Callable[[Iterable[list[_Question]]], Iterable[Sequence[_F
 
 
 class ParaphraseSource(Protocol):
-    """Something that rewords sentences."""
+    """Something that rewords sentences.
+
+    What it may have beside: ``paraphrase_without`` takes each sentence with words, and its
+    paraphrases lack them; ``too_long`` tells of each text whether a sentence of it is left as it is
+    for its length; ``paraphrase_each`` gives what `paraphrase` gives for groups of sentences, in
+    their order, and draws a group when there is room for it.
+    """
 
     def paraphrase(self, sentences: Sequence[str]) -> Sequence[_Found]:
         """The paraphrases of each sentence, best first: texts, or objects with a ``text``."""
-
-
-@runtime_checkable
-class ConstrainedSource(Protocol):
-    """A source that searches for paraphrases without some words."""
-
-    def paraphrase_without(
-        self, sentences: Sequence[tuple[str, tuple[str, ...]]]
-    ) -> Sequence[_Found]:
-        """The paraphrases of each sentence, best first, that lack the words beside it."""
-
-
-@runtime_checkable
-class BoundedSource(Protocol):
-    """A source that does not reword sentences beyond some length, and says of which texts."""
-
-    def too_long(self, sentences: Sequence[str]) -> Sequence[bool]:
-        """Whether some sentence of each text is left as it is, since it is too long."""
-
-
-@runtime_checkable
-class StreamingSource(ParaphraseSource, Protocol):
-    """A source that works on several groups of sentences at once."""
-
-    def paraphrase_each(
-        self, groups: Iterable[Sequence[str]]
-    ) -> Iterator[Sequence[Sequence[FoundParaphrase]]]:
-        """The paraphrases of each group, in order; a group is drawn when there is room for it."""
 
 
 class RememberedScorer:
@@ -177,10 +155,9 @@ def remembered_paraphrases(
             None.
     """
     distinct = sorted(set(sentences), key=lambda text: (len(text), text))
-    answers: _Answers[str] = partial(map, source.paraphrase)
-    size = _SENTENCES
-    if isinstance(source, StreamingSource):
-        answers, size = source.paraphrase_each, GROUP
+    together: _Answers[str] | None = getattr(source, "paraphrase_each", None)
+    answers = together or partial(map, source.paraphrase)
+    size = GROUP if together else _SENTENCES
     known = _worked_out(
         "paraphrases", {text: text for text in distinct}, answers, journal,
         size=size, on_portion=on_portion, in_time=in_time,
@@ -204,11 +181,14 @@ def remembered_paraphrases_without(
     distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
     keys = {pair: "\0".join((pair[0], *pair[1])) for pair in distinct}
 
+    constrained = getattr(source, "paraphrase_without", None)
+
     def without(pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
-        if isinstance(source, ConstrainedSource):
-            found = source.paraphrase_without(pairs)
-        else:
-            found = source.paraphrase([sentence for sentence, _ in pairs])
+        found: Sequence[_Found] = (
+            source.paraphrase([sentence for sentence, _ in pairs])
+            if constrained is None
+            else constrained(pairs)
+        )
         return [
             [text for text in map(_text_of, of_one) if not _has_word(text, words)]
             for (_, words), of_one in zip(pairs, found, strict=True)

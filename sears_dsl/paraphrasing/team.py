@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,13 @@ class _Question(NamedTuple):
     known: dict[str, tuple[str, ...]]
 
 
-class _About(NamedTuple):
-    """What was loaded."""
+class Loaded(NamedTuple):
+    """What the processes have loaded.
+
+    ``name``, ``identity`` and ``tau`` are of the scorer; ``pivots`` the identities of translation
+    models; ``search`` bounds the search beside its beam, None where nothing is reworded;
+    ``threads`` are those of each process; ``readings`` what the judge knows that readers said.
+    """
 
     name: str
     identity: str
@@ -158,7 +163,7 @@ class _Member:
         """The answer, and the sentences that were translated for it."""
         items = question.items
         if question.kind == "about":
-            return self._about(), ()
+            return self._loaded(), ()
         if question.kind in ("too long", "paraphrase", "paraphrase without"):
             paraphraser = self.paraphraser
             if paraphraser is None:
@@ -183,11 +188,11 @@ class _Member:
             return scores_from(scorer, items, question.tau), sentences
         return scorer.at_least(items, question.tau), sentences
 
-    def _about(self) -> _About:
+    def _loaded(self) -> Loaded:
         import torch  # noqa: PLC0415 - as above
 
         scorer, paraphraser = self.scorer, self.paraphraser
-        return _About(
+        return Loaded(
             name="none" if scorer is None else scorer.name,
             identity="none" if scorer is None else scorer.identity,
             tau=None if scorer is None else scorer.tau,
@@ -241,47 +246,32 @@ class Team:
     @property
     def name(self) -> str:
         """Of the scorer."""
-        return self._about.name
+        return self.loaded.name
 
     @property
     def identity(self) -> str:
         """Of the scorer."""
-        return self._about.identity
+        return self.loaded.identity
 
     @property
     def tau(self) -> float:
         """The scorer's threshold."""
-        if self._about.tau is None:
+        if self.loaded.tau is None:
             raise UsageError("this team scores nothing", help="name a scorer in its Recipe")
-        return self._about.tau
-
-    @property
-    def pivots(self) -> tuple[str, ...]:
-        """Identities of the translation models."""
-        return self._about.pivots
-
-    @property
-    def search(self) -> SearchBounds | None:
-        """The bounds of the search beside its beam; None where nothing is reworded."""
-        return self._about.search
+        return self.loaded.tau
 
     @property
     def readings(self) -> Readings | None:
         """What readers said of changes, as the judge knows it; None of another scorer."""
-        return self._about.readings
-
-    @property
-    def threads(self) -> int:
-        """How many threads each process has."""
-        return self._about.threads
+        return self.loaded.readings
 
     @cached_property
-    def _about(self) -> _About:
+    def loaded(self) -> Loaded:
+        """What the processes have loaded; asking loads it."""
         if not self.recipe.paraphrases and self.recipe.scorer is None:
-            return _About("none", "none", None, (), None, 0, None)  # others do all of it
+            return Loaded("none", "none", None, (), None, 0, None)  # others do all of it
         [about] = self._ask("about", [()])
-        details: _About = about
-        return details
+        return cast("Loaded", about)
 
     @cached_property
     def _replies(self) -> Callable[[Iterable[_Question]], Iterator[_Reply]]:

@@ -304,21 +304,13 @@ class CachedTagger:
     def __init__(self, tagger: Tagger, cache: TagCache) -> None:
         self.tagger = tagger
         self.cache = cache
-
-    @property
-    def name(self) -> str:
-        """The tagger's name."""
-        return self.tagger.name
+        self.name = tagger.name
+        self.language = tagger.language
 
     @property
     def version(self) -> str:
         """The tagger's version."""
         return self.tagger.version
-
-    @property
-    def language(self) -> str:
-        """The tagger's language."""
-        return self.tagger.language
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text, without tags; not worth keeping."""

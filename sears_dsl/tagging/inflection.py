@@ -74,12 +74,7 @@ _BE = {
 
 @dataclass(frozen=True, slots=True)
 class Inflection:
-    """The forms that a word has under a tag, most usual first: one, several or none.
-
-    Example:
-        >>> Inflection(("films",)).unique, Inflection(("learned", "learnt")).unique
-        ('films', None)
-    """
+    """The forms that a word has under a tag, most usual first: one, several or none."""
 
     forms: tuple[str, ...]
 
@@ -231,10 +226,6 @@ def lemma(word: str, fine: str) -> str:
     """The lower-cased base form of a word under its fine tag.
 
     Tags without inflection (and empty tags) give the lower-cased word itself.
-
-    Example:
-        >>> lemma("'s", "VBZ"), lemma("n't", "RB"), lemma("Movie", "NN"), lemma("The", "DT")
-        ('be', 'not', 'movie', 'the')
     """
     lower = word.lower()
     plain = lower.replace("’", "'")
@@ -265,10 +256,6 @@ def inflect(word: str, fine: str | None, target: str) -> Inflection:
     targets (``NN``, ``VB``, ``VBP``, ``JJ``, ``RB``) give the base form. A degree of comparison
     that is not in the tables does not exist (*beautifuler*), and a word of a class without
     inflection (*the*, *?*) has no form.
-
-    Example:
-        >>> inflect("Is", "VBZ", "VBD").forms, inflect("be", None, "VBD").forms
-        (('was',), ('was', 'were'))
     """
     plain = _plain(word)
     base = lemma(word, fine) if fine is not None else _base_without_tag(plain, target)

@@ -233,12 +233,6 @@ class Tokens:
         type_ids: int32 (tokens,): index into types.
         types: the distinct (text, coarse, fine) triples.
         tagged: whether the tags were assigned (False: the tokenizer alone ran).
-
-    Example:
-        >>> batch = Tokens.from_rows(["It is."], [[Token("It", "PRON", "PRP", 0, 2),
-        ...     Token("is", "AUX", "VBZ", 3, 5), Token(".", "PUNCT", ".", 5, 6)]])
-        >>> [token.text for token in batch.row(0)]
-        ['It', 'is', '.']
     """
 
     texts: Sequence[str]

@@ -125,12 +125,7 @@ _CARRIED_WAYS = {("en", "pt"): "bergamot-enpt", ("pt", "en"): "bergamot-pten"}
 
 
 def carried() -> list[ModelFiles]:
-    """The models that packages of the extra ``discovery`` carry, installed or not.
-
-    Example:
-        >>> [model.name for model in carried()]
-        ['bergamot-enpt', 'bergamot-pten', 'minilm']
-    """
+    """The models that packages of the extra ``discovery`` carry, installed or not."""
     return [
         ModelFiles(name, purpose, origin, _package_folder(place), hashes)
         for name, purpose, origin, place, hashes in _CARRIED

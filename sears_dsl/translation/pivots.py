@@ -55,11 +55,6 @@ def load_pivots(
 
     Raises:
         ModelError: a model is not there, or is not the one it should be.
-
-    Example:
-        >>> [pivot] = load_pivots(["pt"])
-        >>> pivot.back.name
-        'bergamot-pten'
     """
     chosen = list(DEFAULT_PIVOTS if names is None else names)
     if not chosen:

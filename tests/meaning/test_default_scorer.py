@@ -107,7 +107,7 @@ def test_a_smaller_tau_finds_more_paraphrases() -> None:
     found = {}
     for tau in (1e-2, 1e-6):
         team = Team(Recipe(scorer="pivot", tau=tau, beam=8))
-        assert (team.tau, team.search.tau) == (tau, tau)
+        assert (team.tau, team.loaded.search.tau) == (tau, tau)
         [paraphrases] = team.paraphrase(["It is a good movie ."])
         found[tau] = {each.text for each in paraphrases}
     assert found[1e-2] < found[1e-6]

@@ -410,7 +410,7 @@ def test_a_team_that_does_nothing_loads_nothing() -> None:
         raise AssertionError("something is loaded")
 
     team = Team(Recipe(scorer=None, paraphrases=False), on_loading=refuse)
-    assert (team.pivots, team.search, team.name) == ((), None, "none")
+    assert (team.loaded.pivots, team.loaded.search, team.name) == ((), None, "none")
     Team(Recipe(scorer="pivot"), jobs=2, on_loading=refuse).close()
 
 

@@ -353,12 +353,13 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
     from sears_dsl.auditing.template_answers import OF_SENTENCES
     from sears_dsl.generating.table import TEMPLATE
 
-    table = plain_table("template", "right", "accuracy (95%)")
     parts = (each for each in document.slices if each.slicing in {TEMPLATE, OF_SENTENCES})
-    for each, right in lowest_first(parts):
-        share = f"{percent(right.rate)} ({interval(right)})"
-        table.add_row(each.value, f"{right.count:,} of {right.total:,}", share)
-    return table
+    rows = [
+        (part.value, f"{right.count:,} of {right.total:,}",
+         f"{percent(right.rate)} ({interval(right)})")
+        for part, right in lowest_first(parts)
+    ]  # fmt: skip
+    return plain_table("template", "right", "accuracy (95%)", rows=rows)
 
 
 def _together(document: AuditDocument) -> Iterator[str]:

@@ -164,10 +164,8 @@ def _print_augmented(
 ) -> None:
     out = console(stderr=True)
     most = sorted(augmentation.of_rule.items(), key=lambda item: -item[1])[:12]
-    grid = plain_table("new rows", "rule", right=[0])
-    for name, count in most:
-        grid.add_row(f"{count:,}", name)
-    out.print(grid)
+    rows = [(f"{count:,}", name) for name, count in most]
+    out.print(plain_table("new rows", "rule", right=[0], rows=rows))
     if len(augmentation.of_rule) > len(most):
         out.print(f"… and {counted(len(augmentation.of_rule) - len(most), 'more rule')}")
     old_rows = len(augmentation.table) - augmentation.added

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,21 +37,7 @@ _SHOWN = 60
 @click.option("--tau", type=click.FloatRange(0, 1), help="Measure this τ instead of fitting one.")
 @click.option("--json", "as_json", is_flag=True,
               help="Print everything as JSON, the whole curve included.")  # fmt: skip
-def calibrate_command(
-    pairs: str,
-    *,
-    scorer_name: str,
-    pivots: tuple[str, ...],
-    original: str | None,
-    rewrite: str | None,
-    file_format: str | None,
-    no_header: bool,
-    label: str | None,
-    positive_from: float | None,
-    sources: tuple[str, ...],
-    tau: float | None,
-    as_json: bool,
-) -> None:
+def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
     """Find the threshold τ that human judgements ask for, and how well a scorer agrees with them.
 
     PAIRS is a file with two columns of text and one of judgements. τ is the value that minimizes
@@ -65,19 +51,19 @@ def calibrate_command(
 
     judged = read_judgements(
         pairs,
-        original=original,
-        rewrite=rewrite,
-        label=label,
-        positive_from=positive_from,
-        sources=sources,
-        format_name=file_format,
-        options=ReadOptions(header=not no_header),
+        original=options["original"],
+        rewrite=options["rewrite"],
+        label=options["label"],
+        positive_from=options["positive_from"],
+        sources=options["sources"],
+        format_name=options["file_format"],
+        options=ReadOptions(header=not options["no_header"]),
     )
     contradicting = judged.contradicting
-    scorer = load_chosen_scorer(scorer_name, pivots=pivots)
+    scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
     scores = scorer.scores(judged.pairs)
     calibration = calibrated(scores, judged.equivalent, tau=tau)
-    if as_json:
+    if options["as_json"]:
         echo_json(
             {
                 "scorer": scorer.name,

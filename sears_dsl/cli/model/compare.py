@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,14 +34,7 @@ _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not c
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 def compare_command(
-    before: Path,
-    after: Path,
-    more: tuple[Path, ...],
-    *,
-    output: Path | None,
-    fail_if_worse: bool,
-    as_json: bool,
-    quiet: bool,
+    before: Path, after: Path, more: tuple[Path, ...], *, output: Path | None, **options: Any
 ) -> None:
     """Set two audits of the same rows side by side: two models, or two versions of one.
 
@@ -59,23 +52,23 @@ def compare_command(
         several = grid(read_audits([before, after, *more]))
         if output is not None:
             write_grid_files(several, output)
-        if as_json:
+        if options["as_json"]:
             echo_document(several.model_dump_json())
-        elif not quiet:
+        elif not options["quiet"]:
             print_grid(several)
             _print_written(output)
-        if fail_if_worse and several.worse:
+        if options["fail_if_worse"] and several.worse:
             sys.exit(1)
         return
     comparison = compare(read_audit(before), read_audit(after))
     if output is not None:
         write_comparison_files(comparison, output)
-    if as_json:
+    if options["as_json"]:
         echo_document(comparison.model_dump_json())
-    elif not quiet:
+    elif not options["quiet"]:
         _print_comparison(comparison)
         _print_written(output)
-    if fail_if_worse and comparison.worse:
+    if options["fail_if_worse"] and comparison.worse:
         sys.exit(1)
 
 

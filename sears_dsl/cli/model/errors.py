@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,17 +32,7 @@ if TYPE_CHECKING:
               help="Where errors.json, errors.md and errors.html go.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
-def errors_command(
-    audits: tuple[Path, ...],
-    *,
-    data: str | None,
-    file_format: str | None,
-    features: tuple[str, ...],
-    seed: int,
-    output: Path | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: Any) -> None:
     """Learn what predicts that a model fails, and say how well it does.
 
     AUDITS are folders that `sears audit` wrote, or the audit.json in them, of the same rows: of one
@@ -57,13 +47,17 @@ def errors_command(
     from sears_dsl.auditing.reports.files import write_errors_files
 
     document = predict_errors(
-        read_audits(audits), data=data, features=features, format_name=file_format, seed=seed
+        read_audits(audits),
+        data=options["data"],
+        features=options["features"],
+        format_name=options["file_format"],
+        seed=options["seed"],
     )
     if output is not None:
         write_errors_files(document, output)
-    if as_json:
+    if options["as_json"]:
         echo_document(document.model_dump_json())
-    elif not quiet:
+    elif not options["quiet"]:
         _print_errors(document, output)
 
 

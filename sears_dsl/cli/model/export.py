@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from sears_dsl.cli.options.tagger import chosen_tagger
 from sears_dsl.cli.screen.console import FilePath, imports_option
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.wording import counted
-
-if TYPE_CHECKING:
-    from sears_dsl.engine.matches import Scope
 
 
 @click.command("export", epilog="Example: sears export found.sear --data dev.csv -o suite.pkl")
@@ -38,18 +35,7 @@ if TYPE_CHECKING:
 @tagger_of_rules_option
 @imports_option
 def export_command(
-    rules: tuple[str, ...],
-    *,
-    data: str | None,
-    output: Path,
-    column: str | None,
-    scope: Scope,
-    limit: int | None,
-    oracle: str | None,
-    label_values: tuple[str, ...],
-    threshold: float,
-    tagger: str | None,
-    allow_imports_outside: bool,
+    rules: tuple[str, ...], *, data: str | None, output: Path, **options: Any
 ) -> None:
     """Write a CheckList suite: a test for each rule, a test case for each row that it changes.
 
@@ -58,7 +44,7 @@ def export_command(
     """
     from sears_dsl.catalogue import load_rulesets
 
-    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    rulesets = load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"])
 
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.effects.oracle import CountedOracle
@@ -66,23 +52,25 @@ def export_command(
     from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
 
-    values = dict(map(_label_value, label_values))
+    values = dict(map(_label_value, options["label_values"]))
     count = sum(len(ruleset.rules) for ruleset in rulesets)
     if data is None and count:
         raise click.UsageError(
             "Missing option '--data': name the rows; only templates bring their own"
         )
-    chosen = load_tagger(chosen_tagger(rulesets, tagger, quiet=False))
-    counted_oracle = None if oracle is None else CountedOracle(open_oracle(oracle, rulesets))
+    chosen = load_tagger(chosen_tagger(rulesets, options["tagger"], quiet=False))
+    counted_oracle = None
+    if options["oracle"] is not None:
+        counted_oracle = CountedOracle(open_oracle(options["oracle"], rulesets))
     suite = checklist_suite(
         rulesets,
-        () if data is None else read_labelled(data, column=column).texts,
+        () if data is None else read_labelled(data, column=options["column"]).texts,
         tagger=chosen,
-        scope=scope,
-        limit=limit,
+        scope=options["scope"],
+        limit=options["limit"],
         oracle=counted_oracle,
         label_values=values or None,
-        threshold=threshold,
+        threshold=options["threshold"],
     )
     _save(suite, output)
     cases = sum(len(test.data) for test in suite.tests.values())

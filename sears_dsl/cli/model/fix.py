@@ -144,10 +144,8 @@ def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: P
     from sears_dsl.repair.amounts import MEASURED, amount_rows
 
     out = console(stderr=True)
-    grid = plain_table(*MEASURED, right=range(1, len(MEASURED)))
-    for row in amount_rows(amounts):
-        grid.add_row(*row)
-    out.print(grid)
+    rows = amount_rows(amounts)
+    out.print(plain_table(*MEASURED, right=range(1, len(MEASURED)), rows=rows))
     for note in participants.notes:
         out.print(note)
     out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")
@@ -290,10 +288,8 @@ def _print_repair(
         f"{counted(repair.added, 'rewrite')} added to {repair.training_rows:,} training rows; the "
         f"rules change {repair.rewritten_rows:,} of {repair.held_out_rows:,} held-out rows"
     )
-    grid = plain_table(*MEASURED, right=range(1, len(MEASURED)))
-    for row in measured_rows(repair):
-        grid.add_row(*row)
-    out.print(grid)
+    rows = measured_rows(repair)
+    out.print(plain_table(*MEASURED, right=range(1, len(MEASURED)), rows=rows))
     for note in repair_notes(repair, participants):
         out.print(note)
     for line in verdict_lines(repair, gate):

@@ -37,18 +37,7 @@ _ROWS = 2_000
 @click.option("--tau", type=click.FloatRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
 @click.option("--default-tau", is_flag=True, help="Likewise, with the τ the scorer ships with.")
 def score_command(
-    pairs: str,
-    *,
-    scorer_name: str,
-    pivots: tuple[str, ...],
-    original: str | None,
-    rewrite: str | None,
-    file_format: str | None,
-    no_header: bool,
-    output: str,
-    output_format: str | None,
-    tau: float | None,
-    default_tau: bool,
+    pairs: str, *, output: str, tau: float | None, default_tau: bool, **options: Any
 ) -> None:
     """Score how far rewrites still mean what their originals mean.
 
@@ -64,20 +53,20 @@ def score_command(
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
-    options = ReadOptions(header=not no_header, rows=_ROWS)
-    dataset = Dataset(pairs, format_name=file_format, options=options)
-    columns = pair_columns(dataset, original=original, rewrite=rewrite)
+    reading = ReadOptions(header=not options["no_header"], rows=_ROWS)
+    dataset = Dataset(pairs, format_name=options["file_format"], options=reading)
+    columns = pair_columns(dataset, original=options["original"], rewrite=options["rewrite"])
     added = ["score"] if tau is None and not default_tau else ["score", "equivalent"]
     clashing = [name for name in added if name in dataset.names]
     if clashing:
         raise UsageError(
             f"{pairs} has a column {clashing[0]!r} already", help="rename it, so that none is lost"
         )
-    if output == _STDOUT and output_format is None:
+    if output == _STDOUT and options["output_format"] is None:
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
     else:
-        form = format_of(output, output_format, reading=False)
-    scorer = load_chosen_scorer(scorer_name, pivots=pivots)
+        form = format_of(output, options["output_format"], reading=False)
+    scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
     threshold = scorer.tau if default_tau else tau
     parts = (
         form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)

@@ -42,15 +42,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print outcomes and agreement as JSON.")
 @imports_option
 def vetted_command(
-    rules: str,
-    journals: tuple[Path, ...],
-    *,
-    output: Path | None,
-    policy: Any,
-    pairs: Path | None,
-    tagger: str | None,
-    as_json: bool,
-    allow_imports_outside: bool,
+    rules: str, journals: tuple[Path, ...], *, pairs: Path | None, **options: Any
 ) -> None:
     """Bring journals of reviewers together: how far they agree, and the ruleset they leave.
 
@@ -68,13 +60,13 @@ def vetted_command(
         written_sentence,
     )
 
-    ruleset = load(rules, allow_imports_outside=allow_imports_outside)
+    ruleset = load(rules, allow_imports_outside=options["allow_imports_outside"])
     reviews = read_reviews(journals, ruleset)
-    outcomes = vetting_outcomes(ruleset, reviews, policy=policy)
+    outcomes = vetting_outcomes(ruleset, reviews, policy=options["policy"])
     kinds: list[Agreed] = [] if outcomes.rules is None else ["rules", "picks"]
     kinds += [] if outcomes.templates is None else ["templates"]
     agreements = {name: agreement(reviews, on=name) for name in kinds}
-    if as_json:
+    if options["as_json"]:
         from dataclasses import asdict
 
         document = {"outcomes": [asdict(each) for each in outcomes.rules or ()]}
@@ -84,9 +76,11 @@ def vetted_command(
         echo_json({**document, "agreement": kappas})
     else:
         _print_outcomes(ruleset, outcomes, agreements)
-    if output is not None:
-        chosen = load_tagger(chosen_tagger([ruleset], tagger, quiet=False))
-        written = write_vetted(ruleset, reviews, output, tagger=chosen, policy=policy)
+    if options["output"] is not None:
+        chosen = load_tagger(chosen_tagger([ruleset], options["tagger"], quiet=False))
+        written = write_vetted(
+            ruleset, reviews, options["output"], tagger=chosen, policy=options["policy"]
+        )
         click.echo(written_sentence(written), err=True)
     if pairs is not None:
         written_pairs = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"

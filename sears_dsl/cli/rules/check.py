@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,14 +22,7 @@ if TYPE_CHECKING:
 @click.option("--all", "show_all", is_flag=True, help=f"Print more than {MOST_SHOWN} findings.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON, all of them.")
 @imports_option
-def check_command(
-    rules: tuple[str, ...],
-    *,
-    strict: bool,
-    show_all: bool,
-    as_json: bool,
-    allow_imports_outside: bool,
-) -> None:
+def check_command(rules: tuple[str, ...], **options: Any) -> None:
     """Find what is wrong in rule files, all of it at once.
 
     Exit 2 when a file has errors, 1 when --strict and there are warnings.
@@ -43,7 +36,7 @@ def check_command(
     count = 0
     for file in files:
         try:
-            ruleset = load(file, allow_imports_outside=allow_imports_outside)
+            ruleset = load(file, allow_imports_outside=options["allow_imports_outside"])
         except RuleSyntaxError as error:
             findings.extend(error.diagnostics)
         else:
@@ -53,13 +46,13 @@ def check_command(
     note = _compile_findings(loaded, findings) if loaded else ""
     errors = sum(finding.severity == "error" for finding in findings)
     warnings = len(findings) - errors
-    if as_json:
+    if options["as_json"]:
         echo_json(
             {"files": len(files), "rules": count, "findings": [*map(as_json_object, findings)]}
         )
     else:
         if findings:
-            click.echo(rendered(findings, most=None if show_all else MOST_SHOWN) + "\n")
+            click.echo(rendered(findings, most=None if options["show_all"] else MOST_SHOWN) + "\n")
         if note:
             click.echo(f"note: {note}")
         click.echo(
@@ -68,7 +61,7 @@ def check_command(
         )
     if errors:
         sys.exit(2)
-    if strict and warnings:
+    if options["strict"] and warnings:
         sys.exit(1)
 
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,48 +38,27 @@ if TYPE_CHECKING:
 @click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 @imports_option
-def diff_command(
-    old: str,
-    new: str,
-    *,
-    data: str | None,
-    column: str | None,
-    file_format: str | None,
-    limit: int,
-    tagger: str,
-    exit_code: bool,
-    as_json: bool,
-    allow_imports_outside: bool,
-) -> None:
+def diff_command(old: str, new: str, *, data: str | None, **options: Any) -> None:
     """Compare two versions of a ruleset: rules and templates added, removed, changed, renamed.
 
     OLD and NEW are files, or git revisions of files such as v1.2:rules/wh.sear.
     """
     from sears_dsl.language.diff import diff_rulesets
 
-    outside = allow_imports_outside
+    outside = options["allow_imports_outside"]
     with _version(old, outside) as before, _version(new, outside) as after:
         difference = diff_rulesets(before, after)
-        rows = (
-            _row_differences(
-                before,
-                after,
-                data,
-                renamed={change.old_id: change.new_id for change in difference.renamed},
-                column=column,
-                form=file_format,
-                tagger=tagger,
-            )
-            if data is not None
-            else []
-        )
-    if as_json:
+        rows = []
+        if data is not None:
+            renamed = {change.old_id: change.new_id for change in difference.renamed}
+            rows = _row_differences(before, after, data, renamed, options)
+    if options["as_json"]:
         echo_json({**_as_dict(difference), "rows": rows})
     else:
         _print(difference)
         if data is not None:
-            _print_rows(rows, limit)
-    if exit_code and (rows or difference):
+            _print_rows(rows, options["limit"])
+    if options["exit_code"] and (rows or difference):
         sys.exit(1)
 
 
@@ -158,11 +137,8 @@ def _row_differences(
     old: Ruleset,
     new: Ruleset,
     data: str,
-    *,
     renamed: Mapping[str, str],
-    column: str | None,
-    form: str | None,
-    tagger: str,
+    options: Mapping[str, Any],
 ) -> list[dict[str, object]]:
     """Rows that a rule of the two versions rewrites differently, by its id in the new one."""
     from sears_dsl.batch.provenance import tagger_in_language
@@ -173,14 +149,14 @@ def _row_differences(
     from sears_dsl.tagging.loading import load_tagger, needs_cache
 
     differences: list[dict[str, object]] = []
-    tagger = tagger_in_language(tagger, [new])
+    tagger = tagger_in_language(options["tagger"], [new])
     with TagCache() if needs_cache(tagger) else nullcontext() as cache:
         chosen = load_tagger(tagger, cache=cache)
         matchers = [
             compile_rules([each], tagger=chosen, sources=sources_of([each])) for each in (old, new)
         ]
-        dataset = Dataset(data, format_name=form)
-        name = column or default_column(dataset.first, where=data)
+        dataset = Dataset(data, format_name=options["file_format"])
+        name = options["column"] or default_column(dataset.first, where=data)
         require_column(dataset.names, name, where=data)
         old_ids = tuple(renamed.get(rule, rule) for rule in matchers[0].rule_ids)
         names = (old_ids, matchers[1].rule_ids)

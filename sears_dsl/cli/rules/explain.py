@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,14 +23,7 @@ if TYPE_CHECKING:
 @tagger_option
 @json_option("Print the explanation as JSON.")
 @imports_option
-def explain_command(
-    rules: tuple[str, ...],
-    *,
-    rule_ids: tuple[str, ...],
-    tagger: str,
-    as_json: bool,
-    allow_imports_outside: bool,
-) -> None:
+def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **options: Any) -> None:
     """Why a rule fires in a sentence, or which token stops it.
 
     Of templates: which of them write the sentence.
@@ -45,15 +38,15 @@ def explain_command(
     *names, sentence = rules
     if not names:
         raise click.UsageError("name the rules and then a sentence: sears explain RULES '…'")
-    rulesets = load_rulesets(names, allow_imports_outside=allow_imports_outside)
+    rulesets = load_rulesets(names, allow_imports_outside=options["allow_imports_outside"])
     _tell_of_templates(sentence, rulesets)
-    chosen = load_tagger(tagger_in_language(tagger, rulesets))
+    chosen = load_tagger(tagger_in_language(options["tagger"], rulesets))
     explained = explained_in(sentence, rulesets, chosen, rule_ids)
     if rule_ids and not explained.explanations:
         raise UsageError(
             f"no rule has the id {rule_ids[0]}", help="`sears rules NAME` lists the ids"
         )
-    if as_json:
+    if options["as_json"]:
         echo_json(explained.as_json_object())
     else:
         print_explained(explained)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,6 @@ from sears_dsl.cli.screen.console import (
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
-    from sears_dsl.generating.drawing import By
     from sears_dsl.generating.table import Generated
 
 
@@ -49,19 +48,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 @imports_option
-def generate_command(
-    rules: tuple[str, ...],
-    *,
-    output: Path,
-    output_format: str | None,
-    limit: int | None,
-    by: By,
-    seed: int,
-    oracle: str | None,
-    as_json: bool,
-    quiet: bool,
-    allow_imports_outside: bool,
-) -> None:
+def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> None:
     """Write the sentences of templates: text, label, template, and a column for each slot.
 
     Without --limit all of them, in the order of the files. Rules in the files are passed by.
@@ -69,21 +56,23 @@ def generate_command(
     from sears_dsl.catalogue import load_rulesets
 
     # Before numpy is loaded: a file of too many sentences is refused in half a second.
-    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    rulesets = load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"])
 
     from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.generating.table import generated
 
-    form = format_of(str(output), output_format, reading=False)
+    form = format_of(str(output), options["output_format"], reading=False)
     keep = None
-    if oracle is not None:
+    if options["oracle"] is not None:
         from sears_dsl.effects.oracle import sentence_filter
         from sears_dsl.vetting.oracle import open_oracle
 
-        keep = sentence_filter(open_oracle(oracle, rulesets))
-    table = generated(rulesets, limit=limit, by=by, seed=seed, keep=keep)
+        keep = sentence_filter(open_oracle(options["oracle"], rulesets))
+    table = generated(
+        rulesets, limit=options["limit"], by=options["by"], seed=options["seed"], keep=keep
+    )
     write_columns(table.columns, output, form)
-    if as_json:
+    if options["as_json"]:
         echo_json(
             {
                 "rows": len(table),
@@ -91,7 +80,7 @@ def generate_command(
                 "templates": [asdict(each) for each in table.templates],
             }
         )
-    elif not quiet:
+    elif not options["quiet"]:
         _print_counts(table, output)
 
 
@@ -99,10 +88,12 @@ def _print_counts(table: Generated, output: Path) -> None:
     from sears_dsl.data.streams import STANDARD_STREAM
 
     out = console(stderr=True)
-    grid = plain_table("template", "label", "sentences", "written", right=[2, 3])
-    for each in table.templates:
-        grid.add_row(each.name, each.label, f"{each.sentences:,}", f"{each.written:,}")
-    out.print(grid)
+    rows = [
+        (each.name, each.label, f"{each.sentences:,}", f"{each.written:,}")
+        for each in table.templates
+    ]
+    heads = "template", "label", "sentences", "written"
+    out.print(plain_table(*heads, right=[2, 3], rows=rows))
     for each in table.templates:
         if each.repeated:
             choices = counted(each.repeated, "choice")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,14 +27,7 @@ if TYPE_CHECKING:
               "manifest that it was validated with this tagger.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
 @imports_option
-def test_command(
-    rules: tuple[str, ...],
-    *,
-    tagger: str,
-    record: bool,
-    as_json: bool,
-    allow_imports_outside: bool,
-) -> None:
+def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None:
     """Run the tests that rules carry. Exit 1 when one is not ok.
 
     Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text), not
@@ -42,7 +35,7 @@ def test_command(
     """
     from sears_dsl.catalogue import load_rulesets
 
-    rulesets = load_rulesets(rules, allow_imports_outside=allow_imports_outside)
+    rulesets = load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"])
 
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.language.printer import template_ids
@@ -59,7 +52,7 @@ def test_command(
     passed = ("ok", "not run")
     failed = [(ruleset, result) for ruleset, result in results if result.outcome not in passed]
     not_run = sum(result.outcome == "not run" for _, result in results)
-    if as_json:
+    if options["as_json"]:
         echo_json(
             [
                 {
@@ -96,7 +89,7 @@ def test_command(
             + (f", {not_run:,} not run: what their rules look words or texts up in is not "
                "installed (sears-dsl[noise], sears-dsl[discovery])" if not_run else "")
         )  # fmt: skip
-    if record:
+    if options["record"]:
         failing = {ruleset.path for ruleset, result in results if result.outcome != "ok"}
         _record([each for each in rulesets if each.path not in failing], tagger)
     if failed:

@@ -71,13 +71,17 @@ def console(*, stderr: bool = False) -> Console:
     )  # fmt: skip
 
 
-def plain_table(*heads: str, right: Iterable[int] = ()) -> Table:
+def plain_table(
+    *heads: str, right: Iterable[int] = (), rows: Iterable[Iterable[str | Text]] = ()
+) -> Table:
     """A table without lines around it; these columns are set to the right."""
     from rich.table import Table
 
     table = Table(*heads, box=None, pad_edge=False)
     for place in right:
         table.columns[place].justify = "right"
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

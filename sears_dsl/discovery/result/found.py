@@ -229,42 +229,34 @@ class RuleNumbers(NamedTuple):
         )
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
 class HeldOutRows:
     """Right rows that took no part in finding rules.
 
-    Args:
+    Attributes:
         tau: the threshold; None for the scorer's own, which is read late, since that loads it.
         in_time: asked before each batch of questions to the model; rewrites that it leaves are not
             counted.
     """
 
-    def __init__(
-        self,
-        right: RightRows,
-        *,
-        tagger: Tagger,
-        scorer: Scorer,
-        tau: float | None,
-        in_time: Callable[[], bool] | None = None,
-    ) -> None:
-        self._in_time = in_time
-        self._right = right
-        self._tagger = tagger
-        self._scorer = scorer
-        self._own_tau = tau
+    right: RightRows
+    tagger: Tagger
+    scorer: Scorer
+    tau: float | None
+    in_time: Callable[[], bool] | None = None
 
     @property
     def texts(self) -> Sequence[str]:
         """The rows."""
-        return self._right.texts
+        return self.right.texts
 
     @cached_property
     def _tau(self) -> float:
-        return self._scorer.tau if self._own_tau is None else self._own_tau
+        return self.scorer.tau if self.tau is None else self.tau
 
     @cached_property
     def _tokens(self) -> Tokens:
-        return separated(self._tagger.tag(self._right.texts))
+        return separated(self.tagger.tag(self.right.texts))
 
     def changed(self, rules: Candidates) -> NDArray[np.int64]:
         """How many of the rows each rule changes."""
@@ -276,13 +268,13 @@ class HeldOutRows:
             return [], 0
         rules = self._applied(rules)
         applications = rules.applications
-        ask = partial(self._right.ask_in_time, in_time=self._in_time)
+        ask = partial(self.right.ask_in_time, in_time=self.in_time)
         flips, answered = ask_about(
-            applications, self._right, np.arange(len(applications.texts)), ask
+            applications, self.right, np.arange(len(applications.texts)), ask
         )
-        fails = fails_of_models(applications, self._right, flips)
+        fails = fails_of_models(applications, self.right, flips)
         scores = np.zeros(len(answered))
-        scores[answered] = self._scorer.scores(applications.pairs(np.flatnonzero(answered)))
+        scores[answered] = self.scorer.scores(applications.pairs(np.flatnonzero(answered)))
         numbers = [
             _numbers(rewrites[answered[rewrites]], flips, fails, scores, self._tau)
             for rewrites in map(applications.of_rule, range(len(rules)))
@@ -292,7 +284,7 @@ class HeldOutRows:
         return numbers, len(flipped)
 
     def _applied(self, rules: Candidates) -> Candidates:
-        return rules.applied(self._tokens, tagger=self._tagger, guards=self._right.guards)
+        return rules.applied(self._tokens, tagger=self.tagger, guards=self.right.guards)
 
 
 def _numbers(

@@ -60,12 +60,7 @@ class Participants:
 
 
 def rounded(share: float) -> str:
-    """A share for people.
-
-    Example:
-        >>> rounded(0.2307), rounded(1.0)
-        ('23%', '100%')
-    """
+    """A share for people."""
     return f"{100 * share:.0f}%"
 
 
@@ -156,25 +151,20 @@ def _manifest(
         scorer=participants.scorer,
         tagger=identity_of(tagger),
         settings=SettingsRecord(
-            rules=settings.rules,
             tau=discovery.tau,
             tau_from="given" if settings.tau is not None else "the scorer's default",
-            delta=settings.delta,
             minimum_flips=settings.flips(discovery.funnel.searched),
-            minimum_frequency=settings.minimum_frequency,
-            propose_from=settings.propose_from,
-            context=settings.context,
-            order=settings.order,
             max_questions=discovery.funnel.question_limit,
             question_limit_reached=discovery.question_limit_reached,
             holdout=settings.share_held_out(discovery.funnel.right),
             beam=participants.beam,
-            seed=settings.seed,
-            budget_seconds=settings.budget_seconds,
             budget_reached=discovery.budget_reached,
             cut_short=discovery.cut_short,
-            comparison=settings.comparison,
-            across=settings.across,
+            **{
+                name: getattr(settings, name)
+                for name in ("rules", "delta", "minimum_frequency", "propose_from", "context",
+                             "order", "seed", "budget_seconds", "comparison", "across")
+            },
         ),
         search=participants.search,
         counts=discovery.funnel,
@@ -183,32 +173,25 @@ def _manifest(
         rules=tuple(map(_record, discovery.rules)),
         closest=discovery.closest,
         versions=package_versions(),
-    )
+    )  # fmt: skip
 
 
 def _record(rule: FoundRule) -> FoundRecord:
     low, high = wilson_interval(rule.at_tau, rule.asked)
     return FoundRecord(
-        id=rule.id,
         rule=rule.text,
-        source=rule.source,
-        judged=rule.judged,
-        changed=rule.changed,
-        asked=rule.asked,
-        flips=rule.flips,
         flip_rate=rule.flips / max(1, rule.asked),
         flip_interval=rule.interval,
-        q_value=rule.q_value,
-        at_tau=rule.at_tau,
         share_at_tau=rule.at_tau / max(1, rule.asked),
         share_interval=(float(low), float(high)),
-        mean_score=rule.mean_score,
-        flips_of_models=rule.flips_of_models,
-        gain=rule.gain,
-        flips_at_tau=rule.flips_at_tau,
-        held_out=rule.held_out,
         examples=rule.examples[:_SHOWN],
-    )
+        **{
+            name: getattr(rule, name)
+            for name in ("id", "source", "judged", "changed", "asked", "flips", "q_value",
+                         "at_tau", "flips_at_tau", "mean_score", "flips_of_models", "gain",
+                         "held_out")
+        },
+    )  # fmt: skip
 
 
 def package_versions() -> dict[str, str]:

@@ -42,11 +42,11 @@ def borrowed_notation(line: str, position: int, reads: Reads, *, arrow: int) -> 
             message, written, note = explained(match)
             if reads(f"{written} x -> y"):
                 advice = f"write {code(written)}{note}"
-                return Finding("E116", message, *match.span(), advice)
+                return Finding("E116", message, match.span(), advice)
     match = _around(_LOOK_AROUND, line, position)
     if match:
         advice = "what stands beside is a context: `movie -> film / !the __`"
-        return Finding("E116", "a look-around", *match.span(), advice)
+        return Finding("E116", "a look-around", match.span(), advice)
     match = _around(_ALTERNATIVES, line, position)
     if match is None:
         return None
@@ -55,13 +55,13 @@ def borrowed_notation(line: str, position: int, reads: Reads, *, arrow: int) -> 
         rules = [f"{line[: match.start()]}{word}{line[match.end() :]}" for word in words]
         if all(map(reads, rules)):
             advice = "a consequent has no choices: write " + " and ".join(map(code, rules))
-            return Finding("E105", "alternatives in the consequent", *match.span(), advice)
+            return Finding("E105", "alternatives in the consequent", match.span(), advice)
         return None
     group = f"({'|'.join(words)})"
     if match[0][0] == "(" or not reads(f"{group} x -> y"):
         return None
     message = "alternatives that do not stand in parentheses"
-    return Finding("E116", message, *match.span(), f"write {code(group)}")
+    return Finding("E116", message, match.span(), f"write {code(group)}")
 
 
 def _around(pattern: re.Pattern[str], line: str, position: int) -> re.Match[str] | None:

@@ -90,7 +90,7 @@ class Builder:
     def _at(self, node: Node, code: str, message: str, hint: str) -> None:
         """Report what is wrong with a node, or with a leaf."""
         place: Node = getattr(node, "meta", node)
-        self._report(code, message, place.start_pos, place.end_pos, hint)
+        self._report(code, message, (place.start_pos, place.end_pos), hint)
 
     def _object(self, leaf: Node, place: WordPlace) -> None:
         """Report a word that cannot stand bare; what stands around it may say more than it."""
@@ -108,8 +108,7 @@ class Builder:
             self._report(
                 problem.code,
                 f"{problem.message}, which is about one token",
-                start,
-                whole.end(),
+                (start, whole.end()),
                 f"a pattern for each token: {code(parts)}\n"
                 f"as words they need no pattern: {code(words)}",
             )
@@ -209,8 +208,7 @@ class Builder:
                 self._report(
                     "E214",
                     f"`{name}` cannot be the id of a rule",
-                    head.start_pos,
-                    head.start_pos + head.index(":"),
+                    (head.start_pos, head.start_pos + head.index(":")),
                     "ids have letters, digits and . _ -, as in `rule wh-which: What -> Which`",
                 )
         left: tuple[Element, ...] = ()
@@ -257,8 +255,7 @@ class Builder:
         self._report(
             "E111",
             "a `rule` line without a colon, or a rule about the word `rule`",
-            0,
-            len("rule"),
+            (0, len("rule")),
             advice,
         )
 
@@ -310,8 +307,9 @@ class Builder:
         """Report `(25)%`, which is an amount and text."""
         if str(after.children[0])[:1] == "%":
             name = leaf[1:].partition("(")[0]
-            what, start = f"`{leaf[len(name) + 1 :]}%`", leaf.start_pos + len(name) + 1
-            no_amount(what, name, start, after.meta.end_pos, self._report, shown=_SHOWN)
+            place = leaf.start_pos + len(name) + 1, after.meta.end_pos
+            what = f"`{leaf[len(name) + 1 :]}%`"
+            no_amount(what, name, place, self._report, shown=_SHOWN)
 
     # ------------------------------------------------------------ antecedents
 
@@ -343,8 +341,7 @@ class Builder:
                     self._report(
                         "E105",
                         f"`{text}` could be a literal or the negation of `{child}`",
-                        child.start_pos - 1,
-                        child.end_pos,
+                        (child.start_pos - 1, child.end_pos),
                         f"write {code(quote(text))} or {code('!' + quote(str(child)))}",
                     )
         if negations > 1:
@@ -380,8 +377,7 @@ class Builder:
             self._report(
                 "E107",
                 "two quantifiers on one element",
-                first.start_pos,
-                leaves[-1].end_pos,
+                (first.start_pos, leaves[-1].end_pos),
                 "keep one: `x?` or `x{0,2}`",
             )
         if first == "?":
@@ -448,16 +444,14 @@ class Builder:
             self._report(
                 "E116",
                 f"`{name}` outside brackets",
-                name.start_pos,
-                value.end_pos,
+                (name.start_pos, value.end_pos),
                 f"write {code(f'[{name}{value}]')} or {code(f'!{attribute}={value}')}",
             )
         if attribute not in _ATTRIBUTES:
             self._report(
                 "E204",
                 f"`{attribute}` is no attribute of a token",
-                name.start_pos,
-                name.start_pos + len(attribute),
+                (name.start_pos, name.start_pos + len(attribute)),
                 f"{nearest(attribute, _ATTRIBUTES)}\na literal with an equals sign is quoted",
             )
             attribute = "text"
@@ -530,8 +524,7 @@ def _slot(piece: str, place: int, line: int, report: Report) -> Slot | SlotCopy 
         report(
             "E120",
             "a slot that is not closed" if piece == "{" else "a brace that closes no slot",
-            place,
-            end,
+            (place, end),
             "a slot is the name of a set in braces, as in `{CATEGORY}`; a brace itself is `{{` or "
             "`}}`",
         )
@@ -547,8 +540,7 @@ def _slot(piece: str, place: int, line: int, report: Report) -> Slot | SlotCopy 
         report(
             "E120",
             f"{code(piece)} is no slot",
-            place,
-            end,
+            (place, end),
             "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
             if "|" in inner
             else "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left "
@@ -580,4 +572,4 @@ def _slot_function(written: str, start: int, report: Report) -> Iterator[str | N
         yield read_function(written, start, report, shown="{NAME.*}")
     else:
         hint = nearest(name, FUNCTIONS)
-        report("E208", f"`.{name}` is no function", start - 1, start + len(written), hint)
+        report("E208", f"`.{name}` is no function", (start - 1, start + len(written)), hint)

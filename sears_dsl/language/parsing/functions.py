@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from sears_dsl.language.amounts import read_places, read_share
-from sears_dsl.language.parsing.leaves import Finding, Report
+from sears_dsl.language.parsing.leaves import Finding, Place, Report
 from sears_dsl.language.rule import FUNCTIONS, NAMED_FUNCTIONS, NOISE_KINDS, Noise
 from sears_dsl.language.words import code
 
@@ -29,16 +29,15 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
         report(
             "E326",
             f"`.{name}` takes no amount",
-            start - 1,
-            start + len(written),
+            (start - 1, start + len(written)),
             f"write {code(shown.replace('*', name))}; amounts are those of `.homoglyph` and of the "
             f"slips of typing, as in {code(shown.replace('*', 'swap(2)'))}",
         )
     elif amount and name in FUNCTIONS:
         places, share = read_places(amount), read_share(amount)
         if places is None and share is None:
-            place = start + len(name)
-            no_amount(f"`({amount})`", name, place, start + len(written), report, shown=shown)
+            place = start + len(name), start + len(written)
+            no_amount(f"`({amount})`", name, place, report, shown=shown)
         return Noise(name, places or 1, share)
     return Noise(name) if name in NOISE_KINDS else name
 
@@ -54,15 +53,15 @@ def unreadable_amount(line: str, position: int) -> Finding | None:
     no_amount(
         f"`{amount[0]}`{apart}",
         function[1],
-        *amount.span(),
+        amount.span(),
         lambda *finding: findings.append(Finding(*finding)),
         shown="$1.*",
     )
     return findings[0]
 
 
-def no_amount(what: str, name: str, start: int, end: int, report: Report, *, shown: str) -> None:
+def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str) -> None:
     """Report what stands for an amount and is none."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
     hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
-    report("E121", f"{what} is no amount", start, end, hint)
+    report("E121", f"{what} is no amount", place, hint)

@@ -10,8 +10,11 @@ from typing import Any, TypeAlias, cast
 # A parse tree or a leaf of one; only parser.py knows the library that they come from.
 Node: TypeAlias = Any
 
-Report: TypeAlias = Callable[[str, str, int, int, str], None]
-"""Called with code, message, first and last + 1 position in the line, and help."""
+Place: TypeAlias = tuple[int, int]
+"""Positions in a line, from 0, the second exclusive."""
+
+Report: TypeAlias = Callable[[str, str, Place, str], None]
+"""Called with code, message, where it is, and help."""
 
 Reads: TypeAlias = Callable[[str], bool]
 """Whether a line is read without an error; what help suggests has to be."""
@@ -19,12 +22,11 @@ Reads: TypeAlias = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A diagnostic within one line: positions from 0, end exclusive."""
+    """A diagnostic within one line."""
 
     code: str
     message: str
-    start: int
-    end: int
+    place: Place
     help: str = ""
 
 
@@ -36,8 +38,7 @@ def decode(quoted: str, start: int, report: Report) -> str:
         report(
             "E104",
             "an escape that JSON does not know",
-            start,
-            start + len(quoted),
+            (start, start + len(quoted)),
             r"escapes are \" \\ \/ \b \f \n \r \t and \u with four hex digits",
         )
         return "?"
@@ -45,8 +46,7 @@ def decode(quoted: str, start: int, report: Report) -> str:
         report(
             "E104",
             "half of a surrogate pair",
-            start,
-            start + len(quoted),
+            (start, start + len(quoted)),
             "the character itself may stand there",
         )
         return "?"
@@ -60,8 +60,7 @@ def plain_string(leaf: Node, report: Report) -> str:
         report(
             "E104",
             "`i` after a quoted string",
-            leaf.end_pos - 1,
-            leaf.end_pos,
+            (leaf.end_pos - 1, leaf.end_pos),
             "leave it out: only a literal that is looked for can ignore case",
         )
         text = text[:-1]

@@ -7,7 +7,7 @@ silently.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -53,14 +53,13 @@ def build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Fi
     key = key_leaf[: key_leaf.index(":")]
     key_end = key_leaf.start_pos + len(key)
     if key not in KEYS:
-        report("E212", f"`{key}` is no key of metadata", start, key_end, nearest(key, KEYS))
+        report("E212", f"`{key}` is no key of metadata", (start, key_end), nearest(key, KEYS))
         return None
     if key == "test":
         report(
             "E112",
             "a test is written without a colon",
-            start,
-            key_end,
+            (start, key_end),
             'write `test "in" => "out"` or `test "in" => none`',
         )
         return None
@@ -70,11 +69,11 @@ def build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Fi
 
 def _value(key: str, values: list[Node], report: Report) -> Value | None:
     first, last = values[0], values[-1]
-    start, end = first.start_pos, last.end_pos
+    place = first.start_pos, last.end_pos
     if key in {"author", "why"}:
         if len(values) == 1 and first.type == "QUOTED":
             return plain_string(first, report)
-        report("E112", f"`{key}` takes one quoted string", start, end, f'write `{key}: "..."`')
+        report("E112", f"`{key}` takes one quoted string", place, f'write `{key}: "..."`')
         return None
     if key in {"rate", "seed"}:
         return _number(key, values, report)
@@ -84,8 +83,7 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
                 report(
                     "E213",
                     f"`{leaf}` cannot be a tag of a rule",
-                    leaf.start_pos,
-                    leaf.end_pos,
+                    (leaf.start_pos, leaf.end_pos),
                     "tags are words of letters, digits and . _ -, with spaces between",
                 )
         return tuple(str(leaf) for leaf in values)
@@ -93,14 +91,13 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         if len(values) == 1:
             name = plain_string(first, report) if first.type == "QUOTED" else str(first)
             if name is not None and not name.strip():
-                report("E213", "an empty label", start, end, "name it: `label: positive`")
+                report("E213", "an empty label", place, "name it: `label: positive`")
             return name
         text = " ".join(map(str, values))
         report(
             "E213",
             f"`{text}` is no label",
-            start,
-            end,
+            place,
             f"quote it: {code(f'label: {quote(text)}')}",
         )
         return text
@@ -120,13 +117,13 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
             if "there are" in hint
             else hint
         )
-    report("E213", f"`{text}` is no value of `{key}`", start, end, hint)
+    report("E213", f"`{text}` is no value of `{key}`", place, hint)
     return None
 
 
 def _number(key: str, values: list[Node], report: Report) -> int | None:
     """The value of ``rate`` or ``seed``."""
-    start, end = values[0].start_pos, values[-1].end_pos
+    place = values[0].start_pos, values[-1].end_pos
     text = " ".join(map(str, values))
     if key == "rate":
         share = read_share(text)
@@ -142,8 +139,7 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
             report(
                 "E323",
                 f"`{text}` is no share from more than 0% to 100%",
-                start,
-                end,
+                place,
                 hint,
             )
         return share
@@ -152,29 +148,22 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
         report(
             "E328",
             f"`{text}` is no seed",
-            start,
-            end,
+            place,
             "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`",
         )
         return None
     return int(text)
 
 
-def collect(fields: Iterable[Field], duplicate: Report) -> Metadata:
-    """The metadata of a rule from its fields; a key given twice goes to ``duplicate``."""
+def collect(fields: Iterable[Field], misplaced: Callable[[Field, str, str, str], None]) -> Metadata:
+    """The metadata of a rule from its fields; one whose key is given twice is misplaced."""
     values: dict[str, Value] = {}
     tests: list[RuleTest] = []
     for field in fields:
         if isinstance(field.value, RuleTest):
             tests.append(field.value)
         elif field.key in values:
-            duplicate(
-                "E316",
-                f"`{field.key}` is given twice",
-                field.span.line,
-                field.span.column,
-                "keep one of them",
-            )
+            misplaced(field, "E316", f"`{field.key}` is given twice", "keep one of them")
         else:
             values[field.key] = field.value
     return Metadata(

@@ -45,8 +45,7 @@ def explain(
         return Finding(
             "E104",
             "a quoted string that does not end on its line",
-            bare.index('"'),
-            len(line),
+            (bare.index('"'), len(line)),
             advice,
         )
     if start == "metadata":
@@ -86,13 +85,12 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
         mended = re.sub(r"'(.*)'$", r'"\1"', mended)
         example = 'write `template fine: "This movie is fun."`, with nothing behind the text'
         advice = example if mended == line else _typed(mended, reads, example)
-        return Finding("E122", "a template is quoted text", 0, 8, advice)
+        return Finding("E122", "a template is quoted text", (0, 8), advice)
     if word == "label" and not rule_like:
         return Finding(
             "E322",
             "`label` stands under a template",
-            0,
-            5,
+            (0, 5),
             "write `  label: NAME` under it, indented by two spaces",
         )
     form = _KEYWORD_FORMS.get(word)
@@ -106,8 +104,7 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
             return Finding(
                 "E111",
                 "an incomplete `rule` line",
-                0,
-                max(position, 4),
+                (0, max(position, 4)),
                 f"write `{form}`: the colon glued to the id, a space after it",
             )
         return None
@@ -118,8 +115,7 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
     return Finding(
         "E111",
         f"an incomplete `{word}` statement",
-        0,
-        max(position, len(word)),
+        (0, max(position, len(word))),
         (_completed(line, reads) or f"write it as in `{form}`")
         + f"\nin a rule the word is quoted: {code(quote(word))}",
     )
@@ -160,7 +156,7 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
                 f"`{other[0]}` without a space on both sides"
                 if other[0] == "->"
                 else f"`{other[0]}` is not the arrow of a rule",
-                *other.span(),
+                other.span(),
                 _typed(
                     f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}",
                     reads,
@@ -172,13 +168,12 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     if empty or re.fullmatch(r"rule[ \t]+[^\s:]*:[ \t]*", bare[: arrows[0]]):
         place = 0 if empty else arrows[0]
         advice = "an insertion is written `<> -> text / left __ right`"
-        return Finding("E110", "nothing before the arrow", place, place + 2, advice)
+        return Finding("E110", "nothing before the arrow", (place, place + 2), advice)
     if not bare[arrows[0] + 2 :].strip():
         return Finding(
             "E110",
             "nothing after the arrow",
-            arrows[0],
-            arrows[0] + 2,
+            (arrows[0], arrows[0] + 2),
             _typed(
                 f"{line[: arrows[0]].rstrip()} -> <>", reads, "a deletion is written `really -> <>`"
             ),
@@ -187,8 +182,7 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding(
             "E103",
             "a second arrow",
-            position,
-            len(line),
+            (position, len(line)),
             'to mean the text itself, quote it: `"->"`',
         )
     return None
@@ -208,7 +202,7 @@ def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -
     return Finding(
         "E103",
         f"`{arrow[0]}` is not the arrow of a rule",
-        *arrow.span(),
+        arrow.span(),
         f"a rule goes one way, from left to right: write {written}",
     )
 
@@ -230,7 +224,7 @@ def _function_call(line: str, bare: str, position: int) -> Finding | None:
         target = argument[1] if argument else "$1"
         amount = f"({argument[2]})" if argument and argument[2] else ""
         advice = f"functions stand behind what they change: {code(f'{target}.{name}{amount}')}"
-    return Finding("E123", f"`{name}(…)` is no call of a function", start, end, advice)
+    return Finding("E123", f"`{name}(…)` is no call of a function", (start, end), advice)
 
 
 def _word_start(line: str, position: int) -> int:
@@ -258,7 +252,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding(
             "E110",
             "`<>` with something beside it",
-            *empty.span(),
+            empty.span(),
             "it means nothing at all and stands alone on its side: `really -> <>`",
         )
     if rest.lstrip().startswith("__") and not re.search(r"[ \t]/[ \t]", bare[:position]):
@@ -266,24 +260,21 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding(
             "E109",
             "`__` outside a context",
-            place,
-            place + 2,
+            (place, place + 2),
             "it marks the replaced span: `movie -> film / left __ right`",
         )
     if ".as(" in word:
         return Finding(
             "E116",
             f"`{word}` is no inflection",
-            word_start,
-            word_end,
+            (word_start, word_end),
             "write `film.as($1)`, with the number or name of an element",
         )
     if character == "|" and not right and not _unclosed(bare, position):
         return Finding(
             "E106",
             "alternatives outside parentheses",
-            position,
-            position + 1,
+            (position, position + 1),
             f"a choice stands in parentheses{_choice(word, reads)}\n"
             'as a literal the bar is quoted: `"|"`',
         )
@@ -291,8 +282,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding(
             "E107",
             "a quantifier in the consequent",
-            position,
-            position + 1,
+            (position, position + 1),
             "the consequent is written once; to mean the text itself, quote it: "
             f"{code(quote(word))}",
         )
@@ -301,24 +291,21 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding(
             "E107",
             f"`{line[position:end]}` is no quantifier",
-            position,
-            end,
+            (position, end),
             _bounds(line, position, end),
         )
     if character == "?" and (position == 0 or bare[position - 1] in " \t(|!:"):
         return Finding(
             "E107",
             "a `?` before its element",
-            position,
-            position + 1,
+            (position, position + 1),
             'it is glued behind what is optional: `DET?`\nto mean the text itself, quote it: `"?"`',
         )
     if character == "$":
         return Finding(
             "E119",
             "a reference in the antecedent",
-            position,
-            word_end,
+            (position, word_end),
             "references stand after the arrow; to mean the text itself, quote it: "
             f"{code(quote(word))}",
         )
@@ -328,8 +315,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding(
             "E105",
             f"`{character}` in the consequent, which holds no patterns",
-            position,
-            position + 1,
+            (position, position + 1),
             "to mean the text itself, quote it: "
             f"{code(quote(_enclosed(line, word_start, word_end)))}",
         )
@@ -374,8 +360,7 @@ def _structure(
         return Finding(
             "E116",
             "a test in brackets that is not complete",
-            max(place, 0),
-            len(line),
+            (max(place, 0), len(line)),
             "write it as in `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
             "a choice is `(a|b)`",
         )
@@ -383,8 +368,7 @@ def _structure(
         return Finding(
             "E116",
             "a test of an attribute without a value",
-            position,
-            len(line),
+            (position, len(line)),
             'write it as in `lemma=be`; a value with punctuation is quoted: `text="?"`',
         )
     if opened and ({"_BAR", "_CLOSE"} <= expected or "GROUP_PUNCTUATION" in expected):
@@ -392,36 +376,32 @@ def _structure(
             return Finding(
                 "E106",
                 "an empty alternative",
-                position,
-                position + 1,
+                (position, position + 1),
                 "leave the bar out; a group is made optional as a whole: `(a|b)?`",
             )
         return Finding(
             "E106",
             "a group that is not closed",
-            opened[-1],
-            opened[-1] + 1,
+            (opened[-1], opened[-1] + 1),
             'write it as in `(a b|c)`; a parenthesis as a literal is quoted: `"("`',
         )
     if rest[:1] == ")":
         return Finding(
             "E106",
             "a `)` that closes nothing",
-            position,
-            position + 1,
+            (position, position + 1),
             'a group opens glued: `(a b|c)`; to mean the text itself, quote it: `")"`',
         )
     if context and position > context.start():
         return Finding(
             "E109",
             "a context that is not complete",
-            context.start() + 1,
-            len(line),
+            (context.start() + 1, len(line)),
             "write it as in `movie -> film / left __ right`, with the mark once",
         )
     if "_ARROW" in expected and not rest:
         return Finding(
-            "E102", "a rule without an arrow", 0, len(line), _NO_ARROW + _comment_note(line)
+            "E102", "a rule without an arrow", (0, len(line)), _NO_ARROW + _comment_note(line)
         )
     if "_WS" in expected and rest:
         return _glued(line, bare, position, reads)
@@ -453,8 +433,7 @@ def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
     return Finding(
         "E117",
         f"`{word}` glued to what stands before it",
-        position,
-        position + len(word),
+        (position, position + len(word)),
         _repetition(bare, position)
         or _as_pattern(line, position, reads)
         or _as_address(line, position, reads)
@@ -510,31 +489,27 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
         return Finding(
             "E112",
             "a test that is not complete",
-            0,
-            len(line),
+            (0, len(line)),
             'write `test "in" => "out"` or `test "in" => none`',
         )
     if _ARROW.search(bare):
         return Finding(
             "E113",
             "a rule that is indented",
-            0,
-            len(line),
+            (0, len(line)),
             "statements start at the margin, metadata is indented under its rule",
         )
     if word in KEYS:
         return Finding(
             "E112",
             f"`{word}` without a value",
-            0,
-            max(position, len(word)),
+            (0, max(position, len(word))),
             f"write {code(_VALUES_OF_KEYS[word])}",
         )
     return Finding(
         "E112",
         "an indented line that is no metadata",
-        0,
-        max(position, 1),
+        (0, max(position, 1)),
         f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}',
     )
 
@@ -542,11 +517,10 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
 def _fallback(line: str, position: int) -> Finding:
     rest = line[position:].split()
     if not rest:
-        return Finding("E101", "the line ends too early", len(line), len(line) + 1, _NO_ARROW)
+        return Finding("E101", "the line ends too early", (len(line), len(line) + 1), _NO_ARROW)
     return Finding(
         "E101",
         f"`{rest[0][:40]}` cannot stand here",
-        position,
-        position + len(rest[0]),
+        (position, position + len(rest[0])),
         f"to mean the text itself, quote it: {code(quote(rest[0][:40]))}" + _comment_note(line),
     )

@@ -22,6 +22,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.parsing.builder import Builder
+from sears_dsl.language.parsing.leaves import Place
 from sears_dsl.language.parsing.metadata import Field, build_field, collect
 from sears_dsl.language.parsing.mistakes import explain
 from sears_dsl.language.rule import (
@@ -180,7 +181,7 @@ class _LineParser:
         """Whether the line may be looked at; reports why not."""
         if len(line) > LONGEST_LINE:
             hint = f"lines have at most {LONGEST_LINE:,}; keep long lists in several sets"
-            self._report(number, "E114", f"a line of {len(line):,} characters", 0, 1, hint)
+            self._report(number, "E114", f"a line of {len(line):,} characters", (0, 1), hint)
             self._above = "failure"
             return False
         if line.isascii() and line.isprintable():
@@ -195,7 +196,7 @@ class _LineParser:
             return True
         position, name = strange
         self._report(
-            number, "E115", f"{name} in a rule", position, position + 1,
+            number, "E115", f"{name} in a rule", (position, position + 1),
             "it cannot be seen: delete it or put a plain space; inside quotes it can be "
             "written as \\u and four hex digits",
         )  # fmt: skip
@@ -216,11 +217,11 @@ class _LineParser:
         if self._above in {"nothing", "statement"}:
             hint = "indented lines are metadata of a rule; statements start at the margin"
             message = "an indented line without a rule above it"
-            self._report(number, "E113", message, 0, offset, hint)
+            self._report(number, "E113", message, (0, offset), hint)
             return
         if line[:offset] == " ":
             hint = "statements start at the margin, metadata is indented by two spaces"
-            self._report(number, "E113", "a line indented by one space", 0, 1, hint)
+            self._report(number, "E113", "a line indented by one space", (0, 1), hint)
             return
         comment = ""
         field = self._plain_test(line, number) if self._fast else None
@@ -269,11 +270,12 @@ class _LineParser:
         else:
             return
         kind = "a rule" if isinstance(node, Rule) else "a template"
-        place = field.span
-        self._misplaced("E322", f"`{field.key}:` under {kind}", place.line, place.column, hint)
+        self._misplaced(field, "E322", f"`{field.key}:` under {kind}", hint)
 
-    def _misplaced(self, code: str, message: str, line: int, column: int, hint: str) -> None:
-        self._report(line, code, message, column - 1, len(self._lines[line - 1]), hint)
+    def _misplaced(self, field: Field, code: str, message: str, hint: str) -> None:
+        line = field.span.line
+        place = field.span.column - 1, len(self._lines[line - 1])
+        self._report(line, code, message, place, hint)
 
     # ------------------------------------------------------------ plain lines
 
@@ -323,11 +325,11 @@ class _LineParser:
         self._report(number, *astuple(finding), offset=offset)
         return None
 
-    def _report(  # noqa: PLR0917 - a `Report`, behind the number of its line
-        self, line: int, code: str, message: str, start: int, end: int, hint: str, *,
-        offset: int = 0,
-    ) -> None:  # fmt: skip
+    def _report(
+        self, line: int, code: str, message: str, place: Place, hint: str, *, offset: int = 0
+    ) -> None:
         """Add a finding; places are counted behind so many characters of the line."""
+        start, end = place
         span = Span(line, start + offset + 1, max(end, start + 1) + offset + 1)
         source = self._lines[line - 1]
         self._findings.append(Diagnostic(code, message, span, hint, self._path, source))

@@ -7,15 +7,14 @@ error. Costs the endpoint's time; any number of threads may ask, over connection
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Unpack
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap
-from sears_dsl.models.http.posting import Posting
+from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.labels import answers_of, excerpt
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
 
@@ -40,11 +39,8 @@ class HttpPredictor(AnsweringPredictor):
         *,
         request: RequestMap | None = None,
         response: ResponseMap | None = None,
-        timeout: float = 30.0,
-        retries: int = 3,
-        connections: int = 4,
-        pause: Callable[[float], None] = time.sleep,
         comparison: Comparison = "exact",
+        **waits: Unpack[Waits],
     ) -> None:
         self._comparison = comparison
         self._request = request or RequestMap()
@@ -60,14 +56,7 @@ class HttpPredictor(AnsweringPredictor):
                 f"looks for many labels",
                 help="point at the one label, as in /label, or send many rows: $texts, $rows",
             )
-        self._posting = Posting(
-            url,
-            headers=self._request.sent_headers(),
-            timeout=timeout,
-            retries=retries,
-            connections=connections,
-            pause=pause,
-        )
+        self._posting = Posting(url, headers=self._request.sent_headers(), **waits)
 
     @property
     def identity(self) -> str:

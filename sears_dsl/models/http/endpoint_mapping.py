@@ -1,9 +1,7 @@
 """How rows become the JSON of a request, and how labels are found in the JSON of a response.
 
-In: what the user wrote (a TOML or JSON file, JSON, a JSON pointer); rows; documents. Out: JSON
-values; labels. Always holds: templates are data, nothing in them is evaluated; only a string that
-is a placeholder as a whole is replaced (``$$`` at its start stands for one ``$``). Costs the size
-of the JSON.
+Always holds: templates are data, nothing in them is evaluated; only a string that is a placeholder
+as a whole is replaced (``$$`` at its start stands for one ``$``). Costs the size of the JSON.
 
     $texts          the texts of all rows, where they have one column
     $rows           all rows, as objects

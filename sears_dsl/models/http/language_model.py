@@ -9,15 +9,14 @@ Costs what tokens cost, which is told before (`forecast`) and after (`remarks`).
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Unpack
 
 from sears_dsl.errors import ModelError
-from sears_dsl.models.http.posting import Posting
+from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.http.prompts import PromptSettings
 from sears_dsl.models.labels import excerpt
 from sears_dsl.models.predictor import Row, RowsRefused, row_key
@@ -43,24 +42,15 @@ class LanguageModel:
 
     batch_size = 1
 
-    def __init__(
-        self,
-        settings: PromptSettings,
-        *,
-        timeout: float = 30.0,
-        retries: int = 3,
-        connections: int = 4,
-        pause: Callable[[float], None] = time.sleep,
-    ) -> None:
+    def __init__(self, settings: PromptSettings, **waits: Unpack[Waits]) -> None:
         self._settings = settings
-        self._posting = Posting(
-            settings.url,
-            headers=settings.headers,
-            timeout=timeout,
-            retries=retries,
-            connections=connections,
-            pause=pause,
-        )
+        own: Waits = {
+            "timeout": settings.timeout,
+            "retries": settings.retries,
+            "connections": settings.connections,
+        }
+        own.update(waits)
+        self._posting = Posting(settings.url, headers=settings.headers, **own)
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
         self._counting = Lock()
         self._question_count = self._remembered = self._uncounted = self._sent = self._received = 0

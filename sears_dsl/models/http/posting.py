@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from threading import Lock
-from typing import Any
+from typing import Any, TypedDict
 
 import httpx
 
@@ -62,6 +62,15 @@ class _MayPassError(Exception):
         self.reason = reason
         self.pause = pause
         self.help = advice
+
+
+class Waits(TypedDict, total=False):
+    """Seconds to wait for an answer, tries again, threads that may ask at once; what pauses."""
+
+    timeout: float
+    retries: int
+    connections: int
+    pause: Callable[[float], None]
 
 
 class Posting:

@@ -6,7 +6,6 @@ r"""What a language model is asked, and how its words are read: a settings file.
     labels = ["positive", "negative"]         # or {Yes = "1", No = "0"}: word = label in the data
     key = "$env.SMALL_KEY"                    # keys stand in the environment, nowhere else
 
-In: a .toml or .json file, or JSON. Out: `PromptSettings`; prompts of rows, labels of answers.
 Always holds: a prompt is filled in one pass, so that a text with a placeholder in it stays a text;
 an answer is a label only where it names one of them and no other. Costs the size of the texts.
 """

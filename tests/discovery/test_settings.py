@@ -1,0 +1,45 @@
+"""What nobody chose follows from how many rows there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sears_dsl.discovery.settings import Settings
+
+
+@pytest.mark.parametrize(("right", "share"), [(99, 0.0), (100, 0.3)])
+def test_of_few_rows_none_are_held_out(right: int, share: float) -> None:
+    assert Settings().share_held_out(right) == share
+    assert Settings(holdout=0.5).share_held_out(right) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("chosen", "searched", "new", "known", "fewest"),
+    [
+        ({}, 199, 2, 2, 1),
+        ({}, 200, 3, 2, 1),
+        ({"order": "paper"}, 9, 3, 2, 1),
+        ({"minimum_flips": 6}, 9, 6, 6, 6),
+    ],
+)
+def test_how_many_rows_a_rule_has_to_flip(
+    chosen: dict[str, Any], searched: int, new: int, known: int, fewest: int
+) -> None:
+    settings = Settings(**chosen)
+    flips = settings.flips(searched), settings.known_flips(searched), settings.fewest_known_flips
+    assert flips == (new, known, fewest)
+
+
+def test_the_papers_order_has_no_limit_of_questions() -> None:
+    assert Settings().questions(100) == 2000
+    assert Settings(order="paper").questions(100) is None
+    assert Settings(order="paper", max_questions=7).questions(100) == 7
+
+
+def test_what_a_person_chose_counts_before_the_paper() -> None:
+    assert Settings.paper(rules=20).minimum_flips == 6
+    assert Settings.paper_choices({"delta": 0.2})["delta"] == 0.2
+    assert "tau" in Settings.paper_choices({})
+    assert "tau" not in Settings.paper_choices({"scorer": "judge"})
