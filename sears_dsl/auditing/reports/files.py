@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from sears_dsl.auditing.comparison import ComparisonDocument
 from sears_dsl.auditing.document import AuditDocument, write_audit
-from sears_dsl.auditing.failures.document import ErrorsDocument
+from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.grid import GridDocument, grid
 from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
