@@ -15,7 +15,7 @@ from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.grid import GridDocument, grid
 from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
-from sears_dsl.auditing.reports.grid_page import grid_markdown, grid_page
+from sears_dsl.auditing.reports.comparison_page import grid_markdown, grid_page
 from sears_dsl.auditing.reports.junit import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page

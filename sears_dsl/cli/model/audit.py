@@ -235,7 +235,7 @@ def _write_and_print(
         write_audit_files,
         write_audits_files,
     )
-    from sears_dsl.auditing.reports.grid_page import grid_markdown
+    from sears_dsl.auditing.reports.comparison_page import grid_markdown
     from sears_dsl.auditing.reports.markdown import audit_summary
     from sears_dsl.cli.model.compare import print_grid
 
