@@ -10,16 +10,14 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Iterator, Sequence
+
+from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleComparison
 from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, MeanConfidence
-from sears_dsl.auditing.reports import sheet
+from sears_dsl.auditing.reports import charts, sheet
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
-from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleComparison
-from sears_dsl.auditing.reports import charts, sheet
-from sears_dsl.auditing.reports.markdown_tables import code_cell
-from sears_dsl.auditing.reports.sheet import escaped
-from sears_dsl.auditing.shares import percent
+
 
 def comparison_markdown(comparison: ComparisonDocument) -> str:
     """The comparison as Markdown."""

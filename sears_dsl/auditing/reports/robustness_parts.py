@@ -192,7 +192,7 @@ def _templates_alone(records: Sequence[RobustnessRecord]) -> bool:
 
 
 def _heads(records: Sequence[RobustnessRecord]) -> tuple[str, ...]:
-    """Heads of the sheet.table, in the words of templates where there is nothing else."""
+    """Heads of the table, in the words of templates where there is nothing else."""
     if not _templates_alone(records):
         return _HEADS
     return tuple(head.replace("rules", "templates").replace("rows", "sentences") for head in _HEADS)
