@@ -20,8 +20,7 @@ from sears_dsl.auditing.reports.confidence import confidence_section
 from sears_dsl.auditing.reports.filler_parts import fillers_section
 from sears_dsl.auditing.reports.markdown import kept_and_drawn, worst_first
 from sears_dsl.auditing.reports.robustness_parts import (
-    draws_section,
-    rates_section,
+    noise_sections,
     robustness_section,
 )
 from sears_dsl.auditing.reports.sheet import escaped
@@ -63,8 +62,7 @@ def audit_page(document: AuditDocument) -> str:
             sheet.tiles((_tiles if document.rules else _tiles_without_rules)(document)),
             *(_rules(document) if document.rules else ()),
             robustness_section(document),
-            draws_section(document),
-            rates_section(document),
+            *noise_sections(document),
             fillers_section(document),
             *(_details_and_slices if document.rules else _parts)(document),
             _overlap(document),
