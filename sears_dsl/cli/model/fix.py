@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.repair.amounts import Amounts
     from sears_dsl.repair.augmented import TableColumns
-    from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings
-    from sears_dsl.repair.report import RepairParticipants
+    from sears_dsl.repair.report import RepairGate, RepairParticipants
     from sears_dsl.repair.trainers import ExperimentInputs, Trainer
 
 
@@ -94,8 +93,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     and one on the rows and random copies of them. Reported are the error on held-out rows, and the
     error on the sensitivity set: what the rules make of the held-out rows that the model has right.
     """
-    from sears_dsl.repair.conclusion import judge_repair
-    from sears_dsl.repair.report import write_repair
+    from sears_dsl.repair.report import judge_repair, write_repair
     from sears_dsl.repair.running import repair_model
 
     _check_fix(rules, output, options)
@@ -317,7 +315,7 @@ def _keep(place: Path, target: Path) -> None:
 
 
 def _gate(options: dict[str, Any]) -> RepairGate | None:
-    from sears_dsl.repair.conclusion import RepairGate
+    from sears_dsl.repair.report import RepairGate
 
     if options["min_fall"] is None:
         return None
@@ -333,8 +331,14 @@ def _print_repair(
     from rich.table import Table as Grid
     from rich.text import Text
 
-    from sears_dsl.repair.conclusion import MARGIN, conclusion
-    from sears_dsl.repair.report import MEASURED, measured_rows, repair_notes, verdict_lines
+    from sears_dsl.repair.report import (
+        MARGIN,
+        MEASURED,
+        conclusion,
+        measured_rows,
+        repair_notes,
+        verdict_lines,
+    )
 
     out = console(stderr=True)
     out.print(
