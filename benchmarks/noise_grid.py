@@ -49,7 +49,7 @@ from benchmarks.noisy_squad import (
 from benchmarks.record import Row, write_record
 from benchmarks.small_reader import SpanReader, Sure, train
 from sears_dsl.answers import answer_f1, answers_equal
-from sears_dsl.auditing.failures.prediction import (
+from sears_dsl.auditing.failures import (
     Feature,
     LearningRows,
     fold_interval,

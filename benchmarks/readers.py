@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.answers import answers_equal
-from sears_dsl.auditing.failures.prediction import Feature, LearningRows, fold_interval, learn
+from sears_dsl.auditing.failures import Feature, LearningRows, fold_interval, learn
 from sears_dsl.auditing.slices import Computed, SliceValue, in_order, read_slicings
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.models.predictor import Answer
@@ -211,7 +211,7 @@ def _learners(reader: Reader, columns: dict[str, object]) -> None:
     from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
     from sklearn.model_selection import KFold
 
-    from sears_dsl.auditing.failures.prediction import numbers_of
+    from sears_dsl.auditing.failures import numbers_of
 
     def histogram(**more: object) -> HistGradientBoostingClassifier:
         return HistGradientBoostingClassifier(random_state=0, **more)

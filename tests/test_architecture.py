@@ -57,7 +57,7 @@ ONLY_IN = {
         "auditing/document.py",
         "auditing/comparison.py",
         "auditing/grid.py",
-        "auditing/failures/document.py",
+        "auditing/failures.py",
         "project",
     },
     "pygments": {"highlighting.py"},

@@ -229,7 +229,7 @@ class AuditsResult(GridResult):
 
     def to_markdown(self) -> str:
         """The grid for the page of a pull request, as `sears audit --summary` writes it."""
-        from sears_dsl.auditing.reports.grid_page import grid_markdown
+        from sears_dsl.auditing.reports.comparison_page import grid_markdown
 
         return grid_markdown(self.document)
 

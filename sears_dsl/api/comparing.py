@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sears_dsl.auditing.comparison import ComparisonDocument, RuleComparison
-    from sears_dsl.auditing.failures.document import ErrorsDocument, FeatureRecord
+    from sears_dsl.auditing.failures import ErrorsDocument, FeatureRecord
 
 
 @dataclass(eq=False, repr=False)
@@ -226,7 +226,7 @@ def predict_errors(
     """
     need_audit()
     need_learning()
-    from sears_dsl.auditing.failures.prediction import predict_errors as predict
+    from sears_dsl.auditing.failures import predict_errors as predict
 
     features = names_of(features)
     names_of_columns(features=features)

@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount
-    from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings, RuleRepair
     from sears_dsl.repair.measurement import Estimate
-    from sears_dsl.repair.report import RepairParticipants
+    from sears_dsl.repair.report import RepairGate, RepairParticipants
     from sears_dsl.repair.trainers import ExperimentInputs, Trainer
     from sears_dsl.tagging.tagger import Tagger
 
@@ -69,7 +68,7 @@ class RepairResult(RulesetsResult):
     @property
     def passed(self) -> bool:
         """Whether what was demanded is there; True where nothing was."""
-        from sears_dsl.repair.conclusion import judge_repair
+        from sears_dsl.repair.report import judge_repair
 
         return self.gate is None or judge_repair(self.repair, self.gate).outcome == "passed"
 
@@ -88,7 +87,7 @@ class RepairResult(RulesetsResult):
     @property
     def summary(self) -> str:
         """What to think of it."""
-        from sears_dsl.repair.conclusion import MARGIN, conclusion
+        from sears_dsl.repair.report import MARGIN, conclusion
 
         return conclusion(self.repair, margin=MARGIN if self.gate is None else self.gate.margin)
 
@@ -392,9 +391,9 @@ def fix(
     Models", ACL 2018, Table 6.
     """
     from sears_dsl.repair.augmented import Amount
-    from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.expansion import require_rules
     from sears_dsl.repair.experiment import RepairSettings
+    from sears_dsl.repair.report import RepairGate
     from sears_dsl.repair.running import repair_model
 
     with in_python():

@@ -89,14 +89,6 @@ class Gate:
         return self.selector if self.demand == "failures" else f"{self.demand}:{self.selector}"
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The failure rate that a rule may have, and who says so."""
-
-    rate: float
-    source: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
     """All demands on a model.
@@ -147,8 +139,8 @@ class Gates:
         """Those that ask about robustness."""
         return tuple(gate for gate in self.own if gate.demand != "failures")
 
-    def limit_of(self, effect: RuleEffect) -> Limit | None:
-        """The limit of a rule; None where nothing is demanded of it."""
+    def limit_of(self, effect: RuleEffect) -> tuple[float | None, str]:
+        """The limit of a rule, and who says so; None where nothing is demanded of it."""
         metadata = effect.rule.metadata
         selectors = (
             (effect.id, effect.rule.name or effect.id),
@@ -161,10 +153,10 @@ class Gates:
             ]
             if gates:
                 least = min(gates, key=lambda gate: gate.rate)
-                return Limit(least.rate, f"gate {least.selector}")
+                return least.rate, f"gate {least.selector}"
         if effect.expect.kind != "same" and self.miss_rate is not None:
-            return Limit(self.miss_rate, "maximum miss rate")
-        return None if self.flip_rate is None else Limit(self.flip_rate, "maximum flip rate")
+            return self.miss_rate, "maximum miss rate"
+        return self.flip_rate, "" if self.flip_rate is None else "maximum flip rate"
 
     def check(
         self,
@@ -302,7 +294,7 @@ def judge(
     gates.check(((effect.id, effect.rule) for effect in effects), (templates or {}).items())
     limits = [gates.limit_of(effect) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]
-    against = [gates.tolerated if limit is None else limit.rate for limit in limits]
+    against = [gates.tolerated if limit is None else limit for limit, _ in limits]
     tested = [place for place, share in enumerate(shares) if share.total]
     p_values = np.array(
         [
@@ -313,10 +305,12 @@ def judge(
     p = dict(zip(tested, p_values.tolist(), strict=True))
     q = dict(zip(tested, q_values(p_values).tolist(), strict=True))
     judgements = []
-    for place, (effect, share, limit) in enumerate(zip(effects, shares, limits, strict=True)):
+    for place, (effect, share, (limit, limit_from)) in enumerate(
+        zip(effects, shares, limits, strict=True)
+    ):
         outcome, reason = judge_share(
             share,
-            limit=None if limit is None else limit.rate,
+            limit=limit,
             q_value=q.get(place),
             support=gates.support,
             judge_by=gates.judge_by,
@@ -327,8 +321,8 @@ def judge(
                 outcome=outcome,
                 reason=reason,
                 failures=share,
-                limit=None if limit is None else limit.rate,
-                limit_from="" if limit is None else limit.source,
+                limit=limit,
+                limit_from=limit_from,
                 against=against[place],
                 p_value=p.get(place),
                 q_value=q.get(place),

@@ -307,7 +307,7 @@ class Computed:
                 )
             cells = [None if each.label == REFUSED else each.label for each in answers]
         where = f"{self.function}({self.column})"
-        compute = _FUNCTIONS[self.function].compute
+        compute, _ = _FUNCTIONS[self.function]
         known: dict[str, SliceValue] = {}
         values = []
         for number, cell in enumerate(cells, 1):
@@ -319,7 +319,7 @@ class Computed:
 
     def parts(self, answers: Sequence[Answer] | None = None) -> list[str]:
         """The part of each row; as `values`."""
-        return _FUNCTIONS[self.function].parts(self.values(answers))
+        return _FUNCTIONS[self.function][1](self.values(answers))
 
 
 def computed(name: str) -> tuple[str, str] | None:
@@ -467,17 +467,12 @@ def _texts(values: Sequence[SliceValue]) -> list[str]:
     return largest([EMPTY if each is None else str(each) for each in values])
 
 
-@dataclass(frozen=True, slots=True)
-class _Function:
-    """How a value comes from a cell, and parts from values."""
-
-    compute: Callable[[Any, str], SliceValue]
-    parts: Callable[[Sequence[SliceValue]], list[str]]
-
-
-_FUNCTIONS: dict[str, _Function] = {
-    "words": _Function(_words, _word_parts),
-    "first-word": _Function(_first_word, _texts),
-    "agreement": _Function(_agreement, _agreement_parts),
-    "grade": _Function(_grade, parts_of),
+_Compute: TypeAlias = Callable[[Any, str], SliceValue]
+_Parts: TypeAlias = Callable[[Sequence[SliceValue]], list[str]]
+# How a value comes from a cell, and parts from values.
+_FUNCTIONS: dict[str, tuple[_Compute, _Parts]] = {
+    "words": (_words, _word_parts),
+    "first-word": (_first_word, _texts),
+    "agreement": (_agreement, _agreement_parts),
+    "grade": (_grade, parts_of),
 }

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -37,15 +37,11 @@ from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.models.predictor import REFUSED, Answer, Predictor, Row
 from sears_dsl.runtime.array_types import Flags, Floats, Int32Array
 
+if TYPE_CHECKING:
+    from sears_dsl.meaning.scorer import Scorer
+
 #: Called with the name of a stage, and how many of how many are done.
 OnStage: TypeAlias = Callable[[str, int, int], None]
-
-
-class PairScorer(Protocol):
-    """Says how far a rewritten text still means what its original means."""
-
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """S of each pair (original, rewritten), in [0, 1]."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,7 +176,7 @@ def rule_effects(
     data: LabelledRows,
     predictor: Predictor,
     *,
-    scorer: PairScorer | None = None,
+    scorer: Scorer | None = None,
     score_at_most: int | None = None,
     oracle: Oracle | None = None,
     comparison: Comparison = "exact",
@@ -310,7 +306,7 @@ def _confidences(answers: Sequence[Answer]) -> Floats | None:
 
 
 def _sampled(
-    scorer: PairScorer,
+    scorer: Scorer,
     pairs: Sequence[tuple[str, str]],
     *,
     at_most: int | None,

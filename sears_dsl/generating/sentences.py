@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
-from sears_dsl.errors import RuleSyntaxError
-from sears_dsl.generating.members import member_findings, set_texts, written_member
+from sears_dsl.errors import Diagnostic, RuleSyntaxError
+from sears_dsl.generating.members import member_findings, of_template, set_texts, written_member
 from sears_dsl.language.rule import Noise, Slot, Template
 from sears_dsl.language.ruleset import Ruleset
 
@@ -307,3 +307,33 @@ def _reads(text: str, start: int, parts: Sequence[str | _Filled], chosen: dict[i
         for option in options
         if part.members[option]
     )
+
+
+# ---------------------------------------------------------------- what is wrong with them
+
+
+def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
+    """What is wrong with the sentences of a ruleset's templates."""
+    findings: list[Diagnostic] = []
+    for template in ruleset.templates:
+        try:
+            sentences = Sentences(template, ruleset)
+        except RuleSyntaxError as error:
+            findings += error.diagnostics
+            continue
+        repeated = len(sentences) - len(sentences.distinct)
+        if repeated:
+            finding = Diagnostic(
+                "W621",
+                f"a template writes the same sentence twice: {repeated:,} of {len(sentences):,}",
+                help="each is generated once; take a slot that may be empty only once, or name it",
+            )
+            findings.append(of_template(finding, template, ruleset))
+        if sentences.may_be_blank:
+            finding = Diagnostic(
+                "W623",
+                "a template writes an empty sentence",
+                help="write words around its slots, or let one slot always have a word",
+            )
+            findings.append(of_template(finding, template, ruleset))
+    return findings

@@ -45,12 +45,12 @@ _HOW_TO_WRITE = {
     "paraphrase": ": the best one of a whole unit, that differs in a word",
 }
 
-_FUNCTION_MEANINGS = {
+FUNCTION_HELP = {
     name: meaning + _HOW_TO_WRITE.get(name, "") for name, meaning in FUNCTION_MEANINGS.items()
 }
 """Of each function what becomes of a word, and what else its author has to know."""
 
-_METADATA_MEANINGS = {
+METADATA_HELP = {
     "expect": "what a model should do on the rewritten row: `same`, `flip` or `label NAME`",
     "label": "the label of a template's sentences",
     "rate": "the share of its instances in each unit that the rule rewrites, drawn; what 10% "
@@ -126,11 +126,11 @@ def explained(
     lines = text.split("\n")
     source = lines[line] if line < len(lines) else ""
     for match in _FUNCTION.finditer(source):
-        if match.start() <= column < match.end() and match[1] in _FUNCTION_MEANINGS:
-            return f"`.{match[1]}`: {_FUNCTION_MEANINGS[match[1]]}"
+        if match.start() <= column < match.end() and match[1] in FUNCTION_HELP:
+            return f"`.{match[1]}`: {FUNCTION_HELP[match[1]]}"
     key = _KEY.match(source)
-    if key and key.start(1) <= column < key.end(1) and key[1] in _METADATA_MEANINGS:
-        return f"`{key[1]}`: {_METADATA_MEANINGS[key[1]]}"
+    if key and key.start(1) <= column < key.end(1) and key[1] in METADATA_HELP:
+        return f"`{key[1]}`: {METADATA_HELP[key[1]]}"
     ruleset = _ruleset(text, path)
     if ruleset is None:
         return _describe_tag(source, column) or _describe_effect(
@@ -274,7 +274,7 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
     lines = text.split("\n")
     before = lines[line][:column] if line < len(lines) else ""
     if _INDENTED.fullmatch(before):
-        return [Completion(key, "key", meaning) for key, meaning in _METADATA_MEANINGS.items()]
+        return [Completion(key, "key", meaning) for key, meaning in METADATA_HELP.items()]
     named = (_IN_SLOT if _TEMPLATE.match(before) else _AFTER_AT).search(before)
     bare = _bare(before)
     wants_tag = _AFTER_CAPITALS.search(bare) or _AFTER_TAG.search(bare)
@@ -283,7 +283,7 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
         return [Completion(tag, "tag", TAG_MEANINGS[tag]) for tag in tags]
     sets = list(_sets(named[1], text, path, line)) if named else []
     if not sets and _AFTER_DOT.search(before):
-        return [Completion(name, "function", _FUNCTION_MEANINGS[name]) for name in FUNCTIONS]
+        return [Completion(name, "function", FUNCTION_HELP[name]) for name in FUNCTIONS]
     return sets
 
 

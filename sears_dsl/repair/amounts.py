@@ -14,10 +14,8 @@ Attacks', section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -37,14 +35,11 @@ from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import TableColumns, new_ids
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
-from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
+from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 """How much of the training data is rewritten; ``vote`` is of the models of the first three."""
-
-OnAmount: TypeAlias = Callable[[NoiseAmount, int, int, int], None]
-"""Called before each training with amount, seed, how many are done and how many there are."""
 
 NOISE_AMOUNTS: tuple[NoiseAmount, ...] = get_args(NoiseAmount)
 _VOTERS: tuple[NoiseAmount, ...] = ("none", "half", "full")
@@ -199,7 +194,7 @@ def measure_amounts(
     *,
     journal: RunJournal,
     settings: AmountSettings,
-    on_training: OnAmount | None = None,
+    on_training: OnTraining[NoiseAmount] | None = None,
 ) -> Amounts:
     """Train on each amount, and ask about held-out rows before and after the rules.
 
@@ -221,17 +216,11 @@ def measure_amounts(
     changed = sum(row.text != text for row, text in zip(chains, held_out.texts, strict=True))
     if not changed:
         raise DataError(f"no rule changes a row of {held_out.path}")
-    seeds = range(settings.seed, settings.seed + settings.seeds)
-    answers: dict[NoiseAmount, list[list[list[str]]]] = {each: [] for each in settings.trained}
-    runs = list(product(seeds, settings.trained))
-    for number, (seed, amount) in enumerate(runs):
-        both = answers_of_trained(
-            f"amount-{amount}-{seed}", partial(_table, rewritten, amount, seed),
-            [held_out.rows, new_rows], trainer=inputs.trainer, seed=seed, folder=inputs.folder,
-            journal=journal,
-            on_training=on_training and partial(on_training, amount, seed, number, len(runs)),
-        )  # fmt: skip
-        answers[amount].append(both)
+    answers = answers_of_trained(
+        settings.trained, range(settings.seed, settings.seed + settings.seeds),
+        lambda amount, seed: rewritten.amount(amount, seed=seed)[0], [held_out.rows, new_rows],
+        inputs=inputs, journal=journal, prefix="amount-", on_training=on_training,
+    )  # fmt: skip
     if "vote" in settings.amounts:
         together = common_words if is_of_words(settings.comparison) else most_frequent
         voters = [answers[each] for each in _VOTERS]
@@ -259,10 +248,6 @@ def measure_amounts(
         held_out_rows=len(chains),
         held_out_rewritten=changed,
     )
-
-
-def _table(rewritten: RewrittenTable, amount: NoiseAmount, seed: int) -> Table:
-    return rewritten.amount(amount, seed=seed)[0]
 
 
 def _error(

@@ -10,10 +10,10 @@ is kept in the journal, so that an interrupted run goes on. Costs two or three t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, product
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,17 +26,14 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.repair.augmented import ALL, Amount, Augmented, augmented, duplicated
+from sears_dsl.repair.augmented import ALL, Amount, augmented, duplicated
 from sears_dsl.repair.expansion import Expansion, expand, expand_table
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
-from sears_dsl.repair.trainers import ExperimentInputs, answers_of_trained
+from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
 
 TrainingVariant: TypeAlias = Literal["original", "augmented", "control"]
 """Trained on the rows as they are, with rewrites, or with random copies of rows."""
-
-OnTraining: TypeAlias = Callable[[TrainingVariant, int, int, int], None]
-"""Called before each training with variant, seed, how many are done and how many there are."""
 
 _Flags: TypeAlias = NDArray[np.bool_]
 _NOTHING = Protection()
@@ -143,7 +140,7 @@ def repair(
     *,
     journal: RunJournal,
     settings: RepairSettings = RepairSettings(),
-    on_training: OnTraining | None = None,
+    on_training: OnTraining[TrainingVariant] | None = None,
 ) -> Repair:
     """Train on rows with and without rewrites, and compare.
 
@@ -173,13 +170,31 @@ def repair(
     )  # fmt: skip
     added.require_some(training.path)
     expansion.require_some(held_out.path)
-    work = _TrainingTables(inputs, added, settings)
+    augmented_by = partial(
+        augmented, training, added, columns=columns, amount=settings.amount,
+        balanced=settings.balanced,
+    )  # fmt: skip
+
+    def table(variant: TrainingVariant, seed: int) -> Table:
+        if variant == "original":
+            return training
+        augmentation = augmented_by(seed=seed)
+        if variant == "augmented":
+            return augmentation.table
+        return duplicated(training, augmentation.added, columns=columns, seed=seed)
+
     names = chain(*column_sets(columns.text, tuple(training.columns)))
     training_texts = {text for name in names for text in training.texts(name)}
-    answers = _answers(work, expansion, journal=journal, tell=on_training)
+    rewritten_rows = held_out.rewritten(
+        [each.row for each in expansion.rewrites], [each.text for each in expansion.rewrites]
+    )
+    answers = answers_of_trained(
+        settings.variants, range(settings.seed, settings.seed + settings.seeds), table,
+        [held_out.rows, rewritten_rows], inputs=inputs, journal=journal, on_training=on_training,
+    )  # fmt: skip
     items = _Items(held_out, expansion, settings.comparison)
     wrong = {variant: items.wrong(each) for variant, each in answers.items()}
-    first = work.augmented(settings.seed)
+    first = augmented_by(seed=settings.seed)
     own = {variant: items.right_before(rows) for variant, (rows, _) in wrong.items()}
     same = dict.fromkeys(wrong, own["original"])
     rewritten = {variant: rewrites for variant, (_, rewrites) in wrong.items()}
@@ -212,62 +227,6 @@ def repair(
         shared=sum(text in training_texts for text in held_out.texts),
         left_out=dict(added.left_out),  # `asdict` makes no sense of a Counter
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _TrainingTables:
-    """What is trained on."""
-
-    inputs: ExperimentInputs
-    expansion: Expansion
-    settings: RepairSettings
-
-    def augmented(self, seed: int) -> Augmented:
-        return augmented(
-            self.inputs.training,
-            self.expansion,
-            columns=self.inputs.columns,
-            amount=self.settings.amount,
-            balanced=self.settings.balanced,
-            seed=seed,
-        )
-
-    def table(self, variant: TrainingVariant, seed: int) -> Table:
-        if variant == "original":
-            return self.inputs.training
-        augmentation = self.augmented(seed)
-        if variant == "augmented":
-            return augmentation.table
-        columns = self.inputs.columns
-        return duplicated(self.inputs.training, augmentation.added, columns=columns, seed=seed)
-
-
-def _answers(
-    work: _TrainingTables,
-    expansion: Expansion,
-    *,
-    journal: RunJournal,
-    tell: OnTraining | None,
-) -> dict[TrainingVariant, list[list[list[str]]]]:
-    """Train every model that the journal has no answers of, and ask it."""
-    settings, inputs = work.settings, work.inputs
-    held_out = inputs.held_out
-    rewritten = held_out.rewritten(
-        [each.row for each in expansion.rewrites], [each.text for each in expansion.rewrites]
-    )
-    answers_of: dict[TrainingVariant, list[list[list[str]]]] = {
-        variant: [] for variant in settings.variants
-    }
-    seeds = range(settings.seed, settings.seed + settings.seeds)
-    runs = list(product(seeds, settings.variants))
-    for number, (seed, variant) in enumerate(runs):
-        answers = answers_of_trained(
-            f"{variant}-{seed}", partial(work.table, variant, seed), [held_out.rows, rewritten],
-            trainer=inputs.trainer, seed=seed, folder=inputs.folder, journal=journal,
-            on_training=tell and partial(tell, variant, seed, number, len(runs)),
-        )  # fmt: skip
-        answers_of[variant].append(answers)
-    return answers_of
 
 
 class _Items:

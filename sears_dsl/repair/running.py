@@ -32,12 +32,12 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.repair.amounts import Amounts, AmountSettings, OnAmount, measure_amounts
+from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
 from sears_dsl.repair.augmented import ALL, Amount, Augmented, TableColumns, augmented, named_rules
 from sears_dsl.repair.expansion import expand_table
-from sears_dsl.repair.experiment import OnTraining, Repair, RepairSettings, repair
+from sears_dsl.repair.experiment import Repair, RepairSettings, TrainingVariant, repair
 from sears_dsl.repair.report import RepairParticipants
-from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs
+from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs, OnTraining
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -205,7 +205,7 @@ def repair_model(
     *,
     settings: RepairSettings,
     notes: Sequence[str] = (),
-    on_training: OnTraining | None = None,
+    on_training: OnTraining[TrainingVariant] | None = None,
 ) -> tuple[Repair, RepairParticipants]:
     """Train on rows with and without rewrites, and compare."""
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
@@ -221,7 +221,7 @@ def amounts_of_noise(
     *,
     settings: AmountSettings,
     notes: Sequence[str] = (),
-    on_training: OnAmount | None = None,
+    on_training: OnTraining[NoiseAmount] | None = None,
 ) -> tuple[Amounts, RepairParticipants]:
     """Train on amounts of rewritten rows, and ask about held-out rows before and after the rules.
 

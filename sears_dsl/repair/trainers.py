@@ -19,9 +19,9 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sears_dsl.answers import Comparison
 from sears_dsl.data.dataset import format_named, write_columns
@@ -90,40 +90,53 @@ class ExperimentInputs:
     oracle: Oracle | None = None
 
 
+Kind = TypeVar("Kind", bound=str)
+OnTraining: TypeAlias = Callable[[Kind, int, int, int], None]
+"""Called before each training with kind, seed, how many are done and how many there are."""
+
+
 def answers_of_trained(
-    key: str,
-    table: Callable[[], Table],
+    kinds: Sequence[Kind],
+    seeds: range,
+    table: Callable[[Kind, int], Table],
     row_lists: Sequence[Sequence[Row]],
     *,
-    trainer: Trainer,
-    seed: int,
-    folder: Path,
+    inputs: ExperimentInputs,
     journal: RunJournal,
-    on_training: Callable[[], object] | None,
-) -> list[list[str]]:
-    """What a model says of some rows once it is trained; asked once, then the journal knows it.
+    prefix: str = "",
+    on_training: OnTraining[Kind] | None = None,
+) -> dict[Kind, list[list[list[str]]]]:
+    """What models say of some rows once they are trained; asked once, then the journal knows it.
 
     Args:
-        key: of this training, in the journal and as the name of its folder.
-        on_training: told before it is trained; None for nobody.
+        table: of a kind and a seed, what is trained on.
+        prefix: of the kinds in the journal and in the names of the folders of trainings.
+
+    Returns:
+        Of each kind, for each seed, for each list of rows an answer a row.
 
     Raises:
         DataError: the journal is damaged.
-        ModelError: the training failed.
+        ModelError: a training failed.
     """
-    answers_by_key = journal.get_many("answers", [key])
-    if not answers_by_key:
-        if on_training is not None:
-            on_training()
-        place = folder / key
-        place.mkdir(parents=True, exist_ok=True)
-        model = trainer.train(table(), seed=seed, place=place)
-        answers_by_key = {key: [model.predict(rows) for rows in row_lists]}
-        journal.put_many("answers", answers_by_key)
-    answers = answers_by_key[key]
-    if not isinstance(answers, list) or list(map(len, answers)) != list(map(len, row_lists)):
-        raise journal.damaged("answers")
-    return answers
+    answers_of: dict[Kind, list[list[list[str]]]] = {kind: [] for kind in kinds}
+    runs = list(product(seeds, kinds))
+    for number, (seed, kind) in enumerate(runs):
+        key = f"{prefix}{kind}-{seed}"
+        known = journal.get_many("answers", [key])
+        if not known:
+            if on_training is not None:
+                on_training(kind, seed, number, len(runs))
+            place = inputs.folder / key
+            place.mkdir(parents=True, exist_ok=True)
+            model = inputs.trainer.train(table(kind, seed), seed=seed, place=place)
+            known = {key: [model.predict(rows) for rows in row_lists]}
+            journal.put_many("answers", known)
+        answers = known[key]
+        if not isinstance(answers, list) or list(map(len, answers)) != list(map(len, row_lists)):
+            raise journal.damaged("answers")
+        answers_of[kind].append(answers)
+    return answers_of
 
 
 def words_of_pair(row: Mapping[str, str]) -> list[str]:

@@ -4,6 +4,6 @@
     clicks ──▶ journal (append-only) ──replay──▶ State ──outcomes──▶ vetted ruleset, pairs
 
 `journal` keeps clicks, `decisions` replays them; `review` is what a reviewer sees and does, `web`
-the page; `merging` brings several reviewers together, `vetted` and `outputs` are
-what leaves. Nothing is imported here: the web framework is an extra.
+the page; `merging` brings several reviewers together, `outputs` is what leaves. Nothing is imported
+here: the web framework is an extra.
 """

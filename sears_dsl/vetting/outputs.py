@@ -39,7 +39,7 @@ from sears_dsl.vetting.merging import (
     VettingOutcomes,
     vetting_outcomes,
 )
-from sears_dsl.vetting.review.entries import is_unicode
+from sears_dsl.vetting.review.deciding import is_unicode
 from sears_dsl.vetting.review.trials import RuleReader
 
 _PAIR_COLUMNS = ("original", "rewritten", "label", "reviewer", "source")

@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 
 import sears_dsl as sears
 from sears_dsl.auditing.document import AuditDocument, write_audit
-from sears_dsl.auditing.failures.document import ErrorsDocument
-from sears_dsl.auditing.failures.prediction import (
+from sears_dsl.auditing.failures import (
+    ErrorsDocument,
     Feature,
     LearningRows,
     fold_interval,
@@ -130,8 +130,8 @@ _LEARN = """
 import os
 import numpy as np
 import sklearn.ensemble
-from sears_dsl.auditing.failures.prediction import Feature, LearningRows
-from sears_dsl.auditing.failures.prediction import learn
+from sears_dsl.auditing.failures import Feature, LearningRows
+from sears_dsl.auditing.failures import learn
 def threads():
     return len(os.listdir("/proc/self/task"))
 values, before = np.arange(100.0), threads()

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.engine.rewrite.spacing import deletion
 from sears_dsl.errors import RuleSyntaxError, UsageError
-from sears_dsl.generating.findings import template_findings
-from sears_dsl.generating.sentences import Sentences
+from sears_dsl.generating.sentences import Sentences, template_findings
 from sears_dsl.generating.table import generated
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_template

@@ -18,7 +18,7 @@ import time
 from collections import Counter
 
 from sears_dsl.errors import RuleSyntaxError
-from sears_dsl.generating.findings import template_findings
+from sears_dsl.generating.sentences import template_findings
 from sears_dsl.language.loader import parse
 
 _SLOWEST = 1.0

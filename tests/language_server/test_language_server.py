@@ -16,7 +16,7 @@ from sears_dsl.errors import Diagnostic, TaggerError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import FUNCTIONS
-from sears_dsl.language_server import meanings
+from sears_dsl.language_server.assistance import FUNCTION_HELP, METADATA_HELP
 from sears_dsl.language_server.findings import find_all
 from sears_dsl.language_server.server import RuleServer
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -248,8 +248,8 @@ def test_what_is_imported_is_found_in_its_file(tmp_path: Path) -> None:
 
 
 def test_every_function_and_key_is_explained() -> None:
-    assert set(meanings.FUNCTIONS) == set(FUNCTIONS)
-    assert set(meanings.METADATA) == set(KEYS)
+    assert set(FUNCTION_HELP) == set(FUNCTIONS)
+    assert set(METADATA_HELP) == set(KEYS)
 
 
 DOCUMENT = {"uri": URI, "languageId": "sears", "version": 1}

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.repair.conclusion import RepairGate, conclusion, judge_repair
 from sears_dsl.repair.experiment import Measured, Repair
 from sears_dsl.repair.measurement import Outcomes, change, estimate
+from sears_dsl.repair.report import RepairGate, conclusion, judge_repair
 
 HALF = RepairGate(fall=0.5)
 

@@ -48,12 +48,7 @@ class Scale:
 
 
 def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
-    """A scale that holds the intervals of these shares, and their limits.
-
-    from sears_dsl.auditing.shares import share_of
-            >>> scale_for([share_of(5, 100)], [0.1]).top
-            0.2
-    """
+    """A scale that holds the intervals of these shares, and their limits."""
     highest = max(
         [
             0.01,

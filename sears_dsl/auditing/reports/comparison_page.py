@@ -1,16 +1,22 @@
-"""A comparison of two audits, for a pull request and for a browser.
+"""Audits side by side, for a pull request and for a browser: two of them, or a grid as a heat map.
 
-In: `ComparisonDocument`. Out: Markdown; one self-contained HTML file. Always holds: every number is
-that of the document; text of rules stays text.
+In: `ComparisonDocument`, `GridDocument`. Out: Markdown; one self-contained HTML file. Always holds:
+every number is that of the document; every shade of a grid is a number in its cell, and better or
+worse than the first a word in the table below; text of rules stays text.
 """
 
 from __future__ import annotations
 
+import html
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
 from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleComparison
+from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, MeanConfidence
 from sears_dsl.auditing.reports import charts, sheet
-from sears_dsl.auditing.reports.markdown_tables import code_cell
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
-from sears_dsl.auditing.shares import percent
+from sears_dsl.auditing.shares import Share, percent
 
 
 def comparison_markdown(comparison: ComparisonDocument) -> str:
@@ -57,10 +63,6 @@ def _title(comparison: ComparisonDocument) -> str:
 
 def comparison_page(comparison: ComparisonDocument) -> str:
     """The page of a comparison."""
-    outcome = "failed" if comparison.worse else "passed"
-    if _title(comparison).startswith("No"):
-        outcome = "measured"
-    sign = {"failed": "✕", "passed": "✓", "measured": "="}[outcome]
     accuracies = (
         ("accuracy", comparison.accuracy),
         ("accuracy against the worst rule for each row", comparison.worst_accuracy),
@@ -70,22 +72,43 @@ def comparison_page(comparison: ComparisonDocument) -> str:
     axis = charts.comparison_axis(scale)
     heads = ("rule", "", f"difference of failure rates, 95% interval{axis}", ">points", ">before",
              ">after", ">p (Holm)", ">rows")  # fmt: skip
-    models = f"{comparison.first_model} → {comparison.second_model}"
-    summary = f"<ul>{sheet.items(comparison.summary)}</ul>"
-    body = "\n".join(
-        (
-            f"{sheet.header('sears compare', models, f'{comparison.rows:,} rows')}<main>",
-            sheet.verdict(outcome, sign, _title(comparison), summary),
+    return _page(
+        "Comparison",
+        comparison,
+        title=_title(comparison),
+        header=(f"{comparison.first_model} → {comparison.second_model}", ""),
+        sections=(
             sheet.tiles(_tile(name, paired) for name, paired in accuracies if paired is not None),
             "<h2>Rules</h2>",
             '<p class="muted">Left of the middle the second audit fails less. Each rule is '
             "compared on the rows that both audits tested, by McNemar's exact test; p is after "
             "Holm, over all rules and the accuracies.</p>",
             sheet.table(heads, [_row(each, scale) for each in comparison.rules], caption="Rules"),
-            f"</main><footer>Data SHA-256 {comparison.data_sha256}</footer>",
+        ),
+    )
+
+
+def _page(
+    kind: str,
+    document: ComparisonDocument | GridDocument,
+    *,
+    title: str,
+    header: tuple[str, str],
+    sections: Iterable[str],
+) -> str:
+    """The page of audits side by side: which they are, what came of it, and the sections."""
+    outcome = "failed" if document.worse else "measured" if title.startswith("No") else "passed"
+    sign = {"failed": "✕", "passed": "✓", "measured": "="}[outcome]
+    name, beside = header
+    body = "\n".join(
+        (
+            f"{sheet.header('sears compare', name, f'{document.rows:,} rows{beside}')}<main>",
+            sheet.verdict(outcome, sign, title, f"<ul>{sheet.items(document.summary)}</ul>"),
+            *sections,
+            f"</main><footer>Data SHA-256 {document.data_sha256}</footer>",
         )
     )
-    return sheet.page(f"Comparison: {_title(comparison).lower()}", body)
+    return sheet.page(f"{kind}: {title.lower()}", body)
 
 
 def _row(each: RuleComparison, scale: float) -> str:
@@ -109,3 +132,256 @@ def _tile(name: str, paired: Paired) -> tuple[str, str, str]:
     p = "–" if p_value is None else f"{p_value:.2g}{' (Holm)' if decides else ''}"
     value = f"{percent(paired.first_rate)} → {percent(paired.second_rate)}"
     return value, name, f"{paired.in_points} points, p = {p}"
+
+
+# ---------------------------------------------------------------- a grid
+
+
+_WIDTH = 96
+_HEIGHT = 30
+_LEFT = 250
+_TOP = 30
+_NAME = 34
+_SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
+# So many shades there are of one colour, from nothing to everything.
+_SHADES = 9
+_STRONG = 5
+
+
+def grid_markdown(document: GridDocument) -> str:
+    """The grid as Markdown: failure rates, ▲ worse and ▼ better than the first."""
+    names = [markdown_text(each.name) for each in document.models]
+    rows = [
+        *_accuracies(document),
+        *(
+            (
+                f"{code_cell(rule.rule)}<br>{code_cell(rule.id)}",
+                [(cell.failures, cell.against_first) for cell in rule.cells],
+            )
+            for rule in document.rules
+        ),
+    ]
+    lines = [
+        f"# Grid: {_grid_title(document).lower()}",
+        "",
+        *(f"- {markdown_text(line)}" for line in document.summary),
+        "",
+        *markdown_table(
+            ("rule", *names),
+            "l" + "r" * len(names),
+            ((name, *(_rate_cell(*each) for each in cells)) for name, cells in rows),
+        ),
+        "",
+        *_confidence_lines(document),
+        "",
+        f"{_READING} Models: "
+        + ", ".join(f"{markdown_text(m.name)} {code_cell(m.model)}" for m in document.models)
+        + f". {document.rows:,} rows, SHA-256 `{document.data_sha256}`.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_READING = (
+    "Cells are the share of tested rows on which a model does not do as the rule expects, with its "
+    "number of rows; those of accuracy are of rows that are right. ▲ is more failures than the "
+    "first, ▼ fewer, on the rows that both were tested on (McNemar's exact test, p < 5% after Holm "
+    "over all cells)."
+)
+
+
+def _grid_title(document: GridDocument) -> str:
+    if document.worse:
+        return "Some are worse than the first"
+    outcomes = {
+        cell.against_first.outcome
+        for rule in document.rules
+        for cell in rule.cells
+        if cell.against_first is not None
+    }
+    if "better" in outcomes:
+        return "Some are better than the first"
+    return "No evidence of a difference"
+
+
+def _accuracies(
+    document: GridDocument,
+) -> Iterator[tuple[str, list[tuple[Share | None, Contrast | None]]]]:
+    """The lines of accuracies, where there are labels."""
+    models = document.models
+    if all(each.accuracy is None for each in models):
+        return
+    yield "accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]
+    yield (
+        "accuracy against the worst rule",
+        [(each.worst, each.worst_against_first) for each in models],
+    )
+
+
+def _rate_cell(share: Share | None, contrast: Contrast | None) -> str:
+    if share is None or share.rate is None:
+        return "–"
+    sign = "" if contrast is None else _SIGNS[contrast.outcome]
+    return f"{percent(share.rate)} ({share.total:,}){' ' if sign else ''}{sign}"
+
+
+def grid_page(document: GridDocument) -> str:
+    """The page of a grid."""
+    first = f"<code>{escaped(document.models[0].name)}</code>"
+    return _page(
+        "Grid",
+        document,
+        title=_grid_title(document),
+        header=(", ".join(each.name for each in document.models), f", all against {first}"),
+        sections=(
+            "<h2>Failure rates</h2>",
+            f'<p class="muted">{escaped(_READING)}</p>',
+            f'<div class="scroll card" tabindex="0" role="region" aria-label="Heat map">'
+            f"{heat_map(document)}</div>",
+            "<h2>Each model against the first</h2>",
+            _contrasts(document),
+            "<h2>Models</h2>",
+            _models(document.models),
+            "<h2>How sure each is where it is right and where it is wrong</h2>",
+            _confidences(document),
+        ),
+    )
+
+
+def heat_map(document: GridDocument) -> str:
+    """Rules by models, the darker the more failures; the rate stands in each cell."""
+    parts = []
+    for column, model in enumerate(document.models):
+        x = _LEFT + column * _WIDTH + _WIDTH / 2
+        parts.append(
+            f'<text x="{x}" y="{_TOP - 10}" text-anchor="middle" class="tick">'
+            f"<title>{escaped(model.name)}</title>{escaped(_short(model.name, 14))}</text>"
+        )
+    for row, rule in enumerate(document.rules):
+        y = _TOP + row * _HEIGHT
+        parts.append(
+            f'<text x="{_LEFT - 10}" y="{y + _HEIGHT / 2 + 4}" text-anchor="end">'
+            f"<title>{escaped(rule.rule)}</title>{escaped(_short(rule.rule, _NAME))}</text>"
+        )
+        parts += [_square(cell, column, y) for column, cell in enumerate(rule.cells)]
+    width = _LEFT + _WIDTH * len(document.models) + 2
+    height = _TOP + _HEIGHT * len(document.rules) + 2
+    words = "; ".join(
+        f"{rule.rule}: "
+        + ", ".join(
+            f"{model.name} {percent(None if cell.failures is None else cell.failures.rate)}"
+            for model, cell in zip(document.models, rule.cells, strict=True)
+        )
+        for rule in document.rules
+    )
+    return (
+        f'<svg class="matrix" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" aria-label="{html.escape(f"Failure rates. {words}")}">{"".join(parts)}</svg>'
+    )
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _square(cell: Cell, column: int, y: int) -> str:
+    rate = None if cell.failures is None else cell.failures.rate
+    shade = 0 if not rate else max(1, math.ceil(_SHADES * rate))
+    sign = "" if cell.against_first is None else _SIGNS[cell.against_first.outcome]
+    x = _LEFT + column * _WIDTH
+    strong = " strong" if shade > _STRONG else ""
+    return (
+        f'<rect x="{x + 1}" y="{y + 1}" width="{_WIDTH - 2}" height="{_HEIGHT - 2}" rx="4" '
+        f'class="heat heat{shade}"/><text x="{x + _WIDTH / 2}" y="{y + _HEIGHT / 2 + 4}" '
+        f'text-anchor="middle" class="count{strong}">{percent(rate)} {sign}</text>'
+    )
+
+
+def _contrasts(document: GridDocument) -> str:
+    """A line for each rule and model after the first."""
+    heads = ("rule", "model", "", ">first", ">this one", ">difference, points (95%)",
+             ">p (Holm)", ">q", ">rows")  # fmt: skip
+    rows = []
+    for name, cells in _accuracies(document):
+        rows += [
+            _contrast(name, model.name, contrast)
+            for model, (_, contrast) in zip(document.models, cells, strict=True)
+            if contrast is not None
+        ]
+    for rule in document.rules:
+        rows += [
+            _contrast(rule.rule, model.name, cell.against_first)
+            for model, cell in zip(document.models, rule.cells, strict=True)
+            if cell.against_first is not None
+        ]
+    return sheet.table(heads, rows, caption="Each model against the first")
+
+
+def _contrast(what: str, model: str, contrast: Contrast) -> str:
+    paired = contrast.paired
+    p, q = ("–" if each is None else f"{each:.3f}"
+            for each in (paired.adjusted_p_value, contrast.q_value))  # fmt: skip
+    numbers = (
+        percent(paired.first_rate), percent(paired.second_rate), escaped(paired.in_points), p, q,
+        f"{paired.rows:,}",
+    )  # fmt: skip
+    return (
+        f"<tr>{sheet.rule(what)}<td>{escaped(model)}</td><td>{sheet.chip(contrast.outcome)}</td>"
+        f"{sheet.numbers(*numbers)}</tr>"
+    )
+
+
+_NOT_GIVEN = "Not given: no model says how sure it is."
+
+
+def _confidences(document: GridDocument) -> str:
+    """Mean confidence of wrong and of right answers, a line for rows as they are and each rule."""
+    if not document.confidences:
+        return f'<p class="muted">{_NOT_GIVEN}</p>'
+    heads = (
+        "answers to",
+        *(f">{escaped(each.name)}: wrong | right" for each in document.models),
+    )
+    rows = [
+        f"<tr>{sheet.rule(line.name)}{sheet.numbers(*map(_sure, line.cells))}</tr>"
+        for line in document.confidences
+    ]
+    return sheet.table(heads, rows, caption="Mean confidence, with the number of answers")
+
+
+def _sure(cell: MeanConfidence | None) -> str:
+    if cell is None:
+        return "not given"
+    sides = ((cell.wrong, cell.wrong_answers), (cell.right, cell.right_answers))
+    return " | ".join("–" if mean is None else f"{mean:.2f} ({n:,})" for mean, n in sides)
+
+
+def _confidence_lines(document: GridDocument) -> Iterator[str]:
+    yield "## How sure each is where it is right and where it is wrong"
+    yield ""
+    if not document.confidences:
+        yield _NOT_GIVEN
+        return
+    yield "Mean confidence of wrong, then of right answers, with their number."
+    yield ""
+    names = [markdown_text(each.name) for each in document.models]
+    yield from markdown_table(
+        ("answers to", *names),
+        "l" + "r" * len(names),
+        (
+            (code_cell(line.name), *(_sure(each).replace("|", "·") for each in line.cells))
+            for line in document.confidences
+        ),
+    )
+
+
+def _models(models: Sequence[GridModel]) -> str:
+    heads = ("name", "model", "verdict", ">accuracy", ">against the worst rule",
+             ">rows flipped by any rule")  # fmt: skip
+    rows = [
+        f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
+        f"<td>{sheet.chip(each.verdict)}</td>"
+        f"{sheet.numbers(*map(sheet.rate_with_interval, shares))}</tr>"
+        for each in models
+        for shares in [(each.accuracy, each.worst, each.flipped)]
+    ]
+    return sheet.table(heads, rows, caption="Models")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sears_dsl.auditing.failures.document import ErrorsDocument, OverFolds
+from sears_dsl.auditing.failures import ErrorsDocument, OverFolds
 from sears_dsl.auditing.reports import charts, sheet
 from sears_dsl.auditing.reports.markdown import interval, number
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text

@@ -11,11 +11,15 @@ from typing import TypeAlias
 
 from sears_dsl.auditing.comparison import ComparisonDocument
 from sears_dsl.auditing.document import AuditDocument, write_audit
-from sears_dsl.auditing.failures.document import ErrorsDocument
+from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.grid import GridDocument, grid
-from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
+from sears_dsl.auditing.reports.comparison_page import (
+    comparison_markdown,
+    comparison_page,
+    grid_markdown,
+    grid_page,
+)
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
-from sears_dsl.auditing.reports.grid_page import grid_markdown, grid_page
 from sears_dsl.auditing.reports.junit import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page

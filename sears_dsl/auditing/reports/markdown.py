@@ -14,8 +14,7 @@ from sears_dsl.auditing.reports.confidence import confidence_markdown
 from sears_dsl.auditing.reports.filler_parts import fillers_markdown
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text, table_row
 from sears_dsl.auditing.reports.robustness_parts import (
-    draws_markdown,
-    rates_markdown,
+    noise_markdown,
     robustness_markdown,
 )
 from sears_dsl.auditing.shares import Share, percent
@@ -41,8 +40,7 @@ def audit_markdown(document: AuditDocument) -> str:
         "",
         *(_rules(records) if document.rules else ()),
         *robustness_markdown(document),
-        *draws_markdown(document),
-        *rates_markdown(document),
+        *noise_markdown(document),
         *fillers_markdown(document),
         *confidence_markdown(document),
         *(_slices(document.slices) if document.rules else _parts(document.slices)),

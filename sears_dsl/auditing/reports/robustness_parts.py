@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import starmap
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.reports import sheet
@@ -38,24 +38,26 @@ _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _LEGEND = 20
 
 
-def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float, across: str, up: str) -> str:
-    """Curves of shares over a tolerance, with a mark where the tolerance is.
+def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float) -> str:
+    """Curves of shares of rows over a tolerance, with a mark where the tolerance is.
 
     Args:
         curves: name and steps of each, at most `MOST_LINES`.
     """
+    across, up = "tolerance τ", "share of rows"
     words = "; ".join(f"{name}: {_words(steps)}" for name, steps in curves)
     behind = _axes(across, up) + _line(mark, mark, 0.0, 1.0, "limit")
     paths = [(name, _path(steps)) for name, steps in curves]
     return _figure(behind, paths, f"{up} over {across}: {words}")
 
 
-def point_curves(curves: Sequence[tuple[str, Points]], *, across: str, up: str) -> str:
-    """Curves of shares at some places, each point with its interval.
+def point_curves(curves: Sequence[tuple[str, Points]]) -> str:
+    """Curves of accuracy over the rate of noise, each point with its interval.
 
     Args:
         curves: name and points of each, at most `MOST_LINES`.
     """
+    across, up = "rate of noise", "accuracy"
     last = max((place for _, line in curves for place, *_ in line), default=1.0)
     reach = next(each for each in (*_TICKS[1:], last) if each >= last)
     paths = []
@@ -192,98 +194,82 @@ def _templates_alone(records: Sequence[RobustnessRecord]) -> bool:
 
 
 def _heads(records: Sequence[RobustnessRecord]) -> tuple[str, ...]:
-    """Heads of the sheet.table, in the words of templates where there is nothing else."""
+    """Heads of the table, in the words of templates where there is nothing else."""
     if not _templates_alone(records):
         return _HEADS
     return tuple(head.replace("rules", "templates").replace("rows", "sentences") for head in _HEADS)
 
 
-def draws_markdown(document: AuditDocument) -> Iterator[str]:
-    """Lines of Markdown about several draws of noise."""
-    if document.drawn:
-        yield f"## Over {document.draws} draws"
-        yield ""
-        yield from _rules_markdown(_DRAWS_HEADS, document.drawn, map(_draws_cells, document.drawn))
-        yield f"{_DRAWS_READING} "
-        yield ""
+class _NoiseTable(NamedTuple):
+    """A table with a line a rule that draws; of each cell a number, and what that is worth."""
+
+    title: str
+    reading: str
+    chart: str
+    heads: Sequence[str]
+    rules: Sequence[DrawnRule | RateCurve]
+    cells: Iterable[Iterable[NumberCell]]
+
+    @property
+    def lines(self) -> list[tuple[DrawnRule | RateCurve, Iterable[NumberCell]]]:
+        """Rules that are shown, with their cells."""
+        return list(zip(self.rules, self.cells, strict=True))[:_SHOWN]
 
 
-def draws_section(document: AuditDocument) -> str:
-    """HTML about several draws of noise; empty where there is one draw."""
+def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable | None]:
+    """Of several draws, and of several rates; None where there is one."""
     if not document.drawn:
-        return ""
-    title = f"Over {document.draws} draws"
-    cells = map(_draws_cells, document.drawn)
-    return (
-        f'<h2>{title}</h2><p class="muted">{escaped(_DRAWS_READING)}</p>'
-        f"{_rules_table(_DRAWS_HEADS, document.drawn, cells, caption=title)}"
-    )
-
-
-def rates_markdown(document: AuditDocument) -> Iterator[str]:
-    """Lines of Markdown about several rates of noise."""
-    if document.rates:
-        yield f"## {_RATES_TITLE}"
-        yield ""
-        yield from _rules_markdown(
-            _rates_heads(document), document.rates, map(_rate_cells, document.rates)
-        )
-        yield f"{_RATES_READING} "
-        yield ""
-
-
-def rates_section(document: AuditDocument) -> str:
-    """HTML about several rates of noise; empty where none were asked for."""
+        yield None
+    else:
+        title, cells = f"Over {document.draws} draws", map(_draws_cells, document.drawn)
+        yield _NoiseTable(title, _DRAWS_READING, "", _DRAWS_HEADS, document.drawn, cells)
     if not document.rates:
-        return ""
-    curves = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
-    chart = point_curves(curves[:MOST_LINES], across="rate of noise", up="accuracy")
-    cells = map(_rate_cells, document.rates)
-    return (
-        f'<h2>{_RATES_TITLE}</h2><p class="muted">{escaped(_RATES_READING)}</p>'
-        f'<div class="card">{chart}</div>'
-        f"{_rules_table(_rates_heads(document), document.rates, cells, caption=_RATES_TITLE)}"
-    )
+        yield None
+    else:
+        heads = ("rule", *(f"{100 * point.rate:g}%" for point in document.rates[0].points))
+        curves = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
+        chart = f'<div class="card">{point_curves(curves[:MOST_LINES])}</div>'
+        cells = map(_rate_cells, document.rates)
+        yield _NoiseTable(_RATES_TITLE, _RATES_READING, chart, heads, document.rates, cells)
 
 
-def _rules_markdown(
-    heads: Sequence[str],
-    rules: Sequence[DrawnRule | RateCurve],
-    cells: Iterable[Iterable[NumberCell]],
-) -> Iterator[str]:
-    """A table with a line a rule; of each cell a number, and what says what it is worth."""
-    rows = [
-        (
-            f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
-            *(f"{number} {beside}".strip() for number, beside in of_rule),
+def noise_markdown(document: AuditDocument) -> Iterator[str]:
+    """Lines of Markdown about several draws and rates of noise."""
+    for noise in filter(None, _noise_tables(document)):
+        yield f"## {noise.title}"
+        yield ""
+        rows = (
+            (
+                f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
+                *(f"{number} {beside}".strip() for number, beside in of_rule),
+            )
+            for each, of_rule in noise.lines
         )
-        for each, of_rule in zip(rules, cells, strict=True)
-    ]
-    yield from markdown_table(heads, "l" + "r" * (len(heads) - 1), rows[:_SHOWN])
-    yield ""
-    yield from _left_out(len(rules))
+        yield from markdown_table(noise.heads, "l" + "r" * (len(noise.heads) - 1), rows)
+        yield ""
+        yield from _left_out(len(noise.rules))
+        yield f"{noise.reading} "
+        yield ""
 
 
-def _rules_table(
-    heads: Sequence[str],
-    rules: Sequence[DrawnRule | RateCurve],
-    cells: Iterable[Iterable[NumberCell]],
-    *,
-    caption: str,
-) -> str:
-    """The same in the page."""
-    rows = [
-        f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
-        f"{escaped(each.id)}</span></td>{''.join(starmap(sheet.number, of_rule))}</tr>"
-        for each, of_rule in list(zip(rules, cells, strict=True))[:_SHOWN]
-    ]
-    numbers = (f">{escaped(head)}" for head in heads[1:])
-    left_out = "".join(f"<p>{escaped(each)}</p>" for each in _left_out(len(rules)) if each)
-    return sheet.table((heads[0], *numbers), rows, caption=caption) + left_out
-
-
-def _rates_heads(document: AuditDocument) -> tuple[str, ...]:
-    return ("rule", *(f"{100 * point.rate:g}%" for point in document.rates[0].points))
+def noise_sections(document: AuditDocument) -> Iterator[str]:
+    """The same as HTML, a section each; empty where there is nothing to show."""
+    for noise in _noise_tables(document):
+        if noise is None:
+            yield ""
+            continue
+        rows = [
+            f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
+            f"{escaped(each.id)}</span></td>{''.join(starmap(sheet.number, of_rule))}</tr>"
+            for each, of_rule in noise.lines
+        ]
+        heads = (noise.heads[0], *(f">{escaped(head)}" for head in noise.heads[1:]))
+        more = filter(None, _left_out(len(noise.rules)))
+        left_out = "".join(f"<p>{escaped(each)}</p>" for each in more)
+        yield (
+            f'<h2>{noise.title}</h2><p class="muted">{escaped(noise.reading)}</p>{noise.chart}'
+            f"{sheet.table(heads, rows, caption=noise.title)}{left_out}"
+        )
 
 
 def _rate_cells(curve: RateCurve) -> Iterator[NumberCell]:
@@ -340,11 +326,7 @@ def robustness_section(document: AuditDocument) -> str:
             parts += [
                 "<h3>Rows that are locally robust, over the tolerance</h3>",
                 '<div class="card">',
-                step_curves(
-                    curves, mark=robustness.tolerance, across="tolerance τ", up="share of rows"
-                )
-                if curves
-                else "",
+                step_curves(curves, mark=robustness.tolerance) if curves else "",
                 "</div>",
                 sheet.table(
                     ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows at"),

@@ -237,12 +237,12 @@ def _write_and_print(
     options: dict[str, Any],
 ) -> None:
     """The audit of one model, or the audits of several and their grid."""
+    from sears_dsl.auditing.reports.comparison_page import grid_markdown
     from sears_dsl.auditing.reports.files import (
         add_summary,
         write_audit_files,
         write_audits_files,
     )
-    from sears_dsl.auditing.reports.grid_page import grid_markdown
     from sears_dsl.auditing.reports.markdown import audit_summary
     from sears_dsl.cli.model.compare import print_grid
 

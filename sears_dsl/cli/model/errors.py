@@ -11,7 +11,7 @@ from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain
 from sears_dsl.runtime.extras import need_audit, need_learning
 
 if TYPE_CHECKING:
-    from sears_dsl.auditing.failures.document import ErrorsDocument
+    from sears_dsl.auditing.failures import ErrorsDocument
 
 
 @click.command(
@@ -43,7 +43,7 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     need_audit()
     need_learning()
     from sears_dsl.auditing.document import read_audits
-    from sears_dsl.auditing.failures.prediction import predict_errors
+    from sears_dsl.auditing.failures import predict_errors
     from sears_dsl.auditing.reports.files import write_errors_files
 
     document = predict_errors(

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.repair.amounts import Amounts
     from sears_dsl.repair.augmented import TableColumns
-    from sears_dsl.repair.conclusion import RepairGate
     from sears_dsl.repair.experiment import Repair, RepairSettings
-    from sears_dsl.repair.report import RepairParticipants
+    from sears_dsl.repair.report import RepairGate, RepairParticipants
     from sears_dsl.repair.trainers import ExperimentInputs, Trainer
 
 
@@ -91,8 +90,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     and one on the rows and random copies of them. Reported are the error on held-out rows, and the
     error on the sensitivity set: what the rules make of the held-out rows that the model has right.
     """
-    from sears_dsl.repair.conclusion import judge_repair
-    from sears_dsl.repair.report import write_repair
+    from sears_dsl.repair.report import judge_repair, write_repair
     from sears_dsl.repair.running import repair_model
 
     _check_fix(rules, output, options)
@@ -267,7 +265,7 @@ def _keep(place: Path, target: Path) -> None:
 
 
 def _gate(options: dict[str, Any]) -> RepairGate | None:
-    from sears_dsl.repair.conclusion import RepairGate
+    from sears_dsl.repair.report import RepairGate
 
     if options["min_fall"] is None:
         return None
@@ -280,8 +278,14 @@ def _print_repair(
     repair: Repair, output: Path, participants: RepairParticipants, gate: RepairGate | None
 ) -> None:
     """The paper's Table 6."""
-    from sears_dsl.repair.conclusion import MARGIN, conclusion
-    from sears_dsl.repair.report import MEASURED, measured_rows, repair_notes, verdict_lines
+    from sears_dsl.repair.report import (
+        MARGIN,
+        MEASURED,
+        conclusion,
+        measured_rows,
+        repair_notes,
+        verdict_lines,
+    )
 
     out = console(stderr=True)
     out.print(

@@ -78,7 +78,7 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
     from sears_dsl.engine.compile.diagnostics import compiler_warnings
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.engine.noise.needs import stand_ins
-    from sears_dsl.generating.findings import template_findings
+    from sears_dsl.generating.sentences import template_findings
 
     for ruleset in rulesets:
         findings.extend([*template_findings(ruleset), *compiler_warnings(ruleset)])

@@ -1,9 +1,10 @@
 """What sessions share: a decision is made looking at a state, and written before it has any effect.
 
-In: decisions, as the page sends them. Out: JSON-able views. Always holds: a decision is in the
-journal before it has any effect; one that was made looking at an older state (in another tab) is
-refused with `Outdated`, so that nothing is decided twice or over something unseen; what is shown
-follows from the journal alone. Costs an fsync a decision.
+In: decisions, as the page sends them. Out: JSON-able views. Always holds: nothing from outside goes
+into the journal unread; a decision is in the journal before it has any effect; one that was made
+looking at an older state (in another tab) is refused with `Outdated`, so that nothing is decided
+twice or over something unseen; what is shown follows from the journal alone. Costs an fsync a
+decision.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from sears_dsl.errors import SearsError
+from sears_dsl.errors import SearsError, UsageError
 from sears_dsl.vetting.decisions import ReviewState, replay
 from sears_dsl.vetting.journal import Journal
 
@@ -72,3 +73,46 @@ class Deciding(ABC):
         self.journal.append(kind, self.entry(kind, content))
         self.state = replay(self.journal.entries)
         return self.overview()
+
+
+# ---------------------------------------------------------------- what a page sends
+
+
+def undone(content: Mapping[str, Any], state: ReviewState) -> dict[str, Any]:
+    """The content of an undo: which entry it takes back."""
+    task = text_of(content, "task")
+    last = {str(name): entry for name, entry in state.last.items()}.get(task)
+    if last is None:
+        raise UsageError("there is nothing to undo", help="decide something first")
+    return {"undone": last.number}
+
+
+def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
+    """Why something is rejected."""
+    note = text_of(content, "note", default="").strip()
+    # Nobody is made to name a reason, and none is named for anybody.
+    reason = text_of(content, "reason", default="other" if note else "none")
+    if reason not in reasons:
+        raise meaningless("reason", reason)
+    return {"reason": reason, "note": note}
+
+
+def text_of(content: Mapping[str, Any], name: str, *, default: str | None = None) -> str:
+    """A text of what was sent."""
+    value = content.get(name, default)
+    if not isinstance(value, str) or not is_unicode(value):
+        raise meaningless(name, value)
+    return value
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written to a file; JSON may hold halves of characters."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def meaningless(name: str, value: object) -> UsageError:
+    """What is said of a decision that no page of ours sends."""
+    return UsageError(
+        f"the decision has {name} = {value!r}, which means nothing",
+        help="load the page again; it sends what is understood",
+    )

@@ -21,8 +21,14 @@ from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.deciding import Deciding, View
-from sears_dsl.vetting.review.entries import meaningless, rejection, text_of, undone
+from sears_dsl.vetting.review.deciding import (
+    Deciding,
+    View,
+    meaningless,
+    rejection,
+    text_of,
+    undone,
+)
 
 
 class TemplateSession(Deciding):

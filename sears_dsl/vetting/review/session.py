@@ -1,10 +1,11 @@
 """One reviewer at work: what she sees, and what becomes of what she decides.
 
 In: questions and decisions, as the page sends them. Out: JSON-able views. Always holds: what
-`deciding` says. Rules come in this order: what was decided, as it was decided; then what Equation 3
-selects given what was accepted and without what was rejected; then, as far as there is room, those
-that add nothing to it, in the order of the file; skipped ones last. Costs, for a decision, one
-selection and one fsync.
+`deciding` says; in the journal texts of rules are canonical, and texts of rows are those of the
+data, not of the page. Rules come in this order: what was decided, as it was decided; then what
+Equation 3 selects given what was accepted and without what was rejected; then, as far as there is
+room, those that add nothing to it, in the order of the file; skipped ones last. Costs, for a
+decision, one selection and one fsync.
 """
 
 from __future__ import annotations
@@ -12,20 +13,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import PurePath
 from typing import Any
+
+import numpy as np
 
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, Pair, ReviewTask
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.deciding import Deciding, View
-from sears_dsl.vetting.review.entries import Entries, reasons_of, text_of
+from sears_dsl.vetting.review.deciding import (
+    Deciding,
+    View,
+    meaningless,
+    rejection,
+    text_of,
+    undone,
+)
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.trials import Trials, proposals
 from sears_dsl.vetting.review.workbench import ExampleRow, RuleTable, Workbench, marked
+
+# Examples of a rule that go into the journal with the decision about it.
+_KEPT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +113,6 @@ class Session(Deciding):
         self.most = most
         self.choices = tuple(choices)
         self.trials = Trials(bench)
-        self._entries = Entries(bench, self.trials)
         self._ids = {name: place for place, name in enumerate(bench.ruleset.rule_ids)}
         self._all = lru_cache(8)(self._effects_with)
         # So that no page waits: asks the model about rules of an earlier sitting, and reads a first
@@ -427,4 +439,105 @@ class Session(Deciding):
             content: rule, reason, note, new; text; rule, row, same; number, choice;
                 task, of an undo.
         """
-        return self._entries.entry(kind, content, self.state, self.choices)
+        if kind in ("accept", "reject", "edit", "skip"):
+            return self._verdict(kind, content)
+        if kind == "pair":
+            same = content.get("same")
+            if same is not None and not isinstance(same, bool):
+                raise meaningless("same", same)
+            return {**self._pair(content), "same": same}
+        if kind == "save":
+            effects = self.trials.known(text_of(content, "text"))
+            text = effects.texts[0]
+            if text in {each.text for each in self.state.written}:
+                raise UsageError("this rule is saved already", help="write another one")
+            return {"text": text, "examples": self._first_examples(effects, 0)}
+        if kind == "remove":
+            text = text_of(content, "text")
+            if text not in {each.text for each in self.state.written}:
+                raise UsageError(f"{text!r} is not saved", help="load the page again")
+            return {"text": text}
+        if kind == "pick":
+            return _pick(content, self.choices)
+        if kind == "undo":
+            return undone(content, self.state)
+        raise meaningless("kind", kind)
+
+    def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
+        """A row and what a rule makes of it."""
+        name, row = text_of(content, "rule"), content.get("row")
+        place = self._place(name)
+        applications = self.bench.effects.applications
+        rewrites = applications.of_rule(place)
+        of_row = rewrites[applications.rows[rewrites] + 1 == (row if isinstance(row, int) else 0)]
+        if not len(of_row):
+            raise meaningless("row", row)
+        [(original, rewritten)] = applications.pairs(of_row)
+        rule = self.bench.ruleset.rules[place]
+        return {"rule": name, "original": original, "rewritten": rewritten, **_expected(rule)}
+
+    def _verdict(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
+        name = text_of(content, "rule")
+        place = self._place(name)
+        rule = self.bench.ruleset.rules[place]
+        text = self.bench.effects.texts[place]
+        entry: dict[str, Any] = {"rule": name, "text": text, **_expected(rule)}
+        if kind == "reject":
+            entry |= rejection(content, reasons_of(rule))
+        if kind == "edit":
+            effects = self.trials.known(text_of(content, "new"), rule.expectation)
+            if effects.texts[0] == text:
+                raise UsageError("the rule is as it was", help="change it, or accept it")
+            return entry | {"new": effects.texts[0], "shown": self._first_examples(effects, 0)}
+        if kind != "skip":
+            entry["shown"] = self._drawn(place)
+        return entry
+
+    def _drawn(self, rule: int) -> list[list[str]]:
+        """(original, rewritten) of some of a rule's rewrites, each as likely as any other.
+
+        The verdict on the rule becomes one on these pairs, and a threshold of S is fitted on them:
+        the examples that are shown first have the best S, and would move it up. The draw depends on
+        the rule alone.
+        """
+        effects = self.bench.effects
+        applications = effects.applications
+        pairs = sorted(set(applications.pairs(applications.of_rule(rule))))
+        text = effects.texts[rule].encode("utf-8", "surrogatepass")
+        seed = int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
+        chosen = np.random.default_rng(seed).permutation(len(pairs))[:_KEPT]
+        return [list(pairs[place]) for place in chosen.tolist()]
+
+    def _first_examples(self, effects: RuleTable, rule: int) -> list[list[str]]:
+        """(original, rewritten) of the examples that are shown first."""
+        _, examples = self.bench.examples(effects, rule, mistakes=False, most=_KEPT)
+        return [[each.original, each.rewritten] for each in examples]
+
+
+def _expected(rule: Rule) -> dict[str, str]:
+    """What a rule expects of the label, where that is more than that it stays.
+
+    It stands with each decision: a journal says without its ruleset what was judged, whether a
+    rewrite means the same or whether its label is what the rule says.
+    """
+    return {} if rule.keeps_label else {"expect": str(rule.expectation)}
+
+
+def reasons_of(rule: Rule) -> Mapping[str, str]:
+    """Why a rule may be rejected: that it changes the meaning is no reason where it should."""
+    return REASONS if rule.keeps_label else TEMPLATE_REASONS
+
+
+def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dict[str, Any]:
+    number, chosen = content.get("number"), content.get("choice")
+    if not isinstance(number, int) or not 0 <= number < len(choices):
+        raise meaningless("number", number)
+    choice = choices[number]
+    texts = [each.text for each in choice.adversaries]
+    if chosen is not None and (not isinstance(chosen, int) or not 0 <= chosen < len(texts)):
+        raise meaningless("choice", chosen)
+    return {
+        "original": choice.original,
+        "shown": texts,
+        "choice": None if chosen is None else texts[chosen],
+    }

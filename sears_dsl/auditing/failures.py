@@ -1,16 +1,16 @@
-"""From audits to what predicts that the model fails: features, folds, and wrong answers by feature.
+"""What predicts that a model fails: features of its answers, folds, wrong answers by feature.
 
-In: audits by name, the rows that were audited or none. Out: `ErrorsDocument`. Always holds: the
-rows are those of the audits, by their hash, before anything is learned; what is computed of texts
-is taken where rows are given, readability where textstat is installed, and what is left out is
-said. An instance is an answer to an untouched row or to a row after a rule, wrong where the model
-does not do as the rule expects; a feature that says the same of all is left out, and what is not
-known is None, never 0. The folds are scikit-learn's KFold, shuffled with the seed, over the rows of
-the data, so that the answers to one row are never learned from and judged at once; a feature is
-worth what micro F1 loses where its values are shuffled among the judged answers. For two classes of
-which each answer has one, micro F1 is the share of answers told rightly. The same seed gives the
-same numbers on any number of cores, since one thread learns. Costs ten times up to a hundred small
-trees: some seconds for ten thousand answers.
+Page and Markdown are made of the document alone. Always holds: the rows are those of the audits, by
+their hash, before anything is learned; what is computed of texts is taken where rows are given,
+readability where textstat is installed, and what is left out is said. An instance is an answer to
+an untouched row or to a row after a rule, wrong where the model does not do as the rule expects; a
+feature that says the same of all is left out, and what is not known is None, never 0. The folds are
+scikit-learn's KFold, shuffled with the seed, over the rows of the data, so that the answers to one
+row are never learned from and judged at once; a feature is worth what micro F1 loses where its
+values are shuffled among the judged answers. For two classes of which each answer has one, micro F1
+is the share of answers told rightly. The same seed gives the same numbers on any number of cores,
+since one thread learns, and the document holds no date and no path. Costs ten times up to a hundred
+small trees: some seconds for ten thousand answers.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 6, which takes XGBoost; the boosting here is scikit-learn's over histograms.
@@ -25,20 +25,14 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import chain, repeat
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 
-from sears_dsl.auditing.document import AuditDocument, RuleRecord, per_row_numbers
-from sears_dsl.auditing.failures.document import (
-    AuditName,
-    ErrorsDocument,
-    FeatureRecord,
-    OverFolds,
-    PartErrors,
-)
-from sears_dsl.auditing.shares import share_of
+from sears_dsl.auditing.document import AuditDocument, per_row_numbers
+from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.slices import (
     ANSWER,
     Computed,
@@ -50,13 +44,126 @@ from sears_dsl.auditing.slices import (
 )
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
+from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.extras import has_textstat, need_learning
 from sears_dsl.statistics import mean_interval
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverFolds:
+    """A number of each fold.
+
+    Attributes:
+        low: lower end of the 95% interval of the mean (Nadeau and Bengio).
+        high: its upper end.
+    """
+
+    mean: float
+    deviation: float
+    low: float
+    high: float
+    folds: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartErrors:
+    """The answers of which a feature says the same, or nearly."""
+
+    value: str
+    wrong: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureRecord:
+    """Something that is known of each answer, and what it is worth.
+
+    Attributes:
+        name: such as ``rule`` or ``words(context)``.
+        kind: whether its values are numbers or names.
+        known: for how many answers it is known.
+        importance: micro F1 that is lost where its values are shuffled among the judged answers.
+        parts: wrong answers by its values, at most twelve.
+    """
+
+    name: str
+    kind: Literal["number", "category"]
+    known: int
+    importance: OverFolds
+    parts: tuple[PartErrors, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditName:
+    """An audit that was learned from.
+
+    Attributes:
+        name: by which it is told from the others.
+    """
+
+    name: str
+    model: str
+    answers: int
+    wrong: Share
+
+
+class ErrorsDocument(BaseModel):
+    """Everything about what predicts that a model fails; features are those worth most first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    format: Literal["sears-errors"] = "sears-errors"
+    version: Literal[1] = 1
+    audits: tuple[AuditName, ...]
+    data: DataIdentity
+    with_data: bool
+    wrong: Share
+    seed: int
+    majority: Literal["right", "wrong"]
+    majority_f1: OverFolds
+    f1: OverFolds
+    over_majority: OverFolds
+    features: tuple[FeatureRecord, ...]
+    notes: tuple[str, ...]
+    versions: dict[str, str]
+
+    @property
+    def foretold(self) -> bool:
+        """Whether errors are told better than by the majority class, beyond chance."""
+        return self.over_majority.low > 0
+
+    @property
+    def conclusion(self) -> str:
+        """What to think of it, in a sentence."""
+        points = 100 * self.over_majority.mean
+        scores = (
+            f"micro F1 {self.f1.mean:.3f} against {self.majority_f1.mean:.3f} of always saying "
+            f"“{self.majority}” ({points:+.1f} points, {100 * self.over_majority.low:+.1f} to "
+            f"{100 * self.over_majority.high:+.1f})"
+        )
+        if not self.foretold:
+            return f"What is known of an answer does not tell whether it is wrong: {scores}."
+        telling = [each.name for each in self.features if each.importance.low > 0][:3]
+        by = f", most by {', '.join(telling)}" if telling else ""
+        return f"Wrong answers can be told beforehand{by}: {scores}."
+
+
+# ---------------------------------------------------------------- from audits to the document
+
+
+Kind: TypeAlias = Literal["number", "category"]
+
 #: The value of the feature ``rule`` for rows as they are.
 UNTOUCHED = "(untouched)"
+# Features of every audit: name, kind, attribute of an answer.
+_KNOWN: tuple[tuple[str, Kind, str], ...] = (
+    ("audit", "category", "audit"),
+    ("rule", "category", "rule"),
+    ("ruleset", "category", "ruleset"),
+    ("words(answer)", "number", "words"),
+    ("confidence", "number", "confidence"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +175,7 @@ class Feature:
     """
 
     name: str
-    kind: Literal["number", "category"]
+    kind: Kind
     values: Sequence[SliceValue]
 
 
@@ -87,16 +194,16 @@ class LearningRows:
     features: tuple[Feature, ...]
 
 
-class _AuditAnswers(NamedTuple):
-    """The answers of one audit to its rows as they are, or after one rule."""
+class _JudgedAnswer(NamedTuple):
+    """An answer to a row of the data as it is, or after one rule."""
 
     audit: str
     rule: str
     ruleset: str
-    rows: list[int]
-    wrong: list[bool]
-    words: Sequence[float | None]
-    confidences: Sequence[float | None]
+    row: int
+    wrong: bool
+    words: float | None
+    confidence: float | None
 
 
 def instances(
@@ -108,33 +215,22 @@ def instances(
         of_rows: further features, a value for each row of the data, such as ``words(context)``.
     """
     same_rows(audits)
-    parts = [part for name, audit in audits.items() for part in _audit_answers(name, audit)]
-    rows = np.array([row for part in parts for row in part.rows], np.int64)
-    counts = [len(part.rows) for part in parts]
-    named: list[tuple[str, list[str]]] = [
-        ("audit", [part.audit for part in parts]),
-        ("rule", [part.rule for part in parts]),
-        ("ruleset", [part.ruleset for part in parts]),
-    ]
+    answers = [each for name, audit in audits.items() for each in _answers(name, audit)]
     features = [
-        Feature(name, "category", list(chain(*map(repeat, values, counts))))
-        for name, values in named
+        Feature(called, kind, [getattr(each, name) for each in answers])
+        for called, kind, name in _KNOWN
     ]
-    features.append(Feature("words(answer)", "number", _joined(part.words for part in parts)))
-    features.append(Feature("confidence", "number", _joined(part.confidences for part in parts)))
     for name, values in (of_rows or {}).items():
         if len(values) != (total := next(iter(audits.values())).data.rows):
             raise UsageError(
                 f"{name} has {len(values):,} values for {total:,} rows",
                 help="name the file that was audited",
             )
-        kind: Literal["number", "category"] = (
-            "category" if any(isinstance(each, str) for each in values) else "number"
-        )
-        features.append(Feature(name, kind, [values[row] for row in rows.tolist()]))
+        kind: Kind = "category" if any(isinstance(each, str) for each in values) else "number"
+        features.append(Feature(name, kind, [values[each.row] for each in answers]))
     return LearningRows(
-        wrong=np.array([wrong for part in parts for wrong in part.wrong], np.bool_),
-        rows=rows,
+        wrong=np.array([each.wrong for each in answers], np.bool_),
+        rows=np.array([each.row for each in answers], np.int64),
         features=tuple(each for each in features if len(set(each.values)) > 1),
     )
 
@@ -154,39 +250,27 @@ def same_rows(audits: Mapping[str, AuditDocument]) -> None:
             )
 
 
-def _joined(parts: Iterator[Sequence[float | None]]) -> list[SliceValue]:
-    return list(chain(*parts))
+def _answers(name: str, audit: AuditDocument) -> Iterator[_JudgedAnswer]:
+    """To rows as they are, where labels say which of them are right; then each rule's.
 
-
-def _audit_answers(name: str, audit: AuditDocument) -> Iterator[_AuditAnswers]:
-    """Rows as they are, where labels say which of them are right; then each rule's."""
-    rulesets = list(
-        chain(*(repeat(each.name, each.rules) for each in audit.rulesets)),
-    )
+    A rule that expects ``flip`` is tested only where the row was right before.
+    """
     if audit.labelled:
         total = audit.data.rows
-        yield _AuditAnswers(
-            name, UNTOUCHED, UNTOUCHED, list(range(total)),
-            [mark == "0" for mark in audit.right_rows],
-            per_row_numbers(audit.answer_words, total), per_row_numbers(audit.confidences, total),
-        )  # fmt: skip
+        words = per_row_numbers(audit.answer_words, total)
+        confidences = per_row_numbers(audit.confidences, total)
+        for row, answer in enumerate(zip(audit.right_rows, words, confidences, strict=True)):
+            yield _JudgedAnswer(name, UNTOUCHED, UNTOUCHED, row, answer[0] == "0", *answer[1:])
+    rulesets = chain(*(repeat(each.name, each.rules) for each in audit.rulesets))
     for record, ruleset in zip(audit.rules, rulesets, strict=True):
-        yield _of_rule(name, ruleset, record)
-
-
-def _of_rule(name: str, ruleset: str, record: RuleRecord) -> _AuditAnswers:
-    """A rule that expects ``flip`` is tested only where the row was right before."""
-    flip = record.expect == "flip"
-    counted, failing = ("kf", "k") if flip else ("kfgw", "fw")
-    rows = [int(row) - 1 for row in record.rows.split()]
-    places = [place for place, letter in enumerate(record.outcomes) if letter in counted]
-    words = per_row_numbers(record.answer_words, len(rows))
-    confidences = per_row_numbers(record.confidences, len(rows))
-    return _AuditAnswers(
-        name, record.id, ruleset, [rows[place] for place in places],
-        [record.outcomes[place] in failing for place in places],
-        [words[place] for place in places], [confidences[place] for place in places],
-    )  # fmt: skip
+        counted, failing = ("kf", "k") if record.expect == "flip" else ("kfgw", "fw")
+        rows = record.rows.split()
+        words = per_row_numbers(record.answer_words, len(rows))
+        confidences = per_row_numbers(record.confidences, len(rows))
+        for number, letter, *known in zip(rows, record.outcomes, words, confidences, strict=True):
+            if letter in counted:
+                wrong = letter in failing
+                yield _JudgedAnswer(name, record.id, ruleset, int(number) - 1, wrong, *known)
 
 
 FOLDS = 10
@@ -224,6 +308,9 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
     """Tell wrong from right answers by their features."""
     _check(answers)
     need_learning()
+    from sklearn.ensemble import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+        HistGradientBoostingClassifier,
+    )
     from threadpoolctl import (  # type: ignore[import-untyped]  # noqa: PLC0415 - comes with scikit-learn
         threadpool_limits,
     )
@@ -231,16 +318,21 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
     table = np.column_stack([numbers_of(each) for each in answers.features])
     categories = [each.kind == "category" for each in answers.features]
     majority_f1, f1, importances = [], [], []
-    trees = _boosting(categories, seed)
+    trees = HistGradientBoostingClassifier(
+        max_iter=_TREES,
+        max_depth=_DEPTH,
+        early_stopping=True,
+        categorical_features=categories,
+        random_state=seed % 2**32,
+    )
     # Trees this small wait for each other's threads longer than they grow where the cores have
     # other work, and sums over threads are rounded as these happen to share the rows.
     with threadpool_limits(limits=1, user_api="openmp"):
         for number, (learned, judged) in enumerate(_folds(answers.rows, seed)):
             trees.fit(table[learned], answers.wrong[learned])
             truth = answers.wrong[judged]
-            majority_f1.append(
-                float((truth == (2 * answers.wrong[learned].sum() > len(learned))).mean())
-            )
+            majority = 2 * answers.wrong[learned].sum() > len(learned)
+            majority_f1.append(float((truth == majority).mean()))
             score = float((trees.predict(table[judged]) == truth).mean())
             f1.append(score)
             draw = np.random.default_rng([seed % 2**64, number])
@@ -262,11 +354,6 @@ def fold_interval(values: Sequence[float] | Floats) -> tuple[float, float]:
     """The 95% interval of a mean over folds, which share most of what they learn from.
 
     Student's, with the variance of Nadeau and Bengio: (1/k + 1/(k - 1)) instead of 1/k.
-
-    Example:
-        >>> low, high = fold_interval([0.7, 0.72, 0.71])
-        >>> round(low, 3), round(high, 3)
-        (0.671, 0.749)
     """
     low, high = mean_interval(values)
     middle, folds = (low + high) / 2, len(values)
@@ -312,20 +399,6 @@ def _folds(rows: NDArray[np.int64], seed: int) -> Iterator[tuple[NDArray[Any], N
     for _, judged in splits:
         inside = np.isin(of_instances, judged)
         yield np.flatnonzero(~inside), np.flatnonzero(inside)
-
-
-def _boosting(categories: Sequence[bool], seed: int) -> Any:
-    from sklearn.ensemble import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
-        HistGradientBoostingClassifier,
-    )
-
-    return HistGradientBoostingClassifier(
-        max_iter=_TREES,
-        max_depth=_DEPTH,
-        early_stopping=True,
-        categorical_features=list(categories),
-        random_state=seed % 2**32,
-    )
 
 
 def _shuffled_score(
