@@ -16,9 +16,9 @@ from sears_dsl.auditing.reports.code_cells import code_cell, markdown_text
 from sears_dsl.auditing.reports.sheet import chip, escaped, page_of, rate_with_interval, table
 from sears_dsl.auditing.shares import Share, percent
 
-_WIDTH = 96
+_WIDTH = 104
 _HEIGHT = 30
-_LEFT = 250
+_LEFT = 310
 _TOP = 30
 _NAME = 34
 _SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
@@ -169,13 +169,13 @@ def _short(text: str, most: int) -> str:
 def _square(cell: Cell, column: int, y: int) -> str:
     rate = None if cell.failures is None else cell.failures.rate
     shade = 0 if not rate else max(1, math.ceil(_SHADES * rate))
-    sign = "" if cell.against_first is None else _SIGNS[cell.against_first.outcome]
     x = _LEFT + column * _WIDTH
     strong = " strong" if shade > _STRONG else ""
     return (
         f'<rect x="{x + 1}" y="{y + 1}" width="{_WIDTH - 2}" height="{_HEIGHT - 2}" rx="4" '
         f'class="heat heat{shade}"/><text x="{x + _WIDTH / 2}" y="{y + _HEIGHT / 2 + 4}" '
-        f'text-anchor="middle" class="count{strong}">{percent(rate)} {sign}</text>'
+        f'text-anchor="middle" class="count{strong}">'
+        f"{_rate_cell(cell.failures, cell.against_first)}</text>"
     )
 
 
