@@ -243,7 +243,7 @@ def open_parts(
         choice = choice.in_language(language, note)
     for name in choice.pivots:
         for model in pair_names(name)[1:]:
-            check_model(model)
+            check_model(model, pivot=None if "=" in name else name)
     shipped = choice.scorer if choice.scorer in SCORER_NAMES else None
     recipe = Recipe(
         pivots=choice.pivots,

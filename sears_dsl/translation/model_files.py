@@ -219,8 +219,13 @@ def _model_between(source: str, target: str) -> str:
     return _CARRIED_WAYS.get((source, target), f"Helsinki-NLP/opus-mt-{source}-{target}")
 
 
-def check_model(name: str) -> None:
-    """Say at once that a translation model is not there; its content is compared when read."""
+def check_model(name: str, *, pivot: str | None = None) -> None:
+    """Say at once that a translation model is not there; its content is compared when read.
+
+    Args:
+        name: of the model.
+        pivot: what the user named, where that stands for this model and the one back.
+    """
     files = known(name)
     if files is not None:
         files.installed()
@@ -228,7 +233,11 @@ def check_model(name: str) -> None:
         raise ModelError(
             f"the model {name} is neither a folder nor pulled",
             help=f"sears pivots pull {name}, or name a folder; `sears pivots list` shows what is "
-            "there",
+            "there"
+            if pivot is None
+            else f"`sears pivots pull {pivot}` brings it and the one back, or name their folders, "
+            f"--pivot {pivot}=FORWARD,BACK; `sears pivots list` shows what is there; an audit can "
+            "do without: --scorer none",
         )
 
 
@@ -258,27 +267,33 @@ class Hub(Protocol):
 
 
 class HuggingFaceHub:
-    """The Hugging Face hub, through its own client."""
+    """The Hugging Face hub, through its own client.
+
+    Args:
+        endpoint: its address; None for what the client takes, which ``HF_ENDPOINT`` can change.
+    """
+
+    def __init__(self, *, endpoint: str | None = None) -> None:
+        self._endpoint = endpoint
 
     def files(self, model: str) -> Sequence[HubFile]:
         """The files of a model."""
         from huggingface_hub import HfApi  # noqa: PLC0415 - only a pull needs the client
-        from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
 
         try:
-            siblings = HfApi().model_info(model, files_metadata=True).siblings or []
-        except (HfHubHTTPError, OSError, ValueError) as error:
+            api = HfApi(endpoint=self._endpoint)
+            siblings = api.model_info(model, files_metadata=True).siblings or []
+        except Exception as error:  # of a network each version of the client has other errors
             raise _unreachable(model, error) from error
         return [HubFile(s.rfilename, s.lfs.sha256 if s.lfs else None) for s in siblings]
 
     def download(self, model: str, file: str, folder: Path) -> None:
         """Write one file of a model into the folder."""
         from huggingface_hub import hf_hub_download  # noqa: PLC0415
-        from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
 
         try:
-            hf_hub_download(model, file, local_dir=folder)
-        except (HfHubHTTPError, OSError, ValueError) as error:
+            hf_hub_download(model, file, local_dir=folder, endpoint=self._endpoint)
+        except Exception as error:  # likewise
             raise _unreachable(model, error) from error
 
 

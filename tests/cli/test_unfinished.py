@@ -216,7 +216,7 @@ EARLY = [
     (("-o", "dev.csv/found.sear"), "could not be made"),
     (("--data", "half.jsonl"), "row 1: text holds half of a character (U+D83D)"),
     (("-o", "found.txt"), "a ruleset's name ends in .sear"),
-    (("--pivot", "nope"), "is neither a folder nor pulled"),
+    (("--pivot", "nope"), "`sears pivots pull nope` brings it and the one back"),
     (("--tagger", "nope"), "nope"),
     (("--delta", "1"), "--delta"),
 ]

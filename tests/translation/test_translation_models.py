@@ -20,7 +20,7 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.meaning.sentence_encoder import MiniLM
 from sears_dsl.translation import weight_file as weights
-from sears_dsl.translation.model_files import HubFile, carried, known, pull, pulled
+from sears_dsl.translation.model_files import HubFile, HuggingFaceHub, carried, known, pull, pulled
 from sears_dsl.translation.pivots import load_pivots
 from sears_dsl.translation.weight_file import check_file, file_hash, read_weights
 
@@ -275,6 +275,14 @@ def test_a_pull_that_brings_another_file_leaves_nothing(models: Path) -> None:
         pull("Some/model", hub=lie)
     assert pulled() == []
     assert list(models.iterdir()) == []
+
+
+def test_a_hub_that_does_not_answer_is_told(models: Path) -> None:
+    pytest.importorskip("huggingface_hub", reason="the client of the hub is not installed")
+    with pytest.raises(ModelError, match="Some/model cannot be pulled") as caught:
+        pull("Some/model", hub=HuggingFaceHub(endpoint="http://127.0.0.1:1"))
+    assert "check the name and the network" in caught.value.help
+    assert not models.exists() or list(models.iterdir()) == []
 
 
 def test_a_model_of_another_kind_is_not_pulled(models: Path) -> None:

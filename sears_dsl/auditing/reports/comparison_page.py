@@ -137,9 +137,9 @@ def _tile(name: str, paired: Paired) -> tuple[str, str, str]:
 # ---------------------------------------------------------------- a grid
 
 
-_WIDTH = 96
+_WIDTH = 104
 _HEIGHT = 30
-_LEFT = 250
+_LEFT = 310
 _TOP = 30
 _NAME = 34
 _SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
@@ -286,13 +286,13 @@ def _short(text: str, most: int) -> str:
 def _square(cell: Cell, column: int, y: int) -> str:
     rate = None if cell.failures is None else cell.failures.rate
     shade = 0 if not rate else max(1, math.ceil(_SHADES * rate))
-    sign = "" if cell.against_first is None else _SIGNS[cell.against_first.outcome]
     x = _LEFT + column * _WIDTH
     strong = " strong" if shade > _STRONG else ""
     return (
         f'<rect x="{x + 1}" y="{y + 1}" width="{_WIDTH - 2}" height="{_HEIGHT - 2}" rx="4" '
         f'class="heat heat{shade}"/><text x="{x + _WIDTH / 2}" y="{y + _HEIGHT / 2 + 4}" '
-        f'text-anchor="middle" class="count{strong}">{percent(rate)} {sign}</text>'
+        f'text-anchor="middle" class="count{strong}">'
+        f"{_rate_cell(cell.failures, cell.against_first)}</text>"
     )
 
 
