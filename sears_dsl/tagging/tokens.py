@@ -142,6 +142,11 @@ class TokenTypes(Sequence[TokenType]):
         """
         return None, self.triples()
 
+    @property
+    def codes(self) -> NDArray[np.int64] | None:
+        """The keys, where all are numbers of one tagger."""
+        return None
+
     def has_word(self, among: Container[str]) -> bool:
         """Whether any has a text that is among these."""
         if self._members is None:
