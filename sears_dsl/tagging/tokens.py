@@ -130,6 +130,11 @@ class TokenTypes(Sequence[TokenType]):
         """What tells each type again in other batches, and with whom: an object, or None: all."""
         return None, self.triples()
 
+    @property
+    def codes(self) -> NDArray[np.int64] | None:
+        """The keys, where all are numbers of one tagger."""
+        return None
+
     def has_word(self, among: Container[str]) -> bool:
         """Whether any has a text that is among these."""
         if self._members is None:

@@ -11,11 +11,12 @@ what `Predicates.satisfied` costs for those that are new. Threads may share one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import NO_CHILD, Classes, Heads, Rules
 from sears_dsl.engine.compile.predicates import Predicates
@@ -73,32 +74,32 @@ class TokenClasses:
             if self._is_quick and len(types) > _FEW_TYPES:
                 numbers = np.full(len(types), -1, np.int32)
             else:
-                class_of, keys = self._known.classes_of(types)
-                listed = list(map(class_of.get, keys, repeat(-1)))
+                numbers = self._known.look_up(types)
                 few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
-                if 0 < listed.count(-1) <= few:
-                    self._add_few(types, listed)
-                numbers = np.array(listed, np.int32)
+                new = np.flatnonzero(numbers < 0)
+                if 0 < len(new) <= few:
+                    self._add_few(types.take(new), new, numbers)
             if numbers.min(initial=0) < 0:
                 numbers = self._learn(types, numbers)
             return Classes(numbers, *self._known.arrays()), self._known.heads
 
-    def _add_few(self, types: TokenTypes, numbers: list[int]) -> None:
-        """Write the classes of the few types that are new, -1, if there is room for them."""
+    def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> None:
+        """Write the classes of the few types that are new, if there is room for them.
+
+        Args:
+            places: where each of them is among the numbers.
+        """
         known = self._known
-        class_of, keys = known.classes_of(types)
-        keys = list(keys)
-        new = [place for place, number in enumerate(numbers) if number < 0]
-        if known.types + len(new) > self._most_types or known.is_full(len(new)):
+        if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return
-        simple_ids = [self._predicates.find_simple(types[place]) for place in new]
+        simple_ids = list(map(self._predicates.find_simple, types))
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
             classes = known.add(offsets, ids, self._rules).tolist()
             known.class_of_simple.update(zip(unseen, classes, strict=True))
-        for place, each in zip(new, simple_ids, strict=True):
-            numbers[place] = class_of[keys[place]] = known.class_of_simple[each]
+        numbers[places] = list(map(known.class_of_simple.__getitem__, simple_ids))
+        known.remember(types, numbers[places])
 
     def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
         """The class of each type of a batch, of which some, or all, are new: -1."""
@@ -116,8 +117,7 @@ class TokenClasses:
             self._known = _ClassMemory(0)
         of_group = self._known.add(offsets, ids, self._rules)
         if len(types) <= _FEW_TYPES or not self._is_quick:
-            class_of, keys = self._known.classes_of(unseen)
-            class_of.update(zip(keys, of_group[group_of].tolist(), strict=True))
+            self._known.remember(unseen, of_group[group_of])
         numbers[new] = of_group[group_of]
         return numbers
 
@@ -130,6 +130,8 @@ class _ClassMemory:
         self._class_of: dict[object, dict[Hashable, int]] = {}
         # By what simple tests say of them, for few new types at a time.
         self.class_of_simple: dict[tuple[int, ...], int] = {}
+        # Of those that are numbered what was asked before, for many types at a time.
+        self._by_code: dict[object, CodeTable] = {}
         self.heads = HeadsPool()
         self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
         self._arrays: tuple[Any, ...] | None = None
@@ -142,10 +144,28 @@ class _ClassMemory:
             Growing(np.zeros(0, np.bool_)),
         )
 
-    def classes_of(self, types: TokenTypes) -> tuple[dict[Hashable, int], Iterable[Hashable]]:
-        """The class of each type of a kind, and how each of these types stands there."""
+    def look_up(self, types: TokenTypes) -> Int32Array:
+        """The class of each of some types, -1 where it is not known."""
         whose, keys = types.keys()
-        return self._class_of.setdefault(whose, {}), keys
+        class_of = self._class_of.setdefault(whose, {})
+        codes = types.codes
+        if codes is None or len(types) <= _FEW_TYPES:
+            return np.fromiter(map(class_of.get, keys, repeat(-1)), np.int32, len(types))
+        table = self._by_code.setdefault(whose, CodeTable())
+        numbers = table.find(codes)
+        rest = np.flatnonzero(numbers < 0)
+        if len(rest):
+            left = codes[rest]
+            known = np.fromiter(map(class_of.get, left.tolist(), repeat(-1)), np.int32, len(rest))
+            numbers[rest] = known
+            table.put(left[known >= 0], known[known >= 0])
+        return numbers
+
+    def remember(self, types: TokenTypes, classes: Int32Array) -> None:
+        """The classes of types that are new."""
+        whose, keys = types.keys()
+        class_of = self._class_of.setdefault(whose, {})
+        class_of.update(zip(keys, classes.tolist(), strict=True))
 
     @property
     def types(self) -> int:
@@ -181,6 +201,62 @@ class _ClassMemory:
                 column.extend(entries)
             self._arrays = None
         return np.array(of_group, np.int32)
+
+
+class CodeTable:
+    """Numbers by codes, for many codes at a time.
+
+    Example:
+        >>> table = CodeTable()
+        >>> table.put(np.array([70, 7]), np.array([1, 2], np.int32))
+        >>> table.find(np.array([7, 8, 70])).tolist()
+        [2, -1, 1]
+    """
+
+    def __init__(self) -> None:
+        self._slots = np.full((1 << 10, 2), -1, np.int64)
+        self._count = 0
+
+    def find(self, codes: NDArray[np.int64]) -> Int32Array:
+        """The number of each code, -1 where there is none."""
+        found: Int32Array = _find_codes(codes, self._slots)
+        return found
+
+    def put(self, codes: NDArray[np.int64], numbers: Int32Array) -> None:
+        """Add codes, each of which is new and there once, with their numbers."""
+        self._count += len(codes)
+        if 2 * self._count > len(self._slots):
+            old = self._slots[self._slots[:, 0] >= 0]
+            self._slots = np.full((1 << (4 * self._count).bit_length(), 2), -1, np.int64)
+            _put_codes(old[:, 0].copy(), old[:, 1].astype(np.int32), self._slots)
+        _put_codes(codes, numbers, self._slots)
+
+
+@kernel
+def _find_codes(codes: Any, slots: Any) -> Any:
+    """See `CodeTable.find`; slots: int64 (a power of two, 2), codes with their numbers, or -1."""
+    numbers = np.empty(codes.shape[0], np.int32)
+    mask = np.int64(slots.shape[0] - 1)
+    for place in range(codes.shape[0]):
+        code = np.int64(codes[place])
+        slot = (code ^ (code >> np.int64(15))) & mask
+        while slots[slot, 0] >= 0 and slots[slot, 0] != code:
+            slot = (slot + 1) & mask
+        numbers[place] = slots[slot, 1]
+    return numbers
+
+
+@kernel
+def _put_codes(codes: Any, numbers: Any, slots: Any) -> None:
+    """See `CodeTable.put`; there is room."""
+    mask = np.int64(slots.shape[0] - 1)
+    for place in range(codes.shape[0]):
+        code = np.int64(codes[place])
+        slot = (code ^ (code >> np.int64(15))) & mask
+        while slots[slot, 0] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot, 0] = code
+        slots[slot, 1] = numbers[place]
 
 
 class HeadsPool:

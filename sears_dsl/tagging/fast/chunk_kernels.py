@@ -437,54 +437,141 @@ SPACE: NDArray[np.bool_] = np.array([chr(code).isspace() for code in range(_LAST
 """Whether a code point is white space; none beyond the last one here is."""
 
 
-@kernel
-def find_chunks(  # noqa: PLR0917
-    text: Int32Array,
-    position: Integer,
-    space: Flags,
-    chunks: WordTable,
-    starts: Int32Array,
-    numbers: Int32Array,
-    count: Integer,
-) -> Any:
-    """Number the chunks of a text from a position on.
+class FoundChunks(NamedTuple):
+    """The chunks of rows.
 
-    Args:
-        text: int32: code points.
-        position: where to begin; not inside of a chunk.
-        space: `SPACE`.
-        chunks: `Table` of the chunks, to which new ones are added.
-        starts: int32, written: where each chunk starts.
-        numbers: int32, written: its number.
+    Attributes:
+        codes: int32: code points of the rows, a line break between them.
+        row_starts: int64 (rows + 1,): where each row starts in there.
+        offsets: int32 (rows + 1,): chunks of row r are offsets[r] up to, not including,
+            offsets[r + 1].
+        starts: int32 (chunks,): where they start among the code points.
+        numbers: int32 (chunks,).
+    """
+
+    codes: Int32Array
+    row_starts: Int64Array
+    offsets: Int32Array
+    starts: Int32Array
+    numbers: Int32Array
+
+
+NO_CHUNKS = FoundChunks(
+    np.zeros(0, np.int32),
+    np.zeros(1, np.int64),
+    np.zeros(1, np.int32),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.int32),
+)
+
+# So many rows of those before are looked at for the one that a row was.
+_NEAR = 64
+
+
+@kernel
+def _row_before(
+    text: Int32Array, low: Integer, high: Integer, old: FoundChunks, first: Integer
+) -> Any:
+    """Which of the old rows, from the first one on, shares half of its characters with a row.
 
     Returns:
-        How far it came, which is before the end only when the table is full, and all found so far.
+        Its number, -1 if none does; how many are the same at the start, and at the end.
     """
-    length = len(text)
+    for row in range(first, min(first + _NEAR, len(old.offsets) - 1)):
+        begin = int(old.row_starts[row])
+        end = int(old.row_starts[row + 1]) - 1
+        shorter = min(high - low, end - begin)
+        left = 0
+        while left < shorter and text[low + left] == old.codes[begin + left]:
+            left += 1
+        right = 0
+        while right < shorter - left and text[high - 1 - right] == old.codes[end - 1 - right]:
+            right += 1
+        if 2 * (left + right) >= max(high - low, end - begin):
+            return row, left, right
+    return -1, 0, 0
+
+
+@kernel
+def find_chunks(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
+    found: FoundChunks,
+    row: Integer,
+    space: Flags,
+    chunks: WordTable,
+    old: FoundChunks,
+    was: Integer,
+) -> Any:
+    """Number the chunks of rows, from one of them on.
+
+    What a row shares at its start and its end with one of the old rows has the chunks that it had
+    there: up to the last one that starts within, and from the first one behind white space.
+
+    Args:
+        found: what is found is written there; it is there for the rows before.
+        row: where to begin.
+        space: `SPACE`.
+        chunks: `Table` of the chunks, to which new ones are added.
+        old: rows in the same order, some of which may be gone.
+        was: the first of them that the row can be.
+
+    Returns:
+        The row that it came to, which is one of them only where the table is full, and which of the
+        old ones this can be.
+    """
+    text, starts, numbers = found.codes, found.starts, found.numbers
     codes, offsets, slots = chunks.codes, chunks.offsets, chunks.slots
-    at = position
-    while at < length:
-        code = int(text[at])
-        if code < len(space) and space[code]:
-            at += 1
-            continue
-        start = at
-        hashed = HASH_START
-        while at < length:
+    next_old = int(was)
+    for place in range(row, len(found.offsets) - 1):
+        low, high = int(found.row_starts[place]), int(found.row_starts[place + 1]) - 1
+        count = int(found.offsets[place])
+        before, left, right = _row_before(text, low, high, old, next_old)
+        at = low
+        tail = high + 1  # from here on chunks are the old ones
+        chunk = past = ahead = 0
+        if before >= 0:
+            begin = int(old.row_starts[before])
+            ahead = int(old.row_starts[before + 1]) - 1 - high
+            chunk, past = int(old.offsets[before]), int(old.offsets[before + 1])
+            while chunk + 1 < past and old.starts[chunk + 1] - begin <= left:
+                starts[count] = old.starts[chunk] - begin + low
+                numbers[count] = old.numbers[chunk]
+                count += 1
+                chunk += 1
+            if chunk < past and old.starts[chunk] - begin <= left:
+                at = low + int(old.starts[chunk]) - begin
+            tail = high - right + 1
+        while at < high:
             code = int(text[at])
             if code < len(space) and space[code]:
+                at += 1
+                continue
+            if at >= tail:
+                for rest in range(chunk, past):
+                    if old.starts[rest] - ahead >= at:
+                        starts[count] = old.starts[rest] - ahead
+                        numbers[count] = old.numbers[rest]
+                        count += 1
                 break
-            hashed = ((hashed ^ code) * HASH_FACTOR) & HASH_MASK
-            at += 1
-        number = look_up(text, start, at, hashed, codes, offsets, slots)
-        if number < 0:
-            number = intern(text, start, at, hashed, chunks)
+            start = at
+            hashed = HASH_START
+            while at < high:
+                code = int(text[at])
+                if code < len(space) and space[code]:
+                    break
+                hashed = ((hashed ^ code) * HASH_FACTOR) & HASH_MASK
+                at += 1
+            number = look_up(text, start, at, hashed, codes, offsets, slots)
             if number < 0:
-                return start, count
-        starts[count] = start
-        numbers[count] = number
-        count += 1
-    return at, count
+                number = intern(text, start, at, hashed, chunks)
+                if number < 0:
+                    return place, next_old
+            starts[count] = start
+            numbers[count] = number
+            count += 1
+        found.offsets[place + 1] = count
+        if before >= 0:
+            next_old = before + 1
+    return len(found.offsets) - 1, next_old
 
 
 @kernel

@@ -81,7 +81,7 @@ class FastTagger:
 
     def _tag(self, texts: Sequence[str], *, again: bool) -> Tokens:
         with self._alone:
-            cut = self._tokenizer.tokenize(texts)
+            cut = self._tokenizer.tokenize(texts, again=again)
             perceptron = self._perceptron
             words = self._tokenizer.words
             if self._tagged_types is None or self._tagged_types.words is not words:
@@ -249,6 +249,10 @@ class _CodedTypes(TokenTypes):
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
         return self._of.name, self._codes.tolist()
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        return self._codes
 
     def has_word(self, among: Container[str]) -> bool:
         if len(self._codes) <= _FEW_TOKENS:

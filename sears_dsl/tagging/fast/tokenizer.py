@@ -24,7 +24,9 @@ from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
     END,
     FIRST,
+    NO_CHUNKS,
     SPACE,
+    FoundChunks,
     Marks,
     collect,
     describe,
@@ -39,8 +41,9 @@ from sears_dsl.tagging.tokens import ListedTokens, TokenType
 
 Entry = TypeVar("Entry", np.int32, np.bool_)
 
-# Characters that are looked at together.
+# Characters that are looked at together; more of rows that come again, to be found as they were.
 _BLOCK = 1 << 20
+_BLOCK_AGAIN = 1 << 24
 # Rows with so few characters are put together from chunks by a dictionary: arrays cost more.
 _FEW_CHARACTERS = 1000
 # Forget what was learnt beyond so many chunks or characters of them.
@@ -75,6 +78,7 @@ class _ChunkMemory:
         self.known = np.zeros((0, 2), np.int32)  # see scanning.describe
         self.entries = np.zeros((0, 2), np.int32)
         self.in_context = np.zeros(0, np.bool_)  # of each chunk: whether neighbours may matter
+        self.rows = NO_CHUNKS  # those that may come again
         # Chunks of few rows whose neighbours do not matter: start, end and word of each token.
         self.tokens: dict[str, list[tuple[int, int, int]]] = {}
         self.token_characters = 0
@@ -123,8 +127,13 @@ class FastTokenizer:
         """See the class."""
         return self._known.words
 
-    def tokenize(self, texts: Sequence[str]) -> Cut:
-        """The tokens of each row."""
+    def tokenize(self, texts: Sequence[str], *, again: bool = False) -> Cut:
+        """The tokens of each row.
+
+        Args:
+            again: most of the rows was asked for just before, in this order, or will be soon: where
+                one is as it was, its chunks are.
+        """
         self._forget()
         if sum(map(len, texts)) <= _FEW_CHARACTERS:
             cut = self._by_chunks(texts)
@@ -135,10 +144,11 @@ class FastTokenizer:
         blocks: list[Cut] = []
         first = 0
         while first < len(texts):
-            last = int(np.searchsorted(row_starts, row_starts[first] + _BLOCK))
+            most = _BLOCK_AGAIN if again else _BLOCK
+            last = int(np.searchsorted(row_starts, row_starts[first] + most))
             last = min(max(last, first + 1), len(texts))
             block = row_starts[first : last + 1] - row_starts[first]
-            blocks.append(self._block(texts[first:last], block))
+            blocks.append(self._block(texts[first:last], block, again=again))
             first = last
         if len(blocks) == 1:
             return blocks[0]
@@ -229,10 +239,13 @@ class FastTokenizer:
         if chunks > self._most_chunks or characters > self._most_characters:
             self._known = _ChunkMemory()
 
-    def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64]) -> Cut:
+    def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64], *, again: bool) -> Cut:
         codes = code_points("\n".join(texts))
-        chunk_starts, numbers = self._look_up(codes)
+        found = self._look_up(codes, row_starts, self._known.rows if again else NO_CHUNKS)
+        chunk_starts, numbers = found.starts, found.numbers
         known = self._known
+        if again:
+            known.rows = found
         tokens = int(known.known[numbers, COUNT].sum())
         row_offsets = np.zeros(len(texts) + 1, np.int32)
         columns = np.zeros((3, tokens), np.int32)
@@ -245,28 +258,29 @@ class FastTokenizer:
         places = chunk_starts[suspects] - row_starts[rows]
         return self._with_context(texts, cut, rows, places, numbers[suspects])
 
-    def _look_up(self, codes: Int32Array) -> tuple[Int32Array, Int32Array]:
-        """Where the chunks of a text start, and their numbers; all are described."""
+    def _look_up(
+        self, codes: Int32Array, row_starts: NDArray[np.int64], old: FoundChunks
+    ) -> FoundChunks:
+        """The chunks of rows; all are described."""
         expect(len(codes) // 4)
         known = self._known
-        starts = np.zeros(len(codes) // 2 + 1, np.int32)
-        numbers = np.zeros(len(codes) // 2 + 1, np.int32)
+        room = len(codes) // 2 + 1
+        starts, numbers = np.zeros(room, np.int32), np.zeros(room, np.int32)
+        offsets = np.zeros(len(row_starts), np.int32)
+        found = FoundChunks(codes, row_starts, offsets, starts, numbers)
         try:
-            position = count = 0
-            while True:
-                position, count = find_chunks(
-                    codes, position, SPACE, known.chunks.table, starts, numbers, count
-                )
-                if position >= len(codes):
-                    break
-                known.chunks.make_room(len(codes) - position)
+            row = was = 0
+            while row < len(row_starts) - 1:
+                row, was = find_chunks(found, row, SPACE, known.chunks.table, old, was)
+                if row < len(row_starts) - 1:
+                    known.chunks.make_room(len(codes) - int(row_starts[row]))
             if len(known.chunks) > known.described:
                 self._describe()
         except BaseException:
             # Numbered but not described: nothing may be looked up in there any more.
             self._known = _ChunkMemory()
             raise
-        return starts[:count], numbers[:count]
+        return found._replace(starts=starts[: offsets[-1]], numbers=numbers[: offsets[-1]])
 
     def _describe(self) -> None:
         """Cut the new chunks, and number their words."""

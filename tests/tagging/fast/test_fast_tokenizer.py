@@ -103,6 +103,28 @@ def test_a_row_is_cut_alike_in_every_company(texts: list[str], random: Any) -> N
         assert places(alone, 0) == places(together, row) == places(shuffled, place)
 
 
+@settings(deadline=None)  # kernels may be compiled at any time
+@given(st.lists(rows(most=6), min_size=1, max_size=8), st.data())
+def test_rows_that_come_again_are_cut_as_fresh_ones(texts: list[str], data: st.DataObject) -> None:
+    again = FastTokenizer(most_chunks=data.draw(st.sampled_from((100, 100_000))))
+    filler = "It's so. " * 120  # few characters are looked up by a dictionary
+    for _ in range(4):
+        cut = again.tokenize([*texts, filler], again=True)
+        fresh = SHARED.tokenize([*texts, filler])
+        assert [places(cut, row) for row in range(len(texts))] == [
+            places(fresh, row) for row in range(len(texts))
+        ]
+        assert again.words.texts(cut.words.tolist()) == SHARED.words.texts(fresh.words.tolist())
+        stays = data.draw(st.lists(st.booleans(), min_size=len(texts), max_size=len(texts)))
+        texts = list(itertools.compress(texts, stays))
+        for row, text in enumerate(texts):
+            low, high = sorted(data.draw(st.integers(0, len(text))) for _ in range(2))
+            new = data.draw(
+                st.sampled_from(("", " ", "a", ".", ":)", ")", "x y", "\n", text[low:]))
+            )
+            texts[row] = text[:low] + new + text[high:]
+
+
 def test_forgetting_changes_no_token_and_begins_new_words() -> None:
     texts = generated(seed=3, count=300)
     forgetful = FastTokenizer(most_chunks=10)
