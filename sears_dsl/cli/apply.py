@@ -33,7 +33,7 @@ from sears_dsl.cli.screen.console import (
     echo_json,
     excerpt,
     imports_option,
-    rule_label,
+    rule_labels,
 )
 from sears_dsl.runtime.wording import counted
 
@@ -305,11 +305,7 @@ def _print_report(
     fired = {rule: of for rule, of in report.rules.items() if of.rows}
     most = sorted(fired.items(), key=lambda item: -item[1].rows)
     shown_rules = {"most": most[:_MOST], "all": most, "silent": []}[show]
-    labels = {
-        rule_id: rule_label(rule, rule_id)
-        for ruleset in rulesets
-        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
-    }
+    labels = rule_labels(rulesets)
     if shown_rules:
         table = Table("rows", "rule", "example", box=None, pad_edge=False)
         table.columns[0].justify = "right"

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.screen.console import console, echo_json, imports_option, shown
+from sears_dsl.cli.screen.console import (
+    console,
+    echo_json,
+    imports_option,
+    rule_labels,
+    shown,
+)
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.wording import counted
@@ -78,7 +84,7 @@ def diff_command(
     else:
         _print(difference)
         if data is not None:
-            _print_rows(rows, limit)
+            _print_rows(rows, limit, labels=rule_labels([before, after]))
     if exit_code and (rows or difference):
         sys.exit(1)
 
@@ -249,6 +255,11 @@ def _shown(node: Compared) -> str:
     return written.get("rule") or f"{written['template']} → {written['label']}"
 
 
+def _title(name: str, node: Compared) -> str:
+    """The id in front of a rule, where somebody chose one."""
+    return "" if node.name is None else f"{name}: "
+
+
 def _print(difference: RulesetDiff) -> None:
     from rich.text import Text
 
@@ -258,9 +269,9 @@ def _print(difference: RulesetDiff) -> None:
     for name in difference.sets:
         out.print(Text(f"set {name} changed"))
     for name, node in difference.removed:
-        out.print(Text(f"- {name}: {_shown(node)}", "red"))
+        out.print(Text(f"- {_title(name, node)}{_shown(node)}", "red"))
     for name, node in difference.added:
-        out.print(Text(f"+ {name}: {_shown(node)}", "green"))
+        out.print(Text(f"+ {_title(name, node)}{_shown(node)}", "green"))
     for change in difference.changed:
         out.print(Text(f"~ {change.new_id}: {', '.join(change.parts)} changed", "yellow"))
         if not {"rule", "template", "label"}.isdisjoint(change.parts):
@@ -274,14 +285,14 @@ def _print(difference: RulesetDiff) -> None:
     )
 
 
-def _print_rows(rows: list[dict[str, object]], limit: int) -> None:
+def _print_rows(rows: list[dict[str, object]], limit: int, *, labels: Mapping[str, str]) -> None:
     from rich.text import Text
 
     from sears_dsl.engine.rewrite.shown_edits import with_code_points
 
     out = console()
     for each in rows[:limit]:
-        out.print(Text(f"\nrow {each['row']}, {each['rule']}", "bold"))
+        out.print(Text(f"\nrow {each['row']}, {labels[str(each['rule'])]}", "bold"))
         out.print(Text(f"    {shown(str(each['original']))}"))
         for sign, side, style in (("-", "old", "red"), ("+", "new", "green")):
             original, became = str(each["original"]), each[side]
@@ -289,4 +300,4 @@ def _print_rows(rows: list[dict[str, object]], limit: int) -> None:
             out.print(Text(f"  {sign} {shown(text)}", style))
     if len(rows) > limit:
         out.print(f"\n… and {counted(len(rows) - limit, 'more row')}")
-    out.print(f"{counted(len(rows), 'rewrite')} differ on the data")
+    out.print(f"{counted(len(rows), 'rewrite differs', 'rewrites differ')} on the data")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Edit
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.rule import Rule
+    from sears_dsl.language.ruleset import Ruleset
 
 imports_option = click.option(
     "--allow-imports-outside",
@@ -92,6 +93,15 @@ def rule_label(rule: Rule, rule_id: str) -> str:
     from sears_dsl.language.printer import print_rule
 
     return print_rule(rule) if rule.name is None else rule_id
+
+
+def rule_labels(rulesets: Iterable[Ruleset]) -> dict[str, str]:
+    """What each rule is called, by its id."""
+    return {
+        rule_id: rule_label(rule, rule_id)
+        for ruleset in rulesets
+        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+    }
 
 
 def shown(text: str) -> str:
