@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument
     from sears_dsl.auditing.grid import GridDocument
 
+# Rules of a comparison, and characters of their names; the files have all of them.
+_RULES_SHOWN = 40
+_NAME = 60
 _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}
 
 
@@ -85,14 +89,17 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
     from rich.text import Text
 
     from sears_dsl.auditing.shares import percent
+    from sears_dsl.language.printer import rule_called
 
     out = console(stderr=True)
     table = Table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "", box=None,
                   pad_edge=False)  # fmt: skip
-    for record in comparison.rules:
+    # Rules that no row tests in both are counted below.
+    compared = [each for each in comparison.rules if each.outcome != "not compared"]
+    for record in compared[:_RULES_SHOWN]:
         change = record.failures
         table.add_row(
-            Text(record.rule),
+            Text(shorten(rule_called(record.rule, record.id), _NAME, placeholder="…")),
             f"{change.rows:,}",
             percent(change.first_rate),
             percent(change.second_rate),
@@ -101,6 +108,8 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
             Text(record.outcome, style=_CHANGES[record.outcome]),
         )
     out.print(table)
+    if len(compared) > _RULES_SHOWN:
+        out.print(f"and {len(compared) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in comparison.summary:
         out.print(Text(line))
 
@@ -116,7 +125,12 @@ def print_grid(grid: GridDocument) -> None:
     table = Table("rule", box=None, pad_edge=False)
     for model in grid.models:
         table.add_column(Text(model.name))
-    for rule in grid.rules:
+    tested = [
+        rule
+        for rule in grid.rules
+        if any(each.failures and each.failures.total for each in rule.cells)
+    ]
+    for rule in tested[:_RULES_SHOWN]:
         cells = [
             Text(
                 percent(None if each.failures is None else each.failures.rate),
@@ -124,8 +138,10 @@ def print_grid(grid: GridDocument) -> None:
             )
             for each in rule.cells
         ]
-        table.add_row(Text(rule.rule), *cells)
+        table.add_row(Text(shorten(rule.rule, _NAME, placeholder="…")), *cells)
     out.print(table)
+    if len(tested) > _RULES_SHOWN:
+        out.print(f"and {len(tested) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in grid.summary:
         out.print(Text(line))
 
