@@ -17,7 +17,7 @@ from typing import Any
 
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Expectation
+from sears_dsl.language.rule import Expectation, Metadata
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, Pair, ReviewTask
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.deciding import Deciding, View
@@ -310,7 +310,7 @@ class Session(Deciding):
                 {"sign": sign, "meaning": meaning}
                 for sign, meaning in explained(rule, bench.ruleset)
             ],
-            "why": rule.metadata.why or "",
+            "why": _why(rule.metadata),
             "expect": str(rule.expectation),
             "keeps_label": rule.keeps_label,
             "reasons": dict(reasons_of(rule)),
@@ -447,3 +447,10 @@ class Session(Deciding):
                 task, of an undo.
         """
         return self._entries.entry(kind, content, self.state, self.choices)
+
+
+def _why(metadata: Metadata) -> str:
+    """Why there is a rule; what discovery wrote are numbers of its own rows, not of these."""
+    why = metadata.why or ""
+    found = (metadata.author or "").startswith(("sears discover", "known: "))
+    return f"When it was found: {why}" if why and found else why
