@@ -287,7 +287,7 @@ def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[
         ]
         if len(failing) == len(models):
             every.append(rule.id)
-        elif len(failing) == 1:
+        elif len(failing) == 1 and all(cell.failures is not None for cell in rule.cells):
             alone.setdefault(failing[0], []).append(rule.id)
     if every:
         yield f"every model fails at {_listed(every)}"

@@ -34,7 +34,7 @@ from sears_dsl.cli.screen.console import (
     excerpt,
     imports_option,
     plain_table,
-    rule_label,
+    rule_labels,
 )
 from sears_dsl.runtime.wording import counted
 
@@ -83,7 +83,7 @@ class _Jobs(click.IntRange):
               help="Where a rule would touch a span: keep the row and leave the rule out of it, "
               "drop the row, or stop.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMNS|all",
-              help="mode each: columns that every record carries, such as the label; "
+              help="mode each: columns to add to every record, such as the label; "
               "repeatable.")  # fmt: skip
 @click.option("--mode", type=click.Choice(["each", "chain"]), default="each", show_default=True,
               help="each: a row for every rule and row that changed; chain: every row once, all "
@@ -91,15 +91,15 @@ class _Jobs(click.IntRange):
 @scope_option
 @unit_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Of what rules draw; another seed, other noise.")  # fmt: skip
+              help="Decides what rules draw at random.")  # fmt: skip
 @click.option("--share", default="100%", show_default=True, metavar="SHARE",
-              help="Rewrite about this share of the texts; each decides for itself by its number, "
-              "so that what 10% takes, 25% takes too.")  # fmt: skip
+              help="Rewrite about this share of the texts. What 10% takes, 25% takes "
+              "too.")  # fmt: skip
 @click.option("--with-originals", is_flag=True,
               help="mode chain: write the rows as they were, and after them all rows as the rules "
               "leave them, with ~rewritten behind their ids.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-              help="Take each row so many times, each with another draw of what rules draw; a "
+              help="Take each row so many times, with new draws of what rules draw; a "
               "column draw numbers them from 0.")  # fmt: skip
 @click.option("--vectors", metavar="NAME|FILE",
               help="Where .neighbor looks words up: glove-6b-50d, minilm, or a file of "
@@ -107,10 +107,15 @@ class _Jobs(click.IntRange):
 @id_option
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
 @output_format_option
-@click.option("--no-header", is_flag=True, help="csv, tsv: no names of columns; they are 1, 2, …")
-@click.option("--encoding", default="utf-8", show_default=True, help="Of INPUT.")
+@click.option(
+    "--no-header",
+    is_flag=True,
+    help="csv, tsv: the first line is a row; columns are called 1, 2, …",
+)
+@click.option("--encoding", default="utf-8", show_default=True, help="Encoding of INPUT.")
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
-              show_default=True, help="What to do with bytes that are no text.")  # fmt: skip
+              show_default=True,
+              help="What to do with bytes that are not text in that encoding.")  # fmt: skip
 @click.option("--jobs", type=_Jobs(min=1), default="1", show_default=True, metavar="N|auto",
               help="Processes; auto: as many as cores, once a run takes so long that they are "
               "worth their start.")  # fmt: skip
@@ -131,8 +136,8 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
 
     RULES are rule files, folders, or names of shipped rulesets; INPUT is csv, tsv, jsonl, json,
     parquet, arrow, txt or SQuAD json, compressed or not; - is standard input. The output is
-    complete or not there at all; an interrupted run goes on with --resume. Of a folder each file
-    becomes a file of a new folder; --engine ray spreads them over workers.
+    complete or not there at all; an interrupted run goes on with --resume. A folder of files
+    becomes a new folder of files; --engine ray spreads these over workers.
     """
     from sears_dsl.batch.drawing import TextShare
     from sears_dsl.batch.provenance import tagger_in_language
@@ -287,11 +292,7 @@ def _print_report(
     fired = {rule: of for rule, of in report.rules.items() if of.rows}
     most = sorted(fired.items(), key=lambda item: -item[1].rows)
     shown_rules = {"most": most[:_MOST], "all": most, "silent": []}[show]
-    labels = {
-        rule_id: rule_label(rule, rule_id)
-        for ruleset in rulesets
-        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
-    }
+    labels = rule_labels(rulesets)
     if shown_rules:
         table = plain_table("rows", "rule", "example", right=[0])
         names = [shorten(labels[rule], _LONGEST_NAME, placeholder="…") for rule, _ in shown_rules]

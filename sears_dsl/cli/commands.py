@@ -15,96 +15,52 @@ import click
 from sears_dsl import __version__
 from sears_dsl.errors import DataError, SearsError
 
-#: Commands in the order in which a person meets them: where each is, and the first line of its
-#: help, so that `sears --help` imports none of them; without a line it is not listed.
-_COMMANDS = {
-    "check": ("rules.check:check_command", "Find what is wrong in rule files, all of it at once."),
-    "fmt": ("rules.fmt:fmt_command", "Put rule files into their canonical form."),
-    "test": ("rules.test:test_command", "Run the tests that rules carry."),
-    "apply": ("apply:apply_command", "Apply rules to a dataset."),
-    "generate": (
-        "rules.generate:generate_command",
-        "Write the sentences of templates: text, label, template, and a column for each slot.",
-    ),
-    "explain": (
-        "rules.explain:explain_command",
-        "Why a rule fires in a sentence, or which token stops it.",
-    ),
-    "try": (
-        "rules.try_:try_command",
-        "Apply a rule that is given in place, or say why it does not fire.",
-    ),
-    "diff": (
-        "rules.diff:diff_command",
-        "Compare two versions of a ruleset: rules and templates added, removed, changed, renamed.",
-    ),
-    "rules": (
-        "rules.catalogue:rules_command",
-        "List the shipped rulesets; with NAMES, show the rules in them.",
-    ),
-    "discover": (
-        "model.discover:discover_command",
-        "Find the few rules that make a model fail most without changing the meaning.",
-    ),
-    "adversaries": (
-        "model.adversaries:adversaries_command",
-        "Write paraphrases that flip the model: of each row that it has right, the best.",
-    ),
-    "vet": (
-        "model.vet:vet_command",
-        "Judge rules in a page on this machine, write rules, pick adversaries; or read templates.",
-    ),
-    "vetted": (
-        "model.vetted:vetted_command",
-        "Bring journals of reviewers together: how far they agree, and the ruleset they leave.",
-    ),
-    "audit": ("model.audit:audit_command", "Measure what rules do to a model, and judge it."),
-    "compare": (
-        "model.compare:compare_command",
-        "Set two audits of the same rows side by side: two models, or two versions of one.",
-    ),
-    "errors": (
-        "model.errors:errors_command",
-        "Learn what predicts that a model fails, and say how well it does.",
-    ),
-    "augment": ("model.augment:augment_command", "Add rewrites of its own rows to training data."),
-    "fix": (
-        "model.fix:fix_command",
-        "Train a model again on rewritten rows, and report what that repairs.",
-    ),
-    "score": (
-        "model.score:score_command",
-        "Score how far rewrites still mean what their originals mean.",
-    ),
-    "calibrate": (
-        "model.calibrate:calibrate_command",
-        "Find the threshold τ that human judgements ask for, and how well a scorer "
-        "agrees with them.",
-    ),
-    "pivots": (
-        "pivots:pivots_group",
-        "Look at, pull or verify the models that discovery translates and compares with.",
-    ),
-    "models": ("pivots:former_models_command", ""),
-    "export": (
-        "model.export:export_command",
-        "Write a CheckList suite: a test for each rule, a test case for each row that it changes.",
-    ),
-    "init": (
-        "init:init_command",
-        "Write sears.toml: the model, the rows and the rules that commands are about.",
-    ),
-    "trust": (
-        "trust:trust_command",
-        "Agree that commands ask the models that the project file names.",
-    ),
-    "lsp": (
-        "rules.lsp:lsp_command",
-        "Check and format rule files in an editor that speaks the Language Server Protocol.",
-    ),
-    "cache": ("cache:cache_group", "Look at or empty the cache of tagged texts."),
-    "warm-up": ("warm_up:warm_up_command", "Compile the inner loops once, about half a minute."),
+#: Commands by what they are for, in the order in which a person meets them: where each is, and what
+#: it does, so that `sears --help` imports none of them; without that it is not listed.
+_GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Write rules": {
+        "check": ("rules.check:check_command", "Find all mistakes in rule files."),
+        "fmt": ("rules.fmt:fmt_command", "Put rule files into their canonical form."),
+        "test": ("rules.test:test_command", "Run the tests that rules carry."),
+        "try": ("rules.try_:try_command", "Try a rule on a text, without a file."),
+        "explain": ("rules.explain:explain_command", "Say why a rule fires in a text, or not."),
+        "diff": ("rules.diff:diff_command", "Compare two versions of a rule file."),
+        "rules": ("rules.catalogue:rules_command", "List the shipped rulesets, or show one."),
+    },
+    "Use rules on data": {
+        "apply": ("apply:apply_command", "Apply rules to a dataset."),
+        "generate": ("rules.generate:generate_command", "Write the sentences of templates."),
+        "export": ("model.export:export_command", "Write rules and rows as a CheckList suite."),
+    },
+    "Find the bugs of a model": {
+        "discover": ("model.discover:discover_command", "Find the rules that flip it most."),
+        "adversaries": (
+            "model.adversaries:adversaries_command",
+            "Find single paraphrases that flip it.",
+        ),
+        "vet": ("model.vet:vet_command", "Open a page on which people judge rules."),
+        "vetted": ("model.vetted:vetted_command", "Bring several reviewers' decisions together."),
+    },
+    "Measure and repair a model": {
+        "audit": ("model.audit:audit_command", "Measure what rules do to it; a gate for CI."),
+        "compare": ("model.compare:compare_command", "Set two audits, or more, side by side."),
+        "errors": ("model.errors:errors_command", "Learn what predicts that it fails."),
+        "augment": ("model.augment:augment_command", "Add rewritten rows to training data."),
+        "fix": ("model.fix:fix_command", "Train it on rewritten rows, and measure what that does."),
+    },
+    "Set up": {
+        "init": ("init:init_command", "Write sears.toml, so that commands need few options."),
+        "trust": ("trust:trust_command", "Allow commands to ask the models in sears.toml."),
+        "warm-up": ("warm_up:warm_up_command", "Compile the inner loops beforehand."),
+        "lsp": ("rules.lsp:lsp_command", "Serve editors: errors, formatting, completion."),
+        "score": ("model.score:score_command", "Score how far rewrites keep the meaning."),
+        "calibrate": ("model.calibrate:calibrate_command", "Fit such a score to people."),
+        "pivots": ("pivots:pivots_group", "Look at, pull or verify the translation models."),
+        "models": ("pivots:former_models_command", ""),
+        "cache": ("cache:cache_group", "Look at or empty the cache of tagged texts."),
+    },
 }
+_COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -149,7 +105,7 @@ class _OnDemand(MutableMapping[str, click.Command]):
 
     def __getitem__(self, name: str) -> click.Command:
         if name not in self._commands:
-            module, attribute = _COMMANDS[name][0].split(":")
+            module, attribute = _COMMANDS[name].split(":")
             self._commands[name] = getattr(import_module(f"sears_dsl.cli.{module}"), attribute)
         return self._commands[name]
 
@@ -177,10 +133,13 @@ class _Commands(_InOrder):
     """All commands."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The first lines, for which no command is imported."""
-        lines = {name: line for name, (_, line) in _COMMANDS.items() if line}
-        listed = {name: click.Command(name, help=line) for name, line in lines.items()}
-        _InOrder(commands=listed).format_commands(ctx, formatter)
+        """What each does, for which no command is imported."""
+        widest = max(map(len, _COMMANDS))
+        for title, group in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(widest), line) for name, (_, line) in group.items() if line]
+                )
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Help and versions are printed here."""
@@ -204,9 +163,10 @@ class _Commands(_InOrder):
 )
 @click.version_option(__version__, prog_name="sears")
 def sears() -> None:
-    """Search-and-replace rules over words and tags that find bugs in NLP models.
+    """Find the small rewordings that flip an NLP model, as rules to read, test and keep.
 
-    RULES are .sear files, folders of them, or names of shipped rulesets (`sears rules`).
+    RULES are .sear files, folders of them, or names of shipped rulesets (`sears rules`). Every
+    command has --help.
     """
 
 

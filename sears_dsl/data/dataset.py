@@ -25,7 +25,13 @@ from sears_dsl.data.delimited import Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.plain_text import PlainText
 from sears_dsl.data.squad import Squad
-from sears_dsl.data.streams import STANDARD_STREAM, byte_blocks, compressed, compression_of
+from sears_dsl.data.streams import (
+    STANDARD_STREAM,
+    byte_blocks,
+    compressed,
+    compression_of,
+    no_such_file,
+)
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.writing import write_atomically
 
@@ -86,6 +92,8 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
         name = path[: -len(compression)] if compression else path
         suffix = Path(name).suffix.lower().removeprefix(".")
         suffix = _ALIASES.get(suffix, suffix)
+        if suffix not in _FORMATS and reading and not Path(path).exists():
+            raise no_such_file(path)
         if suffix not in _FORMATS:
             raise UsageError(
                 f"the name of {path} does not tell its format",

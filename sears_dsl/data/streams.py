@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import difflib
+import errno
 import gzip
 import io
 import json
 import lzma
+import os
 import sys
 import threading
 import zlib
@@ -143,6 +146,26 @@ def compression_of(path: str) -> str:
     return suffix if suffix in COMPRESSIONS else ""
 
 
+def no_such_file(path: str) -> DataError:
+    """What to say of a file that is not there, with the nearest name in its folder.
+
+    Example:
+        >>> str(no_such_file("nowhere/dev.csv"))
+        'nowhere/dev.csv cannot be read: No such file or directory'
+    """
+    folder = Path(path).parent
+    # A folder that cannot be listed has no names to propose.
+    with suppress(OSError):
+        names = [each.name for each in folder.iterdir() if each.is_file()]
+        near = difflib.get_close_matches(Path(path).name, names, n=1, cutoff=0.7)
+        if near:
+            return DataError(
+                f"{path} cannot be read: {os.strerror(errno.ENOENT)}",
+                help=f"did you mean {folder / near[0]}?",
+            )
+    return DataError(f"{path} cannot be read: {os.strerror(errno.ENOENT)}")
+
+
 def byte_blocks(path: str) -> Iterator[bytes]:
     """The uncompressed bytes of a file, or of standard input, a block at a time."""
     if path == STANDARD_STREAM:
@@ -151,6 +174,8 @@ def byte_blocks(path: str) -> Iterator[bytes]:
     compression = compression_of(path)
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below; opening has its own message
+    except FileNotFoundError as error:
+        raise no_such_file(path) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     with file:

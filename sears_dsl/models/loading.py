@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sears_dsl.models.store import PredictionStore
 
 _CONFIG = "config.json"
+_PICKLES = {".joblib", ".pickle", ".pkl"}
 _ENDPOINTS = ("http", "https")
 _ASKED_OVER_HTTP = (*_ENDPOINTS, "llm")
 _ANY_ENDPOINT = "endpoints (http://…, llm:…)"
@@ -109,7 +110,9 @@ def load_predictor(
     spec = model if isinstance(model, str) else f"a {type(model).__name__}"
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
     if isinstance(model, str) and not (kind and rest):
-        raise UsageError(f"{spec!r} is no model", help=_meant(spec) or f"write one of {_KINDS}")
+        raise UsageError(
+            f"{spec!r} does not name a model", help=_meant(spec) or f"write one of {_KINDS}"
+        )
     options: dict[str, Any] = {
         "batch_size": batch_size,
         "request_map": request_map,
@@ -273,7 +276,12 @@ def _local(
 
 
 def _meant(spec: str) -> str:
-    """What ``critic``, ``critic.py`` and ``critic.predict`` mean beside a file critic.py."""
+    """What the name of a file or a folder means, or ``critic.predict`` beside a file critic.py."""
+    path = Path(spec)
+    if path.is_file() and path.suffix in _PICKLES:
+        return f"an estimator of scikit-learn is written sklearn:{spec}"
+    if path.is_dir() and (path / _CONFIG).is_file():
+        return f"a folder of transformers is written hf:{spec}"
     dotted = spec.removesuffix(".py").replace("/", ".")
     before, _, last = dotted.rpartition(".")
     for module, function in ((dotted, "predict"), (before, last)):

@@ -77,7 +77,7 @@ def project_text(
     Example:
         >>> print(project_text(data="dev.csv", column="text", label="", model="", rules=(),
         ...                    flip_rate=""))
-        # What sears commands take where nobody tells them; paths begin at this folder.
+        # What sears commands use where the command line says nothing; paths begin at this folder.
         <BLANKLINE>
         [datasets.dev]
         file = "dev.csv"
@@ -90,7 +90,9 @@ def project_text(
         "rulesets": {"own": list(rules)},
         "gates": {"max_flip_rate": flip_rate},
     }
-    lines = ["# What sears commands take where nobody tells them; paths begin at this folder."]
+    lines = [
+        "# What sears commands use where the command line says nothing; paths begin at this folder."
+    ]
     for name, values in tables.items():
         entries = {key: value for key, value in values.items() if value}
         if entries:

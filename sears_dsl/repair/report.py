@@ -292,7 +292,7 @@ def write_report(record: dict[str, Any], text: str, path: Path) -> dict[str, Any
 
 
 #: What stands above the columns of `measured_rows`.
-MEASURED = ("", "original", "augmented", "change in points", "that is", "control")
+MEASURED = ("", "original", "augmented", "change in points", "relative change", "control")
 
 
 def measured_rows(repair: Repair) -> list[tuple[str, ...]]:
@@ -322,12 +322,12 @@ def repair_notes(repair: Repair, participants: RepairParticipants) -> list[str]:
     notes = list(participants.notes)
     if repair.wanted is not None and repair.added < repair.wanted:
         notes.append(
-            f"{repair.wanted:,} new rows were wanted and {repair.added:,} are all that the rules "
-            "make."
+            f"{repair.wanted:,} new rows were asked for; the rules make no more than "
+            f"{repair.added:,}."
         )
     if repair.shared:
         rows = "row is a training row" if repair.shared == 1 else "rows are training rows"
-        notes.append(f"{repair.shared:,} held-out {rows} too, so errors are too small.")
+        notes.append(f"{repair.shared:,} held-out {rows} too, so errors look too small.")
     notes += [
         f"Rewrites left out: {count:,}; {reason}." for reason, count in repair.left_out.items()
     ]

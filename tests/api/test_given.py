@@ -106,7 +106,7 @@ def test_labels_of_pairs_need_no_name_and_texts_need_none() -> None:
         ((predict, []), "at least one row"),
         ((predict, [("a", "b"), "c"]), "row 2 is of type str"),
         ((None, ROWS), "is no model"),
-        (("predict", ROWS), "'predict' is no model"),
+        (("predict", ROWS), "'predict' does not name a model"),
         ((Estimator, ROWS), "is a class, not a model"),
     ],
 )

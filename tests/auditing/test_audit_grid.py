@@ -80,6 +80,9 @@ def test_a_rule_that_one_audit_lacks_is_not_compared() -> None:
     assert cell.failures is None
     assert cell.against_first is not None
     assert cell.against_first.outcome == "not compared"
+    other = audited(rows_of("k" * 40), rules=parse("rule other: movie -> show"))
+    lacking = grid({"a": other, "b": flipping(SOME)})
+    assert not any("alone fails" in line for line in lacking.summary)
 
 
 def test_rules_that_all_models_share_are_told_from_those_of_one() -> None:

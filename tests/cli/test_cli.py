@@ -382,3 +382,12 @@ def test_a_summary_calls_a_rule_without_a_name_by_its_text(run: Run, tmp_path: P
     done = run("apply", "a.sear", "a.txt", "-o", "o.csv", "--show", "all").stderr
     assert "movie -> film  A [-movie-]{+film+}." in done
     assert "silent: book -> novel\n" in done
+
+
+def test_many_options_stand_under_headings_and_arguments_nowhere_twice(run: Run) -> None:
+    told = run("audit", "--help").stdout
+    heads = [line for line in told.splitlines() if line and line.endswith(":") and line[0] != " "]
+    assert heads == ["Rows:", "Model:", "Options:", "Paraphrases and scores:", "The run:"]
+    assert told.count("RULES...") == 1
+    assert told.index("The run:") < told.index("--help")
+    assert "\nOptions:\n" in run("check", "--help").stdout

@@ -324,7 +324,7 @@ def test_options_that_do_not_exist_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="errors = 'maybe'"):
         read(path, errors="maybe")
     with pytest.raises(UsageError, match="does not tell its format"):
-        format_of("a.data")
+        format_of(str(write(tmp_path / "a.data", "x")))
     with pytest.raises(UsageError, match="no format 'xls'"):
         format_named("xls")
     with pytest.raises(UsageError, match="compressed inside"):

@@ -128,7 +128,7 @@ def test_a_module_finds_its_neighbours_and_hides_no_installed_one(folder: Path) 
         ("reviewing.sentiment:threshold", "has no method predict"),
         ("reviewing.sentiment:threshold", "reviewing.sentiment:threshold: an object of type"),
         ("reviewing.sentiment:predict()", "is no model"),
-        (":predict", "is no model"),
+        (":predict", "does not name a model"),
     ],
 )
 def test_what_is_no_model_is_told(spec: str, told: str) -> None:
@@ -232,8 +232,8 @@ def test_an_estimator_is_taken_with_its_probabilities() -> None:
         (["positive"], "one model is not several"),
         (Path("model.joblib"), "is no model"),
         (Fixed, "Fixed is a class, not a model"),
-        ("", "'' is no model"),
-        ("model.joblib", "'model.joblib' is no model"),
+        ("", "'' does not name a model"),
+        ("model.joblib", "'model.joblib' does not name a model"),
     ],
 )
 def test_what_is_no_model_is_told_in_a_sentence(model: object, said: str) -> None:

@@ -72,36 +72,39 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
               type=FilePath(file_okay=False),
               help="Where audit.json, audit.md, audit.html and junit.xml go.")  # fmt: skip
 @click.option("--summary", metavar="FILE", type=FilePath(dir_okay=False),
-              help="Put a summary for a pull request behind what the file holds, such as "
+              help="Append a summary for a pull request to this file, such as "
               "\"$GITHUB_STEP_SUMMARY\".")  # fmt: skip
 @click.option("--max-flip-rate", callback=_rate, metavar="RATE",
-              help="Limit of every rule that expects `same`: flips of the right rows that it "
-              "changes.")  # fmt: skip
+              help="Limit of each rule that expects `same`: the share that it may "
+              "flip of the right rows that it changes.")  # fmt: skip
 @click.option("--max-miss-rate", callback=_rate, metavar="RATE",
-              help="Limit of every rule that expects `flip` or `label`; as --max-flip-rate by "
-              "default.")  # fmt: skip
+              help="Limit of each rule that expects `flip` or `label`: how often the "
+              "model may not do so. By default as --max-flip-rate.")  # fmt: skip
 @click.option("--max-rows-flipped", callback=_rate, metavar="RATE",
-              help="Limit of all rules together: right rows that any of them flips.")  # fmt: skip
+              help="Limit of all rules together: the share of right rows that any of "
+              "them may flip.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
               help="Limit of some rules: id, tag:NAME or severity:high; or, before an id, "
               "template:ID, tag:NAME or all, the tolerance of robust: or invariant:, the least "
               "share of local:, the least accuracy of mean: or corrected:, the least distance from "
               "the best constant answer of above-constant:; repeatable.")  # fmt: skip
 @click.option("--tolerance", callback=_rate, metavar="RATE",
-              help="Judge semantic robustness: accuracy on what the rules make of the rows may "
-              "fall by this much.")  # fmt: skip
+              help="Judge semantic robustness: how far accuracy may fall on what the "
+              "rules make of the rows.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-              help="Draw the noise of rules that draw so many times: mean and worst of the "
-              "draws.")  # fmt: skip
+              help="Draw the noise of rules that draw so many times, and show the "
+              "mean and the worst.")  # fmt: skip
 @click.option("--rates", metavar="RATES",
-              help="Measure rules that draw at these rates too, such as 5%,10%,25%: accuracy over "
-              "the rate.")  # fmt: skip
+              help="Also measure rules that draw at these rates, such as 5%,10%,25%.")  # fmt: skip
 @oracle_option
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
-              show_default=True, help="A rule fails when its rate is above the limit; when there "
-              "is evidence that it is; when there is no proof that it is not.")  # fmt: skip
+              show_default=True,
+              help="rate: a rule fails when its rate is above the limit; evidence: "
+              "when there is evidence that it is; proof: when there is no proof "
+              "that it is not.")  # fmt: skip
 @click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
-              help="With fewer rows to test on, a rule is not judged.")  # fmt: skip
+              help="Do not judge a rule that changes fewer rows that the model has "
+              "right.")  # fmt: skip
 @click.option("--require-support", is_flag=True,
               help="Fail when a rule cannot be judged.")  # fmt: skip
 @click.option("--slice", "columns", multiple=True, metavar="COLUMN",
@@ -109,15 +112,17 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
               "first-word(COLUMN), agreement(COLUMN), grade(COLUMN); words(answer) is of the "
               "model's answers; repeatable.")  # fmt: skip
 @click.option("--score-at-most", type=click.IntRange(min=1), default=100, show_default=True,
-              help="Rewrites of a rule that are scored, drawn at random.")  # fmt: skip
+              help="Score at most so many rewrites of a rule, drawn at random.")  # fmt: skip
 @click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9, show_default=True,
               help="Confidence from which on the model counts as sure.")  # fmt: skip
 @click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True,
-              help="Examples to keep of each rule.")  # fmt: skip
+              help="Keep so many examples of each rule.")  # fmt: skip
 @engine_options
 @scope_option
 @unit_option
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Decides what is drawn at random."
+)
 @json_option("Print the audit as JSON.")
 @imports_option
 def audit_command(
@@ -127,9 +132,9 @@ def audit_command(
 
     Each rule is applied by itself to every row; a flip is a row that the model has right before
     and wrong after. Rules that expect another answer are judged by that. A rule that can be tested
-    on few rows is not judged; a gate of which nothing could be judged fails. The files of a folder
-    are one dataset; with --engine ray workers apply the rules, and the model is asked here. Of
-    several models each has its audit, in a folder of its own, and all of them have a grid.
+    on few rows only is not judged, and a gate of which nothing could be judged fails. With several
+    models each has an audit in a folder of its own, and a grid shows all of them. The files of a
+    folder are one dataset; with --engine ray workers apply the rules, and the model is asked here.
     """
     need_audit()
     from sears_dsl.catalogue import load_rulesets

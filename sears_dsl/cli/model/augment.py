@@ -174,9 +174,7 @@ def _print_augmented(
         f"{augmentation.relabelled:,} of them with another label"
     )
     if augmentation.limit is not None and augmentation.added < augmentation.limit:
-        out.print(
-            f"{augmentation.limit:,} were wanted; these are all that the rules make of the rows"
-        )
+        out.print(f"{augmentation.limit:,} were asked for; the rules make no more of these rows")
     for reason, count in record["left_out"].items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
     for note in record["notes"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument
     from sears_dsl.auditing.grid import GridDocument
 
+# Rules of a comparison, and characters of their names; the files have all of them.
+_RULES_SHOWN = 40
+_NAME = 60
 _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}
 
 
@@ -76,13 +80,16 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
     from rich.text import Text
 
     from sears_dsl.auditing.shares import percent
+    from sears_dsl.language.printer import rule_called
 
     out = console(stderr=True)
     table = plain_table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "")
-    for record in comparison.rules:
+    # Rules that no row tests in both are counted below.
+    compared = [each for each in comparison.rules if each.outcome != "not compared"]
+    for record in compared[:_RULES_SHOWN]:
         change = record.failures
         table.add_row(
-            record.rule,
+            shorten(rule_called(record.rule, record.id), _NAME, placeholder="…"),
             f"{change.rows:,}",
             percent(change.first_rate),
             percent(change.second_rate),
@@ -91,6 +98,8 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
             Text(record.outcome, style=_CHANGES[record.outcome]),
         )
     out.print(table)
+    if len(compared) > _RULES_SHOWN:
+        out.print(f"and {len(compared) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in comparison.summary:
         out.print(line)
 
@@ -103,7 +112,12 @@ def print_grid(grid: GridDocument) -> None:
 
     out = console(stderr=True)
     table = plain_table("rule", *(model.name for model in grid.models))
-    for rule in grid.rules:
+    tested = [
+        rule
+        for rule in grid.rules
+        if any(each.failures and each.failures.total for each in rule.cells)
+    ]
+    for rule in tested[:_RULES_SHOWN]:
         cells = [
             Text(
                 percent(None if each.failures is None else each.failures.rate),
@@ -111,8 +125,10 @@ def print_grid(grid: GridDocument) -> None:
             )
             for each in rule.cells
         ]
-        table.add_row(rule.rule, *cells)
+        table.add_row(shorten(rule.rule, _NAME, placeholder="…"), *cells)
     out.print(table)
+    if len(tested) > _RULES_SHOWN:
+        out.print(f"and {len(tested) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in grid.summary:
         out.print(line)
 

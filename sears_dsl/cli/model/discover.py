@@ -39,56 +39,59 @@ _SOON = 5.0
 @click.option("-o", "--output", required=True, type=FilePath(),
               help="The ruleset to write; a manifest and a report go beside it.")  # fmt: skip
 @click.option("--paper", is_flag=True,
-              help="The order and the settings of the paper (ACL 2018): its score and thresholds, "
-              "the model asked first and without a limit; what is given beside it "
-              "counts.")  # fmt: skip
+              help="Use the order and the settings of the paper (ACL 2018): its score "
+              "and thresholds, the model asked first and without a limit. Other "
+              "options still count.")  # fmt: skip
 @click.option("--rules", type=click.IntRange(min=1), default=10, show_default=True,
-              help="Most rules to select.")  # fmt: skip
+              help="Write at most so many rules.")  # fmt: skip
 @click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True,
-              help="Share of a rule's rows that may fall below tau.")  # fmt: skip
+              help="Share of a rule's rewrites that may change the meaning (score "
+              "below τ).")  # fmt: skip
 @click.option("--minimum-flips", type=click.IntRange(min=1),
-              help="Leave rules that flip fewer rows. By default 3, 2 of fewer than 200 rows "
-              "that are searched; of known rules 2, or 1 where fewer than --rules flip "
-              "enough.")  # fmt: skip
+              help="Leave out rules that flip fewer rows. By default 3, or 2 where "
+              "fewer than 200 rows are searched; for known rules 2, or 1 where "
+              "fewer than --rules flip enough.")  # fmt: skip
 @click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005, show_default=True,
-              help="Share of rows that a rule's left side must be in.")  # fmt: skip
+              help="Share of rows in which a rule's left side has to occur.")  # fmt: skip
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
               default="paraphrases", show_default=True,
-              help="In the paper's order what rules generalize.")  # fmt: skip
+              help="With --paper: what rules are generalized from.")  # fmt: skip
 @click.option("--across", type=click.Choice(["any", "shared", "apart"]), default="any",
               show_default=True,
-              help="Of several models, `every:SPEC,SPEC`: rules that make any fail, that they "
-              "share, or that tell them apart.")  # fmt: skip
+              help="With several models, every:SPEC,SPEC: rules that make any of them "
+              "fail, that they share, or that tell them apart.")  # fmt: skip
 @click.option("--known", multiple=True, metavar="FILE",
               help="Rules that people have read: a file, a folder or a shipped ruleset; they are "
               "tried first, like the shipped ones; repeatable.")  # fmt: skip
 @click.option("--readings", multiple=True, metavar="JOURNAL", type=FilePath(),
               help="A journal of `sears vet`: what people said of rewrites counts in the judge; "
               "repeatable.")  # fmt: skip
-@click.option("--no-known", is_flag=True, help="The shipped rules are not tried.")
+@click.option("--no-known", is_flag=True, help="Do not try the shipped rules.")
 @click.option("--text", "texts", multiple=True, metavar="FILE",
               help="Unlabelled rows of the same kind, on which rules are judged; "
               "repeatable.")  # fmt: skip
-@click.option("--text-column", help="The column of texts in these.")
+@click.option("--text-column", help="The column of texts in the files of --text.")
 @click.option("--max-questions", type=click.IntRange(min=1), metavar="N",
-              help="Most questions to the model in all; 20 for each right row by "
-              "default.")  # fmt: skip
+              help="Ask the model at most so many questions; by default 20 for each "
+              "row that it has right.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(0, 1, max_open=True),
-              help="Share of right rows that take no part, and say what the rules do; 0 for none. "
-              "By default 0.3, and none of fewer than a hundred.")  # fmt: skip
+              help="Share of the right rows that take no part in the search, and show "
+              "what the rules do elsewhere; 0 for none. By default 0.3, and none "
+              "of fewer than a hundred.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True,
-              help="Of the holdout and the sample.")  # fmt: skip
+              help="Decides which rows are held out and drawn.")  # fmt: skip
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
-              help="Time for the search; the best found until then is written.")  # fmt: skip
-@click.option("--yes", is_flag=True, help="Go on without asking, whatever it takes.")
+              help="Stop the search after so long, and write the best found until "
+              "then.")  # fmt: skip
+@click.option("--yes", is_flag=True, help="Do not ask before a long search.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def discover_command(output: Path, **options: Any) -> None:
     """Find the few rules that make a model fail most without changing the meaning.
 
-    Rules that people have read before are tried first. Then paraphrases of the rows that the model
-    has right, made by translation models, propose new ones; those that keep the meaning on much
-    text are asked of the model, and the rules that together flip most rows are written as a
-    ruleset, with a manifest and a report.
+    Rules that people have read before are tried first. Then rows that the model has right are
+    reworded by translation models, and each change of words becomes a candidate. The model is
+    asked only about candidates that keep the meaning on much text. The rules that together flip
+    most rows are written as a ruleset, with a manifest and a report.
     """
     began = time.monotonic()
     need_discovery()

@@ -96,7 +96,8 @@ choices_option = click.option(
 _DATA = with_options(
     click.option("--column", help="The column that rules rewrite; a,b for either of two, a+b for "
                  "both."),
-    click.option("--label", help="The column of labels; without, the model's own answers count."),
+    click.option("--label", help="The column of labels; without it, the model's own answers count "
+                 "as right."),
     click.option("--also", multiple=True, metavar="COLUMN",
                  help="A further column that the model reads; repeatable."),
     image_option,
@@ -119,31 +120,33 @@ pivot_option = click.option(
     "texts, through English; repeatable."
 )  # fmt: skip
 _SCORING = with_options(
-    click.option("--tau", type=click.FloatRange(0, 1), help="S from which on texts count as "
-                 "equivalent; the scorer's calibrated one by default."),
+    click.option("--tau", type=click.FloatRange(0, 1),
+                 help="Score from which on two texts count as equivalent; by default the "
+                 "one that was calibrated for the scorer."),
     pivot_option,
     click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
     click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
                  "cores by default, eight at most."),
 )  # fmt: skip
 _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
-                       help="Work with so many rows, drawn at random, each label with its "
-                       "share.")  # fmt: skip
+                       help="Work with so many rows, drawn at random; each label keeps its "
+                 "share.")  # fmt: skip
 _BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
                      help="Width of the search for paraphrases.")  # fmt: skip
 _ASKING = with_options(
     click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model."),
-    click.option("--request-map", help="Of an endpoint: how rows become JSON."),
-    click.option("--response-map", help="Of an endpoint: where the labels are."),
-    click.option("--timeout", type=float, help="Of an endpoint: seconds to wait."),
-    click.option("--retries", type=click.IntRange(min=0), help="Of an endpoint: tries again."),
+    click.option("--request-map", help="Endpoints: how rows become JSON."),
+    click.option("--response-map", help="Endpoints: where the labels are."),
+    click.option("--timeout", type=float, help="Endpoints: seconds to wait for an answer."),
+    click.option("--retries", type=click.IntRange(min=0), help="Endpoints: tries after a failure."),
     click.option("--connections", type=click.IntRange(min=1),
-                 help="Of an endpoint: requests at the same time; 4 by default."),
+                 help="Endpoints: requests at the same time; 4 by default."),
     click.option("--on-error", type=click.Choice(["stop", "skip"]),
-                 help="Of an endpoint: what to do about a text that it refuses (400, 413, 422); "
-                 "stop by default."),
+                 help="Endpoints: what to do about a text that it refuses (400, 413, "
+                 "422); by default, stop."),
     click.option("--inputs", type=FilePath(),
-                 help="Of file:…: where to write the rows that want predictions."),
+                 help="With --model file:…: where to write the rows that need "
+                 "predictions."),
     resuming_options,
     quiet_option,
 )  # fmt: skip

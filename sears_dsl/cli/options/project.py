@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from sears_dsl.cli.options.shared import SectionedCommand
 from sears_dsl.errors import SearsError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ProjectArgument(click.Argument):
         return filled, ParameterSource.DEFAULT_MAP
 
 
-class ProjectCommand(click.Command):
+class ProjectCommand(SectionedCommand):
     """A command whose options may stand in the project file."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

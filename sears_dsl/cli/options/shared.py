@@ -53,3 +53,49 @@ def json_option(text: str) -> Callable[[Any], Any]:
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """What gives a command these options, in this order in its help."""
     return lambda command: reduce(lambda rest, option: option(rest), reversed(options), command)
+
+
+#: Options that many commands share, under what they are about; a command's own come between.
+_SECTIONS = {
+    "Rows": (
+        "data", "train", "column", "label", "also", "image", "choices", "compare", "protect",
+        "spans", "input_format", "limit", "sample", "id_column",
+    ),
+    "Model": (
+        "model", "batch_size", "request_map", "response_map", "timeout", "retries", "connections",
+        "on_error", "inputs",
+    ),
+    "Options": (),
+    "Paraphrases and scores": (
+        "paraphrases", "scorer", "tau", "pivots", "device", "jobs", "beam", "oracle",
+    ),
+    "The run": (
+        "seed", "engine", "address", "workers", "resume", "restart", "yes", "tagger", "no_cache",
+        "allow_imports_outside", "quiet", "as_json", "help",
+    ),
+}  # fmt: skip
+# Shorter lists need no sections.
+_MANY = 25
+
+
+class SectionedCommand(click.Command):
+    """A command whose help has headings where its options are many."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options by what they are about."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        if len(options) < _MANY:
+            super().format_options(ctx, formatter)
+            return
+        section_of = {name: title for title, names in _SECTIONS.items() for name in names}
+        records: dict[str, list[tuple[str, str]]] = {title: [] for title in _SECTIONS}
+        for option in options:
+            record = option.get_help_record(ctx)
+            # Click gives its own option a name of its own.
+            name = "help" if "--help" in option.opts else option.name or ""
+            if record is not None:
+                records[section_of.get(name, "Options")].append(record)
+        for title, shown in records.items():
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl(shown)

@@ -32,7 +32,7 @@ from sears_dsl.runtime.writing import lock
 resuming_options = with_options(
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
     click.option("--restart", is_flag=True,
-                 help="Begin anew; what an interrupted run found out is removed."),
+                 help="Begin anew, and remove what an interrupted run has kept."),
 )  # fmt: skip
 
 # What an interrupted run may have found out, and how many rows of it are worth no question: those

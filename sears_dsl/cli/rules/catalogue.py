@@ -11,13 +11,19 @@ from sears_dsl.cli.screen.console import (
     FilePath,
     console,
     echo_json,
+    excerpt,
     imports_option,
     plain_table,
 )
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from sears_dsl.language.ruleset import Ruleset
+
+# Characters of an example in the list of rulesets.
+_EXAMPLE = 80
 
 
 @click.command("rules", epilog="Example: sears rules contractions/expand")
@@ -99,12 +105,23 @@ def _print_rulesets(rulesets: dict[str, Ruleset]) -> None:
     out.print("`sears rules NAME` shows the rules of one.")
 
 
-def _example(ruleset: Ruleset) -> str:
-    from sears_dsl.language.printer import print_rule, print_template
+def _example(ruleset: Ruleset) -> Text:
+    """What the first rule makes of the text of its first test; a sentence of a template."""
+    from rich.text import Text
 
+    from sears_dsl.engine.matches import Edit
+    from sears_dsl.language.printer import print_rule, print_template
+    from sears_dsl.tagging.pinned import parse_pinned
+
+    for test in (test for rule in ruleset.rules for test in rule.metadata.tests):
+        if test.expected is None:
+            continue
+        pinned = parse_pinned(test.text)
+        text = pinned[0] if pinned else test.text
+        return excerpt(text, [Edit(0, len(text), text, test.expected)], width=_EXAMPLE)
     if ruleset.rules:
-        return print_rule(ruleset.rules[0])
-    return print_template(ruleset.templates[0]) if ruleset.templates else ""
+        return Text(print_rule(ruleset.rules[0]))
+    return Text(print_template(ruleset.templates[0])) if ruleset.templates else Text()
 
 
 def _print_rules(name: str, ruleset: Ruleset) -> None:

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.screen.console import console, echo_json, imports_option, shown
+from sears_dsl.cli.screen.console import (
+    console,
+    echo_json,
+    imports_option,
+    rule_labels,
+    shown,
+)
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.wording import counted
@@ -57,7 +63,7 @@ def diff_command(old: str, new: str, *, data: str | None, **options: Any) -> Non
     else:
         _print(difference)
         if data is not None:
-            _print_rows(rows, options["limit"])
+            _print_rows(rows, options["limit"], labels=rule_labels([before, after]))
     if options["exit_code"] and (rows or difference):
         sys.exit(1)
 
@@ -225,6 +231,11 @@ def _shown(node: Compared) -> str:
     return written.get("rule") or f"{written['template']} → {written['label']}"
 
 
+def _title(name: str, node: Compared) -> str:
+    """The id in front of a rule, where somebody chose one."""
+    return "" if node.name is None else f"{name}: "
+
+
 def _print(difference: RulesetDiff) -> None:
     out = console()
     for name, was, now in difference.options:
@@ -232,9 +243,9 @@ def _print(difference: RulesetDiff) -> None:
     for name in difference.sets:
         out.print(f"set {name} changed")
     for name, node in difference.removed:
-        out.print(f"- {name}: {_shown(node)}", style="red")
+        out.print(f"- {_title(name, node)}{_shown(node)}", style="red")
     for name, node in difference.added:
-        out.print(f"+ {name}: {_shown(node)}", style="green")
+        out.print(f"+ {_title(name, node)}{_shown(node)}", style="green")
     for change in difference.changed:
         out.print(f"~ {change.new_id}: {', '.join(change.parts)} changed", style="yellow")
         if not {"rule", "template", "label"}.isdisjoint(change.parts):
@@ -248,12 +259,12 @@ def _print(difference: RulesetDiff) -> None:
     )
 
 
-def _print_rows(rows: list[dict[str, object]], limit: int) -> None:
+def _print_rows(rows: list[dict[str, object]], limit: int, *, labels: Mapping[str, str]) -> None:
     from sears_dsl.engine.rewrite.shown_edits import with_code_points
 
     out = console()
     for each in rows[:limit]:
-        out.print(f"\nrow {each['row']}, {each['rule']}", style="bold")
+        out.print(f"\nrow {each['row']}, {labels[str(each['rule'])]}", style="bold")
         out.print(f"    {shown(str(each['original']))}")
         for sign, side, style in (("-", "old", "red"), ("+", "new", "green")):
             original, became = str(each["original"]), each[side]
@@ -261,4 +272,4 @@ def _print_rows(rows: list[dict[str, object]], limit: int) -> None:
             out.print(f"  {sign} {shown(text)}", style=style)
     if len(rows) > limit:
         out.print(f"\n… and {counted(len(rows) - limit, 'more row')}")
-    out.print(f"{counted(len(rows), 'rewrite')} differ on the data")
+    out.print(f"{counted(len(rows), 'rewrite differs', 'rewrites differ')} on the data")

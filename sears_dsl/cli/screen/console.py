@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Edit
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.rule import Rule
+    from sears_dsl.language.ruleset import Ruleset
 
 imports_option = click.option(
     "--allow-imports-outside",
@@ -115,6 +116,15 @@ def rule_label(rule: Rule, rule_id: str) -> str:
     from sears_dsl.language.printer import print_rule
 
     return print_rule(rule) if rule.name is None else rule_id
+
+
+def rule_labels(rulesets: Iterable[Ruleset]) -> dict[str, str]:
+    """What each rule is called, by its id."""
+    return {
+        rule_id: rule_label(rule, rule_id)
+        for ruleset in rulesets
+        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+    }
 
 
 def shown(text: str) -> str:

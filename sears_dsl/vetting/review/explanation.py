@@ -6,6 +6,7 @@ every tag of the rule is in the list, each once, in the order of the rule.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -34,6 +35,7 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 
+_QUOTED = re.compile(r'"[^"\\]+"')
 _ATTRIBUTES = {
     "text": "word written",
     "lower": "word (any casing)",
@@ -76,9 +78,12 @@ def in_words(rule: Rule) -> str:
         "Replace the first “is” after “WP” with “'s”, glued to the word before."
         >>> in_words(parse("really -> <> / __ ADJ").rules[0])
         'Remove the first “really” before “ADJ”.'
+        >>> in_words(parse('"movie" -> film').rules[0])
+        'Replace the first “movie” with “film”.'
     """
     old, new, context = sides(rule)
-    before, _, after = (part.strip() for part in context.partition("__"))
+    old, new = _unquoted(old), _unquoted(new)
+    before, _, after = (_unquoted(part.strip()) for part in context.partition("__"))
     places = ([f" after “{before}”"] if before else []) + ([f" before “{after}”"] if after else [])
     where = " and".join(places)
     new = f"“{new.removeprefix('~')}”"
@@ -88,6 +93,11 @@ def in_words(rule: Rule) -> str:
     if not rule.consequent:
         return f"Remove the first “{old}”{where}."
     return f"Replace the first “{old}”{where} with {new}{glue}."
+
+
+def _unquoted(text: str) -> str:
+    """A side that is one quoted word, without its quotation marks."""
+    return text[1:-1] if _QUOTED.fullmatch(text) else text
 
 
 def explained(rule: Rule, scope: RuleScope) -> tuple[tuple[str, str], ...]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Expectation, Rule
+from sears_dsl.language.rule import Expectation, Metadata, Rule
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, Pair, ReviewTask
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.deciding import (
@@ -305,7 +305,7 @@ class Session(Deciding):
             "text": bench.effects.texts[place],
             **written._asdict(),
             **self._meaning(rule),
-            "why": rule.metadata.why or "",
+            "why": _why(rule.metadata),
             "expect": str(rule.expectation),
             "keeps_label": rule.keeps_label,
             "reasons": dict(reasons_of(rule)),
@@ -541,3 +541,10 @@ def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dic
         "shown": texts,
         "choice": None if chosen is None else texts[chosen],
     }
+
+
+def _why(metadata: Metadata) -> str:
+    """Why there is a rule; what discovery wrote are numbers of its own rows, not of these."""
+    why = metadata.why or ""
+    found = (metadata.author or "").startswith(("sears discover", "known: "))
+    return f"When it was found: {why}" if why and found else why

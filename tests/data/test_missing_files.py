@@ -1,0 +1,33 @@
+"""What is said of a file that is not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sears_dsl.data.dataset import Dataset, format_of
+from sears_dsl.errors import DataError, UsageError
+from sears_dsl.models.loading import load_predictor
+
+
+@pytest.mark.parametrize("name", ["dve.csv", "dev.cvs"])
+def test_the_nearest_name_in_its_folder_is_proposed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "dev.csv").write_text("text\nA film.\n", "utf-8")
+    with pytest.raises(DataError, match="cannot be read: No such file") as told:
+        next(Dataset(str(tmp_path / name)).batches())
+    assert told.value.help == f"did you mean {tmp_path / 'dev.csv'}?"
+
+
+def test_nothing_is_proposed_where_nothing_is_near(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read: No such file") as told:
+        format_of(str(tmp_path / "dev.cvs"))
+    assert not told.value.help
+
+
+def test_the_file_of_an_estimator_is_named_as_one(tmp_path: Path) -> None:
+    file = tmp_path / "model.joblib"
+    file.write_bytes(b"")
+    with pytest.raises(UsageError, match="does not name a model") as told:
+        load_predictor(str(file))
+    assert told.value.help == f"an estimator of scikit-learn is written sklearn:{file}"
