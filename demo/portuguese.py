@@ -64,7 +64,7 @@ def main() -> None:
 
 def translated(most: int) -> Iterator[tuple[str, str]]:
     """Portuguese sentences with the labels of the English ones that they were made of."""
-    from sears_dsl.meaning.pivot_score import translations  # noqa: PLC0415 - brings torch
+    from sears_dsl.meaning.pivot_score import best_translations  # noqa: PLC0415 - brings torch
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415 - likewise
 
     training, held_out = held_out_apart(read_rated(fetch(ROOT / ".cache")))
@@ -76,9 +76,9 @@ def translated(most: int) -> Iterator[tuple[str, str]]:
     texts = [""] * len(chosen)
     for first in range(0, len(order), BATCH):
         some: Sequence[int] = order[first : first + BATCH]
-        found = translations(pivot, [chosen[row][0] for row in some], candidates=1)
+        found = best_translations(pivot, [chosen[row][0] for row in some], candidates=1)
         for row, each in zip(some, found, strict=True):
-            texts[row] = each.text
+            texts[row] = each
     yield from zip(texts, (label for _, label in chosen), strict=True)
 
 

@@ -43,11 +43,9 @@ from sears_dsl.translation.forced_scoring import (
 from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
-_CANDIDATES = 5
 
-
-def best_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
-    """Of the best five outputs of a beam search the one that gives the sentence back best.
+def best_translations(pivot: Pivot, sentences: Sequence[str], *, candidates: int = 5) -> list[str]:
+    """Of the best outputs of a beam search the one that gives the sentence back best.
 
     All sentences are one batch, so they are best of like length; empty ones become nothing.
     """
@@ -57,10 +55,10 @@ def best_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
     outputs = beam_search(
         [DecoderInput(forward, forward.encode(sentences), torch.arange(len(sentences)))],
         [FREE] * len(sentences),
-        beam=_CANDIDATES,
+        beam=candidates,
         floors=[float("-inf")] * len(sentences),
         lengths=[2 * len(forward.source_pieces(sentence)) + 10 for sentence in sentences],
-        limit=_CANDIDATES,
+        limit=candidates,
     )
     tried: list[tuple[int, str]] = []
     for row, hypotheses in enumerate(outputs):

@@ -32,7 +32,7 @@ class TokenType(NamedTuple):
 
 
 class _TypeColumns(NamedTuple):
-    """See the attributes of `TokenTypes`."""
+    """See the properties of `TokenTypes`."""
 
     words: Sequence[str]
     word_of: Int32Array
@@ -44,10 +44,6 @@ class TokenTypes(Sequence[TokenType]):
     """Distinct tokens, as places in a list of words and in a list of pairs of tags.
 
     Attributes:
-        words: their texts; taggers give each once.
-        word_of: int32 (types,): the word of each type.
-        pairs: (coarse, fine) tags.
-        pair_of: int32 (types,): the pair of each type.
         place_of: where each word is in words, each once; empty where nobody needed to know.
     """
 
@@ -74,22 +70,22 @@ class TokenTypes(Sequence[TokenType]):
 
     @property
     def words(self) -> Sequence[str]:
-        """See the class."""
+        """Their texts; taggers give each once."""
         return self._split().words
 
     @property
     def word_of(self) -> Int32Array:
-        """See the class."""
+        """The word of each type, int32 (types,)."""
         return self._split().word_of
 
     @property
     def pairs(self) -> Sequence[tuple[str, str]]:
-        """See the class."""
+        """Pairs of a coarse and a fine tag."""
         return self._split().pairs
 
     @property
     def pair_of(self) -> Int32Array:
-        """See the class."""
+        """The pair of each type, int32 (types,)."""
         return self._split().pair_of
 
     def _split(self) -> _TypeColumns:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.adversaries import Adversary
 from sears_dsl.discovery.candidates import Candidates
+from sears_dsl.discovery.proposing.changes import Rewording
 from sears_dsl.discovery.proposing.consequents import minimal_change
 from sears_dsl.discovery.proposing.proposal import propose
 from sears_dsl.effects.applications import MINED
@@ -48,10 +48,6 @@ TAGS = {
 TAGGER = PinnedTagger(TAGS)
 
 
-def adversary(original: str, text: str) -> Adversary:
-    return Adversary(0, original, text, 0.5, "a", "b")
-
-
 def proposed(
     pairs: Sequence[tuple[str, str]],
     *more: str,
@@ -61,7 +57,7 @@ def proposed(
 ) -> Candidates:
     rows = list(dict.fromkeys([*(original for original, _ in pairs), *more]))
     return propose(
-        [adversary(*pair) for pair in pairs],
+        [Rewording(*pair) for pair in pairs],
         TAGGER.tag(rows),
         tagger=TAGGER,
         context=context,
@@ -152,7 +148,7 @@ def test_a_literal_that_the_tokenizer_would_split_is_not_written() -> None:
     tagger = Splitting(TAGS)
     corpus = tagger.tag(["a movie"])
     found = propose(
-        [adversary("a movie", "a film")], corpus, tagger=tagger, context=0, minimum_frequency=0
+        [Rewording("a movie", "a film")], corpus, tagger=tagger, context=0, minimum_frequency=0
     )
     assert found.texts == ("NN -> film", "NOUN -> film")
 
@@ -281,7 +277,7 @@ def test_a_minimal_change_makes_one_row_of_the_other(old: str, new: str) -> None
 def test_what_does_not_go_together_is_refused() -> None:
     corpus = TAGGER.tag(["a movie"])
     with pytest.raises(UsageError, match="not among the rows: 'a color'"):
-        propose([adversary("a color", "a film")], corpus, tagger=TAGGER)
+        propose([Rewording("a color", "a film")], corpus, tagger=TAGGER)
     with pytest.raises(UsageError, match="have none"):
         propose([], TAGGER.tokenize(["a movie"]), tagger=TAGGER)
     with pytest.raises(UsageError, match="minimum_frequency 2"):

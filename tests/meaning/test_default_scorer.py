@@ -114,7 +114,7 @@ def test_a_smaller_tau_finds_more_paraphrases() -> None:
 
 
 def test_numbers_that_were_fitted_with_other_models_are_said_to_be() -> None:
-    own = Team(Recipe(scorer="pivot", beam=4)).pivots
+    own = Team(Recipe(scorer="pivot", beam=4)).loaded.pivots
     other = ("opus-mt-en-fr-0123456789abcdef", "opus-mt-fr-en-0123456789abcdef")
     for name in SCORER_NAMES:
         assert unfitted(name, own) == ""
