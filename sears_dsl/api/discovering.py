@@ -443,8 +443,7 @@ def adversaries(
 ) -> AdversaryResult:
     """Paraphrases that flip the model: of each row that it has right, the best.
 
-    What `sears adversaries` does, with its defaults. Arguments that are not below are those of
-    `discover`.
+    What `sears adversaries` does, with its defaults.
 
     Args:
         model: as `discover` takes it.

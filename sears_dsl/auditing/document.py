@@ -362,11 +362,7 @@ def read_audit(path: Path) -> AuditDocument:
 
 
 def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
-    """Audits by the names of their folders, or by their paths where two folders are called alike.
-
-    Raises:
-        DataError: one is no audit of this version.
-    """
+    """Audits by the names of their folders, or by their paths where two are called alike."""
     names = [path.parent.name if path.name == "audit.json" else path.name for path in paths]
     if len(set(names)) < len(names):
         names = list(map(str, paths))

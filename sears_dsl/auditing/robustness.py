@@ -181,9 +181,7 @@ def robustness(
     """How robust the model is to all rules, to each tag and to each rule.
 
     Args:
-        gates: what is demanded; decides how it is judged, and with how many rows.
         tolerance: τ; None for that of `TOLERANCE` where a gate asks about robustness.
-        seed: of the bootstrap.
         later: what the rules that draw do in further draws; their rewrites count beside the first.
 
     Returns:
@@ -364,7 +362,6 @@ def record_of(
         rules: how many rules or templates.
         mean: the mean over them of the share of expected answers.
         labels: how many there are; 0 where answers are free.
-        gates: how many rows are enough, and what judges.
     """
     enough, number = robustness.rows >= gates.support, labels or None
     return RobustnessRecord(

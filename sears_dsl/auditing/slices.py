@@ -79,11 +79,7 @@ class SliceResult:
 
 
 def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple[SliceResult, ...]:
-    """The numbers of each part, slicing by slicing, the largest part first.
-
-    Args:
-        parts: slicing → the part of each row, as `slicings` gives them.
-    """
+    """The numbers of each part, slicing by slicing, the largest part first."""
     rules = keeping(effects)
     changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
     flipped = effects.among_rows([(each, each.flipped) for each in rules])
@@ -294,9 +290,6 @@ class Computed:
 
         Args:
             answers: what the model says of each untouched row; wanted where there are no cells.
-
-        Raises:
-            DataError: a cell is of another kind than the function takes.
         """
         cells = self.cells
         if cells is None:
@@ -360,8 +353,6 @@ def read_slicings(
     The model does not see any of it.
 
     Args:
-        source: the rows, as `open_rows` takes them.
-        format_name: the format, where the file's name does not tell.
         options: how it is read; the same as for the rows.
     """
     if not names:

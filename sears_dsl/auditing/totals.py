@@ -194,7 +194,6 @@ def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tu
     """The accuracy under the rules that draw, at several rates of their noise.
 
     Args:
-        effects: of the rules as they are written.
         by_rate: rates, ascending, each with what the rules that draw do at it.
     """
     clean = share_of(int(effects.right.sum()), len(effects.right))

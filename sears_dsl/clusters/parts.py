@@ -112,9 +112,6 @@ def apply_to_parts(
 
     Args:
         output: the new folder, of the same names; with another suffix, where the format is another.
-        format_name: the format of the parts, where their names do not tell.
-        output_format: of the new ones; None for the same.
-        resume: leave out parts that have a record.
 
     Yields:
         How far it is, in the order of the parts.
@@ -202,11 +199,7 @@ def _output_name(name: str, output_format: str | None) -> str:
 
 
 def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
-    """Look at what is there, and say what the job is.
-
-    Returns:
-        The names of files that are there.
-    """
+    """Look at what is there, and say what the job is."""
     there = {file.name for file in output.files()}
     if there and not resume:
         raise UsageError(

@@ -32,7 +32,6 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
     """All findings known so far, each time there are more.
 
     Args:
-        text: the file as it stands in the editor.
         path: where it is saved; imports are looked for beside it.
 
     Raises:

@@ -65,15 +65,7 @@ class JournalOracle:
 
 
 def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
-    """An oracle from whatever a person gave.
-
-    Args:
-        source: a function of a list of rewrites, ``module:function``, or a vetting journal.
-
-    Raises:
-        ModelError: its module raised while it was imported.
-        DataError: a journal that cannot be read, or is damaged.
-    """
+    """An oracle from whatever a person gave."""
     if not isinstance(source, str | Path):
         return FunctionOracle(source)
     if isinstance(source, str) and is_object_name(source):

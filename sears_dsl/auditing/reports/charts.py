@@ -70,11 +70,7 @@ def axis(scale: Scale) -> str:
 
 
 def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind: str = "") -> str:
-    """A share as a dot on the line of its interval, with its limit as a mark.
-
-    Args:
-        share: what is shown; of nothing there is only the base line.
-    """
+    """A share as a dot on the line of its interval, with its limit as a mark."""
     middle = _HEIGHT / 2
     parts = [
         f'<line x1="{scale.x(rate)}" x2="{scale.x(rate)}" y1="0" y2="{_HEIGHT}" class="grid"/>'
@@ -164,7 +160,6 @@ def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> s
 
     Args:
         entries: name, rate, and the share with its interval where there is one.
-        label: what the chart shows, in words.
     """
     full = _BAR_WIDTH - _BAR_LABEL - 64
     parts = []

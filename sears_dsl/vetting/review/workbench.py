@@ -281,11 +281,7 @@ class Workbench:
     # ------------------------------------------------------------ rules
 
     def apply(self, rules: Sequence[Rule]) -> RuleTable:
-        """What rules make of the rows; the model is not asked.
-
-        Raises:
-            RuleSyntaxError: a rule that cannot be compiled.
-        """
+        """What rules make of the rows; the model is not asked."""
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_rules([scoped], tagger=self.tagger, sources=sources_of([scoped]))
         applications = applications_of(
@@ -312,11 +308,7 @@ class Workbench:
         return allowed
 
     def ask_until(self, effects: RuleTable, deadline: float) -> RuleTable:
-        """The same effects with more of what the model says: at least some, the more in time.
-
-        Args:
-            deadline: of ``time.monotonic()``.
-        """
+        """The same effects with more of what the model says: at least some, the more in time."""
         may_begin = chain([True], iter(lambda: monotonic() < deadline, None))
         answers = self._model.labels_in_time(self._rows(effects), in_time=partial(next, may_begin))
         return self._with_answers(effects, answers)
@@ -389,11 +381,7 @@ class Workbench:
     def examples(
         self, effects: RuleTable, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
     ) -> tuple[int, list[ExampleRow]]:
-        """Rows that a rule changes, flips first, of these the best scored first.
-
-        Returns:
-            How many there are, and those asked for.
-        """
+        """Rows that a rule changes, flips first, of these the best scored first."""
         rewrites = effects.applications.of_rule(rule)
         flips = effects.flips[rewrites]
         if mistakes:
