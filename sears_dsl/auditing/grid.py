@@ -206,7 +206,6 @@ def _mean(confidences: AnswerConfidence) -> MeanConfidence:
 
 
 def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_Test, Contrast]:
-    """Every test of every model against the first."""
     tests: dict[_Test, Paired] = {
         (place, kind, name): paired
         for place, pair in enumerate(pairs)

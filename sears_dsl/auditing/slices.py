@@ -240,7 +240,6 @@ def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
 
 
 def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """The least and the greatest value of each range."""
     place = np.searchsorted(cuts, known)
     return [
         (float(known[place == each].min()), float(known[place == each].max()))

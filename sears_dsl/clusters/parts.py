@@ -163,7 +163,6 @@ def _in_order(
 
 
 def _require_all(failed: Sequence[PartFailure], output: Folder, parts: int) -> None:
-    """Tell of the parts that are not done."""
     if not failed:
         return
     reasons = "".join(f"\n  {each.message}" for each in failed[:_TOLD])
@@ -191,7 +190,6 @@ def _parts_of(source: Folder, format_name: str | None) -> list[FolderFile]:
 
 
 def _output_name(name: str, output_format: str | None) -> str:
-    """What the output of a part is called."""
     if output_format is None:
         return name
     plain = name.removesuffix(compression_of(name))
@@ -306,7 +304,6 @@ class OnePart:
         return PartDone(name, work_record)
 
     def _do_work(self, path: str, target: str, part: str) -> Mapping[str, Any]:
-        """Do the work; what goes wrong is told with the name of the part."""
         try:
             return self.work.do(path, target)
         except SearsError as error:

@@ -149,7 +149,6 @@ def explained(
 
 
 def _describe_tag(source: str, column: int) -> str | None:
-    """What a tag means, outside of quotes and comments."""
     shown = _QUOTED.sub(lambda match: " " * len(match[0]), source)
     for match in _TAG.finditer(shown):
         if match.start() <= column < match.end() and match[1] in TAG_MEANINGS:

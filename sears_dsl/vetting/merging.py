@@ -341,7 +341,6 @@ def _kappa(
     names: Sequence[str],
     on: Agreed,
 ) -> Kappa:
-    """Agreement of these reviewers on what all of them judged."""
     items = sorted(set.intersection(*(set(by_reviewer[name]) for name in names)))
     ratings = [[by_reviewer[name][item] for name in names] for item in items]
     if on == "picks":

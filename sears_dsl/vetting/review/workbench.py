@@ -61,38 +61,18 @@ def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
     """
     old, new = _WORDS.findall(original), _WORDS.findall(rewritten)
     pieces: list[ShownPiece] = []
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    for kind, first, last, low, high in matcher.get_opcodes():
-        if kind == "equal":
-            pieces.append(ShownPiece("same", "".join(old[first:last])))
-            continue
-        if first < last:
-            pieces.append(ShownPiece("old", "".join(old[first:last])))
-        if low < high:
-            pieces.append(ShownPiece("new", "".join(new[low:high])))
-    return tuple(_joined(pieces))
-
-
-def _joined(pieces: list[ShownPiece]) -> list[ShownPiece]:
-    """Changes with only white space between them are one change: ``a b`` → ``c d``."""
-    joined: list[ShownPiece] = []
-    place = 0
-    while place < len(pieces):
-        if pieces[place].kind == "same":
-            joined.append(pieces[place])
-            place += 1
-            continue
-        old = new = ""
-        while place < len(pieces):
-            piece = pieces[place]
-            between = piece.kind == "same" and not piece.text.strip() and place + 1 < len(pieces)
-            if piece.kind == "same" and not between:
-                break
-            old += piece.text if piece.kind != "new" else ""
-            new += piece.text if piece.kind != "old" else ""
-            place += 1
-        joined += change(old, new)
-    return joined
+    before = after = ""
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for number, (kind, first, last, low, high) in enumerate(steps, 1):
+        was, now = "".join(old[first:last]), "".join(new[low:high])
+        # Changes with only white space between them are one change: ``a b`` → ``c d``.
+        between = not was.strip() and (before or after) and number < len(steps)
+        if kind == "equal" and not between:
+            pieces += [*change(before, after), ShownPiece("same", was)]
+            before = after = ""
+        else:
+            before, after = before + was, after + now
+    return (*pieces, *change(before, after))
 
 
 # Characters of a text that stands beside the one that changed.
@@ -286,7 +266,7 @@ class Workbench:
         matcher = compile_rules([scoped], tagger=self.tagger, sources=sources_of([scoped]))
         applications = applications_of(
             matcher, self.tokens, guards=self.data.guards,
-            keep=None if self.oracle is None else self._keep,
+            keep=self._keep,
         )  # fmt: skip
         count = len(applications.texts)
         return RuleTable(

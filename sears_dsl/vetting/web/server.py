@@ -112,7 +112,6 @@ class _PageRequest:
 
 
 def _rows(request: _PageRequest) -> dict[str, int]:
-    """Which part of a list is asked for."""
     return {
         "first": request.number("first", _ANY_NUMBER),
         "most": request.number("most", _MOST_EXAMPLES) or _EXAMPLES,
@@ -206,8 +205,6 @@ async def _failed(_request: Request, error: Exception) -> Response:
 def _picture_of(
     sessions: Mapping[str, Deciding], quick: Executor
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Pictures of rows."""
-
     async def answered(request: Request) -> Response:
         page_request = _PageRequest(sessions[request.state.reviewer], request.query_params, {})
         try:
