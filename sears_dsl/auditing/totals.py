@@ -220,11 +220,8 @@ def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, .
         if not others:
             continue
         drawn = (first, *others)
-        tested = np.zeros(len(effects.right), np.bool_)
-        failed = np.zeros(len(effects.right), np.bool_)
-        for each in drawn:
-            tested[each.rows[each.tested]] = True
-            failed[each.rows[each.failed]] = True
+        tested = effects.among_rows([(each, each.tested) for each in drawn])
+        failed = effects.among_rows([(each, each.failed) for each in drawn])
         rates = [share_of(int(e.failed.sum()), int(e.tested.sum())).rate for e in drawn]
         known = [rate for rate in rates if rate is not None]
         records.append(
