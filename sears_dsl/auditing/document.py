@@ -229,11 +229,13 @@ class Verdict:
     all_rules_reason: str = ""
 
 
-class _Record(BaseModel):
+class DocumentRecord(BaseModel):
+    """What is written as JSON: fields that are known, and numbers that JSON has."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class RulesetIdentity(_Record):
+class RulesetIdentity(DocumentRecord):
     """A ruleset: its name and version where it has them, and a hash of its canonical text."""
 
     name: str
@@ -242,7 +244,7 @@ class RulesetIdentity(_Record):
     rules: int
 
 
-class GateRecord(_Record):
+class GateRecord(DocumentRecord):
     """What was demanded; see `gates.Gates`."""
 
     flip_rate: float | None
@@ -255,7 +257,7 @@ class GateRecord(_Record):
     tolerated: float
 
 
-class AuditDocument(_Record):
+class AuditDocument(DocumentRecord):
     """Everything about an audit."""
 
     format: Literal["sears-audit"] = "sears-audit"

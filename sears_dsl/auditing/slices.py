@@ -453,16 +453,12 @@ def _agreement_parts(values: Sequence[SliceValue]) -> list[str]:
     return largest([f"{100 * each:.0f}%" if isinstance(each, float) else EMPTY for each in values])
 
 
-def _texts(values: Sequence[SliceValue]) -> list[str]:
-    return largest([EMPTY if each is None else str(each) for each in values])
-
-
 _Compute: TypeAlias = Callable[[Any, str], SliceValue]
 _Parts: TypeAlias = Callable[[Sequence[SliceValue]], list[str]]
 # How a value comes from a cell, and parts from values.
 _FUNCTIONS: dict[str, tuple[_Compute, _Parts]] = {
     "words": (_words, _word_parts),
-    "first-word": (_first_word, _texts),
+    "first-word": (_first_word, parts_of),
     "agreement": (_agreement, _agreement_parts),
     "grade": (_grade, parts_of),
 }
