@@ -9,7 +9,7 @@ rows nothing is judged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -365,19 +365,11 @@ def record_of(
     """
     enough, number = robustness.rows >= gates.support, labels or None
     return RobustnessRecord(
+        **asdict(robustness),
         about=about,
         name=name,
         rules=rules,
-        rows=robustness.rows,
-        rewrites=robustness.rewrites,
-        before=robustness.before,
-        after=robustness.after,
-        pooled=robustness.pooled,
         mean=mean,
-        gap=robustness.gap,
-        low=robustness.low,
-        high=robustness.high,
-        smallest_tau=robustness.smallest_tau,
         before_corrected=chance_corrected(robustness.before, number),
         after_corrected=chance_corrected(robustness.after, number),
         tolerance=tolerance,
@@ -385,7 +377,6 @@ def record_of(
         invariant=is_invariant(robustness, tolerance, judge_by=gates.judge_by) if enough else None,
         local=robustness.local(tolerance),
         smallest_tau_everywhere=robustness.smallest_tau_everywhere,
-        curve=robustness.curve,
         constant=constant,
     )
 
