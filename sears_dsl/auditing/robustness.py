@@ -60,7 +60,8 @@ class RobustnessRecord:
             templates that on all rows of data, and 1 without data.
         after: p′, the mean over rows of the mean over their rewrites, by what each rule expects.
         mean: the mean over rules, or templates, of that share.
-        low: lower end of its 95% interval (paired bootstrap over rows; of templates Newcombe's).
+        low: lower end of the gap's 95% interval (paired bootstrap over rows; of templates
+            Newcombe's).
         high: its upper end.
         before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
         robust: whether p′ ≥ p - τ, by what judges; None with too few rows.

@@ -53,7 +53,7 @@ class AmountSettings:
 
     Attributes:
         amounts: those that are wanted, each once.
-        seed: the first of them; the others follow it. It also decides which half is rewritten.
+        seed: the first one; the others follow it. It also decides which half is rewritten.
     """
 
     amounts: tuple[NoiseAmount, ...] = NOISE_AMOUNTS
@@ -107,8 +107,8 @@ class Amounts:
     """What was measured.
 
     Attributes:
-        rewritten: how many of them rules change.
-        held_out_rewritten: how many of them rules change.
+        rewritten: training rows that rules change.
+        held_out_rewritten: held-out rows that rules change.
     """
 
     errors: tuple[AmountErrors, ...]

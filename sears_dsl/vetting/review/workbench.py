@@ -88,7 +88,7 @@ class RuleSummary:
     """What a rule does, in numbers.
 
     Attributes:
-        right: those of them that the model has right.
+        right: changed rows that the model has right.
         flips: those of these on which it then does not do as the rule expects.
         interval: 95% (Wilson) of flips over right.
     """
@@ -106,7 +106,7 @@ class ExampleRow:
     Attributes:
         pieces: both in one, the change marked.
         labels: what counts as right.
-        after: what it says of the rewrite; None where it was not asked yet.
+        after: what the model says of the rewrite; None where it was not asked yet.
         right: whether the model has the original right.
         flip: whether it then does not do as the rule expects.
         score: S; None where nothing scored it.
