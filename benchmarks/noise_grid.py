@@ -47,8 +47,8 @@ from benchmarks.noisy_squad import (
     questions_of,
 )
 from benchmarks.record import Row, write_record
-from benchmarks.small_reader import SpanReader, Sure, train
-from sears_dsl.answers import answer_f1, answers_equal
+from benchmarks.small_reader import SpanReader, Sure, answer_f1, train
+from sears_dsl.answers import answers_equal
 from sears_dsl.auditing.failures import (
     Feature,
     LearningRows,

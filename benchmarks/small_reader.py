@@ -27,7 +27,7 @@ import numpy as np
 
 from benchmarks.record import data_file
 from benchmarks.span_ranker import LONGEST, TABLE, best_span, learn, marginals
-from sears_dsl.answers import answer_f1, answers_equal
+from sears_dsl.answers import answers_equal, normalized_answer
 from sears_dsl.models.certainty import from_distributions, from_top
 
 __all__ = [
@@ -238,6 +238,23 @@ def evaluate(reader: SpanReader, questions: Iterable[Question]) -> tuple[float, 
     pairs = list(zip(reader.predict(rows), (each.answers for each in asked), strict=True))
     exact = sum(answers_equal(given, gold, comparison="squad") for given, gold in pairs)
     return 100 * exact / len(pairs), 100 * sum(answer_f1(*pair) for pair in pairs) / len(pairs)
+
+
+def answer_f1(prediction: str, gold: str | Sequence[str]) -> float:
+    """How far the words of an answer are those of the best gold answer, from 0 to 1.
+
+    The harmonic mean of precision and recall over normalized words, as in SQuAD's evaluation.
+    """
+    golds = (gold,) if isinstance(gold, str) else gold
+    own = normalized_answer(prediction).split()
+    return max((_overlap(own, normalized_answer(answer).split()) for answer in golds), default=0.0)
+
+
+def _overlap(own: list[str], gold: list[str]) -> float:
+    if not own or not gold:
+        return float(own == gold)
+    common = (Counter(own) & Counter(gold)).total()
+    return 2 * common / (len(own) + len(gold))
 
 
 def _places(question: Question, paragraph: _Paragraph) -> list[tuple[int, int]]:

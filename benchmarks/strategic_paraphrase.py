@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from benchmarks.noise_grid import over_paragraphs
 from benchmarks.noisy_squad import TEST, TRAIN, Asked, Paraphrases, paragraphs_of, questions_of
 from benchmarks.record import Row, write_record
-from benchmarks.small_reader import SmallReader, train
-from sears_dsl.answers import answer_f1, answers_equal
+from benchmarks.small_reader import SmallReader, answer_f1, train
+from sears_dsl.answers import answers_equal
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword

@@ -226,27 +226,6 @@ def _near(prediction: str, gold: str, comparison: Comparison) -> bool:
     return abs(amount - right) <= most + 1e-9 * max(1.0, abs(right))
 
 
-def answer_f1(prediction: str, gold: str | Sequence[str]) -> float:
-    """How far the words of an answer are those of the best gold answer, from 0 to 1.
-
-    The harmonic mean of precision and recall over normalized words, as in SQuAD's evaluation.
-
-    Example:
-        >>> round(answer_f1("the Denver team", ["Denver Broncos", "Broncos"]), 2)
-        0.5
-    """
-    golds = (gold,) if isinstance(gold, str) else gold
-    own = normalized_answer(prediction).split()
-    return max((_overlap(own, normalized_answer(answer).split()) for answer in golds), default=0.0)
-
-
-def _overlap(own: list[str], gold: list[str]) -> float:
-    if not own or not gold:
-        return float(own == gold)
-    common = (Counter(own) & Counter(gold)).total()
-    return 2 * common / (len(own) + len(gold))
-
-
 # ---------------------------------------------------------------- in the original
 
 

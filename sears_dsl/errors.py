@@ -1,20 +1,10 @@
 """Everything that can go wrong, and how it is told to a person.
 
-The tree of exceptions (each also says what to do next):
-
-    SearsError                 anything this package raises on purpose
-    ├── RuleSyntaxError        a rule file that does not mean anything; carries Diagnostics
-    ├── CompileError           rules that cannot run together or on this text
-    ├── DataError              a dataset that cannot be read, matched to its columns or written
-    ├── TaggerError            a tokenizer or tagger that is missing or does not fit
-    ├── CacheError             a tag cache that cannot be used
-    ├── ModelError             a model under test that cannot be loaded or gives no labels
-    └── UsageError             a command or call whose arguments do not go together
-
-A `Diagnostic` is one finding about one place in a rule file. Its code is stable (documented in
-grammar/README.md); its message says what is wrong, its help says what to write instead. Findings
-are collected and reported all at once. This module imports nothing of the package and costs
-nothing to import.
+All that this package raises on purpose is a `SearsError`, which also says what to do next; its
+kinds stand at the end. A `Diagnostic` is one finding about one place in a rule file. Its code is
+stable (documented in grammar/README.md); its message says what is wrong, its help says what to
+write instead. Findings are collected and reported all at once. This module imports nothing of the
+package and costs nothing to import.
 """
 
 from __future__ import annotations

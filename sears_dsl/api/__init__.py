@@ -4,7 +4,7 @@
                                                     └─▶ `augment`, `fix`
     pairs ──▶ `score`     sentences ──▶ `paraphrase`     data, rules ──▶ `apply`
 
-`given` turns what a person has (functions, estimators, pipelines; frames, lists, files) into what
-the packages below work with, and words of the command line in errors into Python; `results` is what
-the results share: a frame, a table for notebooks, a plot.
+`arguments` turns what a person has (functions, estimators, pipelines; frames, lists, files) into
+what the packages below work with, and words of the command line in errors into Python; `results` is
+what the results share: a frame, a table for notebooks, a plot.
 """

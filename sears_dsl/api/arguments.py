@@ -95,14 +95,7 @@ def remark(sentence: str) -> None:
 
 
 def names_of_columns(**arguments: object) -> None:
-    """Say which argument names no column.
-
-    Args:
-        arguments: argument → its value: a name, several, or None.
-
-    Raises:
-        UsageError: a value that is no name.
-    """
+    """Refuse what names no column, with the argument that it was given as."""
     for argument, value in arguments.items():
         several = isinstance(value, list | tuple)
         names = value if isinstance(value, list | tuple) else (value,)
@@ -142,27 +135,7 @@ def labelled_rows(
     sample: int | None = None,
     seed: int = 0,
 ) -> LabelledRows:
-    """The rows that a model is asked about, with what is right.
-
-    Args:
-        data: rows, as `open_rows` takes them.
-        text: the column that rules rewrite, ``"a,b"`` for either of two, ``"a+b"`` for both; None
-            for the one that can be meant.
-        label: the column of labels; None for none. Of pairs it is the second of each.
-        also: further columns that the model reads.
-        protect: columns whose content stays intact in the rewritten text.
-        spans: columns that point into it, as `protection_of` takes them.
-        comparison: which kind of answers the labels are.
-        image: a column of paths of pictures.
-        choices: a column of what the answer is chosen from.
-        limit: so many rows, the first ones.
-        sample: so many rows, drawn at random.
-        seed: of that draw.
-
-    Raises:
-        DataError: this is no dataset, or a column is not there or holds something else.
-        UsageError: arguments that are no names of columns.
-    """
+    """The rows that a model is asked about, with what is right; options of `discover`."""
     from sears_dsl.answers import check_comparison
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.labelled import read_labelled
@@ -186,16 +159,7 @@ def labelled_rows(
 
 
 def protection_of(protect: Sequence[str], spans: Sequence[str]) -> Protection:
-    """What has to stay intact in the texts that rules rewrite.
-
-    Args:
-        protect: columns whose content stays.
-        spans: columns of spans that follow their text: ``"TEXT=COLUMN"``, ``"TEXT=START:END"`` or
-            ``"TEXT=START+SPANTEXT"``.
-
-    Raises:
-        UsageError: something that names no column, or says nothing about spans.
-    """
+    """What has to stay intact in the texts that rules rewrite; arguments as `apply` has them."""
     from sears_dsl.data.protection import Protection
 
     columns, pointing = names_of(protect), names_of(spans)
@@ -215,18 +179,7 @@ def used_label(data: object, label: str | None) -> str | None:
 def predictor_of(
     model: object, *, batch_size: int | None = None, comparison: Comparison = "exact"
 ) -> CachedPredictor:
-    """A model, given or named, that remembers what it said.
-
-    Args:
-        model: a function of a list of texts, an object with ``predict``, a pipeline of
-            transformers, a specification as `load_predictor` takes it, or what that gives.
-        batch_size: rows in a call; None leaves it to the kind of model.
-        comparison: what models that vote vote on: labels, or the words of answers (``squad``).
-
-    Raises:
-        UsageError: it is nothing of this.
-        ModelError: it cannot be loaded.
-    """
+    """A model, given or named, that remembers what it said; of several the vote, by comparison."""
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.loading import load_predictor
 
@@ -236,12 +189,7 @@ def predictor_of(
 
 
 def rulesets_of(rules: object) -> list[Ruleset]:
-    """Rulesets, loaded where they are named.
-
-    Raises:
-        UsageError: it is nothing that holds rules.
-        RuleSyntaxError: findings in a file.
-    """
+    """Rulesets, loaded where they are named."""
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.language.rule import Rule
     from sears_dsl.language.ruleset import Ruleset
@@ -269,10 +217,6 @@ def rulesets_of(rules: object) -> list[Ruleset]:
 def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], dict[str, str]]:
     """Where rules may have been found: their files, and the rows of a search of this session.
 
-    Args:
-        rules: as a person gave them.
-        rulesets: the same, loaded.
-
     Returns:
         Files, beside which a manifest may lie; and name → SHA-256 of rows.
     """
@@ -286,16 +230,8 @@ def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], 
 def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagger:
     """A tagger, given or named; where neither, one that the rules were validated with.
 
-    Args:
-        tagger: a tagger or its name; None for the default.
-        rulesets: what it is for; None where there are no rules yet.
-
     Warns:
         UserWarning: the rules read tags and were validated with another tagger.
-
-    Raises:
-        TaggerError: there is no such tagger.
-        UsageError: it is no tagger.
     """
     from sears_dsl.batch.provenance import tagger_findings, tagger_for
     from sears_dsl.tagging.loading import as_tagger

@@ -445,7 +445,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
             flip_rate=_rate("max_flip_rate", max_flip_rate),
             miss_rate=_rate("max_miss_rate", max_miss_rate),
             rows_flipped=_rate("max_rows_flipped", max_rows_flipped),
- own=tuple(map(read_gate, gates)), judge_by=judge_by, support=min_support,
+            own=tuple(map(read_gate, gates)), judge_by=judge_by, support=min_support,
             require_support=require_support,
         )  # fmt: skip
         choice = PartsChoice(

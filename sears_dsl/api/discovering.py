@@ -99,7 +99,6 @@ class DiscoveryResult(Result):
         }
 
     def _of_models(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Of several models what each has wrong."""
         held = [each.held_out for each in self.rules]
         for place, name in enumerate(self.discovery.models):
             yield f"flips of {name}", [each.flips_of_models[place] for each in self.rules]
@@ -443,8 +442,7 @@ def adversaries(
 ) -> AdversaryResult:
     """Paraphrases that flip the model: of each row that it has right, the best.
 
-    What `sears adversaries` does, with its defaults. Arguments that are not below are those of
-    `discover`.
+    What `sears adversaries` does, with its defaults.
 
     Args:
         model: as `discover` takes it.

@@ -198,7 +198,6 @@ def _draw_errors(axes: Axes | None, named: Iterable[tuple[str, Estimate | None]]
 
 
 def _report_file(path: str | Path) -> Path:
-    """Where a report goes."""
     file = Path(path)
     if file.suffix != ".json":
         raise UsageError(f"{file} is no name for a report", help=f"write {file.stem}.json")

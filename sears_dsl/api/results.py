@@ -101,10 +101,6 @@ class TableResult(Result):
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
     """Columns as an HTML table; of many rows the first ones.
 
-    Args:
-        columns: column → the value of each row.
-        caption: what stands above.
-
     Example:
         >>> html_table({"rule": ["<b> -> c"]}, caption="1 rule").count("&lt;b&gt; -&gt; c")
         1
@@ -142,11 +138,7 @@ def drawn_name(name: str) -> str:
 
 
 def new_axes(axes: Axes | None, **options: Any) -> Axes:
-    """Where to draw: the axes, or where there are none those of a new figure.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-    """
+    """Where to draw: the axes, or where there are none those of a new figure."""
     need_plots()
     if axes is not None:
         return axes

@@ -67,11 +67,7 @@ def decide(
     gates: Gates,
     robustness: Robustness | None = None,
 ) -> Verdict:
-    """The decision, with its reasons: what failed first, then what could not be judged.
-
-    Args:
-        robustness: what came of the gates that ask about it; None where none does.
-    """
+    """The decision, with its reasons: what failed first, then what could not be judged."""
     counts: Counter[JudgementOutcome] = Counter(each.outcome for each in judgements)
     told_counts: dict[JudgementOutcome, int] = {
         outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
@@ -205,9 +201,6 @@ def audit(
 
     Args:
         columns: what to slice by: further columns, a value for each row, and what is computed.
-        sentences: what the model says of the sentences of templates; None where there are none.
-        later: what the rules that draw do in further draws.
-        by_rate: rates, ascending, each with what the rules that draw do at it.
 
     Raises:
         UsageError: a gate is for no rule, or a column is of another length.

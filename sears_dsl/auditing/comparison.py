@@ -14,9 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
-from sears_dsl.auditing.document import AuditDocument, RuleRecord
+from sears_dsl.auditing.document import AuditDocument, DocumentRecord, RuleRecord
 from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.shares import percent
 from sears_dsl.errors import UsageError
@@ -98,10 +96,8 @@ class RuleComparison:
     note: str
 
 
-class ComparisonDocument(BaseModel):
+class ComparisonDocument(DocumentRecord):
     """Two audits side by side. Rates of accuracy are of rows that are right, not of failures."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal["sears-comparison"] = "sears-comparison"
     version: Literal[1] = 1

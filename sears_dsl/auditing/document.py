@@ -230,11 +230,13 @@ class Verdict:
     all_rules_reason: str = ""
 
 
-class _Record(BaseModel):
+class DocumentRecord(BaseModel):
+    """What is written as JSON: fields that are known, and numbers that JSON has."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class RulesetIdentity(_Record):
+class RulesetIdentity(DocumentRecord):
     """A ruleset: its name and version where it has them, and a hash of its canonical text."""
 
     name: str
@@ -243,7 +245,7 @@ class RulesetIdentity(_Record):
     rules: int
 
 
-class GateRecord(_Record):
+class GateRecord(DocumentRecord):
     """What was demanded; see `gates.Gates`."""
 
     flip_rate: float | None
@@ -256,7 +258,7 @@ class GateRecord(_Record):
     tolerated: float
 
 
-class AuditDocument(_Record):
+class AuditDocument(DocumentRecord):
     """Everything about an audit."""
 
     format: Literal["sears-audit"] = "sears-audit"
@@ -363,11 +365,7 @@ def read_audit(path: Path) -> AuditDocument:
 
 
 def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
-    """Audits by the names of their folders, or by their paths where two folders are called alike.
-
-    Raises:
-        DataError: one is no audit of this version.
-    """
+    """Audits by the names of their folders, or by their paths where two are called alike."""
     names = [path.parent.name if path.name == "audit.json" else path.name for path in paths]
     if len(set(names)) < len(names):
         names = list(map(str, paths))

@@ -29,9 +29,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
-from sears_dsl.auditing.document import AuditDocument, per_row_numbers
+from sears_dsl.auditing.document import AuditDocument, DocumentRecord, per_row_numbers
 from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.slices import (
     ANSWER,
@@ -108,10 +107,8 @@ class AuditName:
     wrong: Share
 
 
-class ErrorsDocument(BaseModel):
+class ErrorsDocument(DocumentRecord):
     """Everything about what predicts that a model fails; features are those worth most first."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal["sears-errors"] = "sears-errors"
     version: Literal[1] = 1

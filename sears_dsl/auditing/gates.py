@@ -165,9 +165,6 @@ class Gates:
     ) -> None:
         """Every gate has a rule, or one that asks about robustness a template.
 
-        Args:
-            rules: the id of each rule, as `distinct_ids` gives it, and the rule.
-
         Raises:
             UsageError: one has none; the nearest name is offered.
         """
@@ -343,9 +340,7 @@ def judge_share(
     """The outcome of one share of failures, and why.
 
     Args:
-        limit: what it may be; None for no demand.
         q_value: of the test against the limit; None where nothing was tested.
-        support: with fewer rows nothing is judged.
         changed: rows that were changed, tested or not.
     """
     certain = q_value is not None and q_value < CERTAIN

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict
-
 from sears_dsl.auditing.comparison import (
     ComparisonDocument,
     Paired,
@@ -26,7 +24,12 @@ from sears_dsl.auditing.comparison import (
     one_family,
     rate_change,
 )
-from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
+from sears_dsl.auditing.document import (
+    AnswerConfidence,
+    AuditDocument,
+    DocumentRecord,
+    answer_confidences,
+)
 from sears_dsl.auditing.gates import JudgementOutcome
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.errors import UsageError
@@ -127,10 +130,8 @@ class GridConfidence:
     cells: tuple[MeanConfidence | None, ...]
 
 
-class GridDocument(BaseModel):
+class GridDocument(DocumentRecord):
     """Several audits side by side; the first model is what the others are held against."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal["sears-grid"] = "sears-grid"
     version: Literal[1] = 1
@@ -206,7 +207,6 @@ def _mean(confidences: AnswerConfidence) -> MeanConfidence:
 
 
 def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_Test, Contrast]:
-    """Every test of every model against the first."""
     tests: dict[_Test, Paired] = {
         (place, kind, name): paired
         for place, pair in enumerate(pairs)

@@ -9,7 +9,7 @@ rows nothing is judged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -60,7 +60,8 @@ class RobustnessRecord:
             templates that on all rows of data, and 1 without data.
         after: p′, the mean over rows of the mean over their rewrites, by what each rule expects.
         mean: the mean over rules, or templates, of that share.
-        low: lower end of its 95% interval (paired bootstrap over rows; of templates Newcombe's).
+        low: lower end of the gap's 95% interval (paired bootstrap over rows; of templates
+            Newcombe's).
         high: its upper end.
         before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
         robust: whether p′ ≥ p - τ, by what judges; None with too few rows.
@@ -181,9 +182,7 @@ def robustness(
     """How robust the model is to all rules, to each tag and to each rule.
 
     Args:
-        gates: what is demanded; decides how it is judged, and with how many rows.
         tolerance: τ; None for that of `TOLERANCE` where a gate asks about robustness.
-        seed: of the bootstrap.
         later: what the rules that draw do in further draws; their rewrites count beside the first.
 
     Returns:
@@ -364,23 +363,14 @@ def record_of(
         rules: how many rules or templates.
         mean: the mean over them of the share of expected answers.
         labels: how many there are; 0 where answers are free.
-        gates: how many rows are enough, and what judges.
     """
     enough, number = robustness.rows >= gates.support, labels or None
     return RobustnessRecord(
+        **asdict(robustness),
         about=about,
         name=name,
         rules=rules,
-        rows=robustness.rows,
-        rewrites=robustness.rewrites,
-        before=robustness.before,
-        after=robustness.after,
-        pooled=robustness.pooled,
         mean=mean,
-        gap=robustness.gap,
-        low=robustness.low,
-        high=robustness.high,
-        smallest_tau=robustness.smallest_tau,
         before_corrected=chance_corrected(robustness.before, number),
         after_corrected=chance_corrected(robustness.after, number),
         tolerance=tolerance,
@@ -388,7 +378,6 @@ def record_of(
         invariant=is_invariant(robustness, tolerance, judge_by=gates.judge_by) if enough else None,
         local=robustness.local(tolerance),
         smallest_tau_everywhere=robustness.smallest_tau_everywhere,
-        curve=robustness.curve,
         constant=constant,
     )
 

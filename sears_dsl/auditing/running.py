@@ -86,9 +86,6 @@ def as_found(
 
     A scorer of somebody's own is not taken: only a person names one.
 
-    Args:
-        choice: what a person chose; a τ counts.
-
     Returns:
         The choice, with scorer and τ of the manifests; and what these say, None where they do not
         count.
@@ -168,7 +165,6 @@ def audit_rules(
     """Measure what rules do to a model, and judge it.
 
     Args:
-        columns: what to slice by, as `read_slicings` gives it.
         sentences: of templates, which the model is asked about too; None for none. They may be the
             rows themselves.
 
@@ -264,8 +260,6 @@ def sentences_of(
     """The sentences of the templates that an audit asks about; None where there are none.
 
     Args:
-        oracle: rejects sentences; None keeps all.
-        limit: most sentences; None for all.
         also: further columns that the model reads, which no template fills.
     """
     templates = sum(len(ruleset.templates) for ruleset in rulesets)

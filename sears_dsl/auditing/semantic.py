@@ -199,14 +199,9 @@ def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Ints, Int
 
 
 def gap_interval(
-    differences: ArrayLike,
-    times: ArrayLike,
-    *,
-    seed: int = 0,
-    confidence: float = 0.95,
-    draws: int = _DRAWS,
+    differences: ArrayLike, times: ArrayLike, *, seed: int = 0, draws: int = _DRAWS
 ) -> tuple[float, float]:
-    """An interval for the mean difference of rows, by a bootstrap that draws whole rows.
+    """A 95% interval for the mean difference of rows, by a bootstrap that draws whole rows.
 
     Drawing rows keeps what comes before and after together. Two rows are added, one that does not
     change and two halves that change by -1 and by 1, as `paired_difference_interval` does (Agresti
@@ -215,7 +210,6 @@ def gap_interval(
 
     Args:
         differences: of each kind of row, after minus before, in [-1, 1].
-        confidence: between 0 and 1.
         draws: how many samples are drawn.
 
     Returns:
@@ -226,8 +220,6 @@ def gap_interval(
         >>> round(low, 2), round(high, 2)
         (-0.2, -0.1)
     """
-    if not 0 < confidence < 1:
-        raise UsageError(f"confidence is {confidence}", help="give a number between 0 and 1")
     values = np.asarray(differences, np.float64).ravel()
     counts = np.asarray(times, np.float64).ravel()
     if not counts.sum():
@@ -245,7 +237,7 @@ def gap_interval(
             for start in range(0, draws, block)
         ]
     )
-    low, high = np.quantile(means / size, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(means / size, [(1 - 0.95) / 2, (1 + 0.95) / 2])
     return float(low), float(high)
 
 
@@ -268,16 +260,10 @@ class Gap(Protocol):
         """Upper end."""
 
 
-def is_robust(
-    accuracies: Gap,
-    tolerance: float,
-    *,
-    judge_by: JudgeBy = "rate",
-) -> bool:
+def is_robust(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
     """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
 
     Args:
-        tolerance: τ, between 0 and 1.
         judge_by: what decides: the ``rate`` that was observed; ``evidence``, by which it holds
             unless the whole interval of the gap lies below -τ; ``proof``, by which it holds only
             where the whole interval lies above.
@@ -295,17 +281,8 @@ def is_robust(
     return below >= -tolerance
 
 
-def is_invariant(
-    accuracies: Gap,
-    tolerance: float,
-    *,
-    judge_by: JudgeBy = "rate",
-) -> bool:
+def is_invariant(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
     """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row.
-
-    Args:
-        tolerance: τ, between 0 and 1.
-        judge_by: as of `is_robust`, on both sides.
 
     Example:
         >>> better = semantic_robustness([False] * 20, range(20), [True] * 20)
@@ -325,7 +302,6 @@ def chance_corrected(rate: float | None, labels: int | None) -> float | None:
     """Accuracy with 0 for a guess and 1 for perfection, as definition 5 wants p; below 0 is worse.
 
     Args:
-        rate: the accuracy; None for none.
         labels: how many labels there are; None where answers are free, so that nobody guesses.
 
     Returns:
@@ -405,9 +381,6 @@ def constant_answer(
         answers: what they are; the first one counts where several score the same.
         rows: int (rewrites,): the row of each rewrite, from 0.
         group: int (rewrites,): the group of each, from 0.
-
-    Returns:
-        The answer and its score; None where there is no answer or no rewrite.
 
     Example:
         >>> labels = np.array([0, 0, 0, 1])

@@ -79,11 +79,7 @@ class SliceResult:
 
 
 def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple[SliceResult, ...]:
-    """The numbers of each part, slicing by slicing, the largest part first.
-
-    Args:
-        parts: slicing → the part of each row, as `slicings` gives them.
-    """
+    """The numbers of each part, slicing by slicing, the largest part first."""
     rules = keeping(effects)
     changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
     flipped = effects.among_rows([(each, each.flipped) for each in rules])
@@ -244,7 +240,6 @@ def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
 
 
 def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """The least and the greatest value of each range."""
     place = np.searchsorted(cuts, known)
     return [
         (float(known[place == each].min()), float(known[place == each].max()))
@@ -294,9 +289,6 @@ class Computed:
 
         Args:
             answers: what the model says of each untouched row; wanted where there are no cells.
-
-        Raises:
-            DataError: a cell is of another kind than the function takes.
         """
         cells = self.cells
         if cells is None:
@@ -360,8 +352,6 @@ def read_slicings(
     The model does not see any of it.
 
     Args:
-        source: the rows, as `open_rows` takes them.
-        format_name: the format, where the file's name does not tell.
         options: how it is read; the same as for the rows.
     """
     if not names:
@@ -463,16 +453,12 @@ def _agreement_parts(values: Sequence[SliceValue]) -> list[str]:
     return largest([f"{100 * each:.0f}%" if isinstance(each, float) else EMPTY for each in values])
 
 
-def _texts(values: Sequence[SliceValue]) -> list[str]:
-    return largest([EMPTY if each is None else str(each) for each in values])
-
-
 _Compute: TypeAlias = Callable[[Any, str], SliceValue]
 _Parts: TypeAlias = Callable[[Sequence[SliceValue]], list[str]]
 # How a value comes from a cell, and parts from values.
 _FUNCTIONS: dict[str, tuple[_Compute, _Parts]] = {
     "words": (_words, _word_parts),
-    "first-word": (_first_word, _texts),
+    "first-word": (_first_word, parts_of),
     "agreement": (_agreement, _agreement_parts),
     "grade": (_grade, parts_of),
 }

@@ -217,7 +217,6 @@ def with_templates(
     """Semantic robustness of rules, and after it that of all templates, each tag, each template.
 
     Args:
-        robustness: of the rules; None where nobody wants to know.
         gates: what is demanded; a gate that means rules and templates holds where both do.
     """
     if robustness is None:

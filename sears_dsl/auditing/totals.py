@@ -194,7 +194,6 @@ def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tu
     """The accuracy under the rules that draw, at several rates of their noise.
 
     Args:
-        effects: of the rules as they are written.
         by_rate: rates, ascending, each with what the rules that draw do at it.
     """
     clean = share_of(int(effects.right.sum()), len(effects.right))
@@ -221,11 +220,8 @@ def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, .
         if not others:
             continue
         drawn = (first, *others)
-        tested = np.zeros(len(effects.right), np.bool_)
-        failed = np.zeros(len(effects.right), np.bool_)
-        for each in drawn:
-            tested[each.rows[each.tested]] = True
-            failed[each.rows[each.failed]] = True
+        tested = effects.among_rows([(each, each.tested) for each in drawn])
+        failed = effects.among_rows([(each, each.failed) for each in drawn])
         rates = [share_of(int(e.failed.sum()), int(e.tested.sum())).rate for e in drawn]
         known = [rate for rate in rates if rate is not None]
         records.append(

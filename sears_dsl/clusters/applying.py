@@ -110,18 +110,7 @@ def apply_folder(
     workers: Workers | None = None,
     progress: Callable[[ApplyProgress], object] | None = None,
 ) -> ApplyReport:
-    """Apply rules to all parts of a folder.
-
-    Args:
-        request: what to do; input and output are folders or URIs.
-        workers: who does it; None for this process, with the jobs of the request.
-        progress: called after every part, in their order.
-
-    Raises:
-        DataError: parts that could not be done; the others are.
-        UsageError: the output is there, or options that do not go together.
-        CompileError, TaggerError: the rules cannot be compiled or run.
-    """
+    """Apply rules to all parts of a folder."""
     started = time.monotonic()
     recipe = OnceBuilt(request.recipe)
     ids = recipe.build().rule_ids

@@ -100,7 +100,6 @@ class ArrowRewriter:
         return _COMPILED[self._key]
 
     def _plan_for(self, schema: Any) -> Plan:
-        """The plan for batches of these columns."""
         where, plan = "the batch", self._plan
         ids = plan.id_column or ("id" if "id" in schema.names else None)
         if ids is None and self._mode == "each":

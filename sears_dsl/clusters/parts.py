@@ -112,9 +112,6 @@ def apply_to_parts(
 
     Args:
         output: the new folder, of the same names; with another suffix, where the format is another.
-        format_name: the format of the parts, where their names do not tell.
-        output_format: of the new ones; None for the same.
-        resume: leave out parts that have a record.
 
     Yields:
         How far it is, in the order of the parts.
@@ -166,7 +163,6 @@ def _in_order(
 
 
 def _require_all(failed: Sequence[PartFailure], output: Folder, parts: int) -> None:
-    """Tell of the parts that are not done."""
     if not failed:
         return
     reasons = "".join(f"\n  {each.message}" for each in failed[:_TOLD])
@@ -194,7 +190,6 @@ def _parts_of(source: Folder, format_name: str | None) -> list[FolderFile]:
 
 
 def _output_name(name: str, output_format: str | None) -> str:
-    """What the output of a part is called."""
     if output_format is None:
         return name
     plain = name.removesuffix(compression_of(name))
@@ -202,11 +197,7 @@ def _output_name(name: str, output_format: str | None) -> str:
 
 
 def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
-    """Look at what is there, and say what the job is.
-
-    Returns:
-        The names of files that are there.
-    """
+    """Look at what is there, and say what the job is."""
     there = {file.name for file in output.files()}
     if there and not resume:
         raise UsageError(
@@ -313,7 +304,6 @@ class OnePart:
         return PartDone(name, work_record)
 
     def _do_work(self, path: str, target: str, part: str) -> Mapping[str, Any]:
-        """Do the work; what goes wrong is told with the name of the part."""
         try:
             return self.work.do(path, target)
         except SearsError as error:

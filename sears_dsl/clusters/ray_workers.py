@@ -91,7 +91,6 @@ class RayWorkers(Closing):
         self._count = count or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def _start_here(self, **options: Any) -> None:
-        """Start Ray on this machine alone."""
         for left in reversed(range(_STARTS)):
             try:
                 self._ray.init(

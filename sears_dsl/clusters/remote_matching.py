@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,54 +29,32 @@ _PORTION = 10_000
 Spans: TypeAlias = Sequence[Sequence[tuple[int, int]]] | None
 
 
-class _Portion(NamedTuple):
-    """Texts that follow ``first`` others, and what is to be done with them."""
+@dataclass(slots=True)
+class _ApplyPortion:
+    """Applies rules to texts that follow so many others, wherever it runs."""
 
-    first: int
-    texts: Sequence[str]
-    protected: Spans
+    recipe: MatcherRecipe
     scope: Scope
     unit: Unit | None
     draw: int
 
-
-class _PortionRewrites(NamedTuple):
-    """What became of a portion."""
-
-    first: int
-    columns: RewriteColumns
-    unrenderable: Counter[int]
-
-
-@dataclass(slots=True)
-class _ApplyPortion:
-    """Applies rules to a portion, wherever it runs."""
-
-    recipe: MatcherRecipe
-
-    def __call__(self, portion: _Portion) -> _PortionRewrites:
+    def __call__(
+        self, portion: tuple[int, Sequence[str], Spans]
+    ) -> tuple[int, RewriteColumns, Counter[int]]:
+        first, texts, protected = portion
         matcher: TextMatcher = self.recipe.build()
         rewrites = matcher.apply(
-            portion.texts,
-            scope=portion.scope,
-            protected=portion.protected,
-            unit=portion.unit,
-            draw=portion.draw,
+            texts, scope=self.scope, protected=protected, unit=self.unit, draw=self.draw
         )
         columns = (
             rewrites.columns if isinstance(rewrites, Rewrites) else RewriteColumns.of(rewrites)
         )
-        columns = replace(columns, rows=(columns.rows + np.int32(portion.first)).astype(np.int32))
-        return _PortionRewrites(
-            portion.first, columns, Counter(getattr(rewrites, "unrenderable", {}))
-        )
+        columns = replace(columns, rows=(columns.rows + np.int32(first)).astype(np.int32))
+        return first, columns, Counter(getattr(rewrites, "unrenderable", {}))
 
 
 class RemoteMatcher(Matcher):
     """A matcher whose texts go to workers.
-
-    Args:
-        matcher: the rules, compiled here: what they are is asked here.
 
     Example:
         >>> from sears_dsl.batch.recipes import RulesetRecipe
@@ -96,7 +75,7 @@ class RemoteMatcher(Matcher):
         portion: int = _PORTION,
     ) -> None:
         self.__dict__.update(matcher.__dict__)
-        self._work = _ApplyPortion(OnceBuilt(recipe))
+        self._recipe = OnceBuilt(recipe)
         self._workers = workers
         self._portion = portion
 
@@ -125,17 +104,12 @@ class RemoteMatcher(Matcher):
             )
         size = self._portion
         portions = [
-            _Portion(
-                first,
-                texts[first : first + size],
-                None if protected is None else protected[first : first + size],
-                scope,
-                unit,
-                draw,
-            )
+            (first, texts[first : first + size],
+             None if protected is None else protected[first : first + size])
             for first in range(0, len(texts), size)
-        ]
-        parts = sorted(self._workers.answers(self._work, portions), key=lambda each: each.first)
+        ]  # fmt: skip
+        work = _ApplyPortion(self._recipe, scope, unit, draw)
+        parts = sorted(self._workers.answers(work, portions), key=itemgetter(0))
         if len(parts) < len(portions):
             raise DataError(
                 f"{len(portions) - len(parts)} of {len(portions)} portions of the rows did not "
@@ -143,7 +117,7 @@ class RemoteMatcher(Matcher):
                 help="try fewer rows with --limit, or workers with more memory",
             )
         unrenderable: Counter[int] = Counter()
-        for each in parts:
-            unrenderable.update(each.unrenderable)
-        columns = RewriteColumns.merged([each.columns for each in parts])
+        for _, _, of_part in parts:
+            unrenderable.update(of_part)
+        columns = RewriteColumns.merged([of_part for _, of_part, _ in parts])
         return Rewrites(columns, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)

@@ -149,10 +149,8 @@ def apply_candidates(
 
     Args:
         rules: mined rules; those that share an antecedent are matched once.
-        tagger: the one that tagged them.
         scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
             known rule; None for a mined one. All are mined where none are given.
-        guards: what has to stay in the rows; None for nothing.
     """
     mined = Ruleset((), options=mined_options(tagger))
     scoped = [(rule, scope or mined) for rule, scope in zip_longest(rules, scopes)]
@@ -192,7 +190,6 @@ def applications_of(
     """Apply each compiled rule by itself to each row, at its first instance in each unit.
 
     Args:
-        guards: what has to stay in the rows; None for nothing.
         keep: gives the rewrites that count; None for all.
     """
     protected = None if guards is None else guards.protected
@@ -209,11 +206,7 @@ def applications_of(
 
 
 def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Applications:
-    """What the engine gives, row by row, as a table rule by rule.
-
-    Args:
-        rewrites: what the rules made of rows, in any scope and unit.
-    """
+    """What the engine gives, row by row, as a table rule by rule."""
     distinct = rewrites.distinct()
     rules = len(rewrites.rule_ids)
     offsets = np.zeros(rules + 1, np.int64)

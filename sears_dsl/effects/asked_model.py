@@ -100,7 +100,6 @@ class AskedModel:
 
         Args:
             in_time: asked before each batch of questions; when it says no, the rest is left.
-            on_progress: told how many distinct rows are answered.
         """
         keys = [row_key(row) for row in rows]
         places = [place for place, may in enumerate(self.questions.admitted(keys)) if may]

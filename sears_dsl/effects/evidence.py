@@ -123,7 +123,6 @@ def hold_out(
     """Split rows by their texts: those to find rules on, and those that take no part.
 
     Args:
-        seed: another one gives another split.
         share: how many are held out, about: each text falls by its hash.
 
     Returns:

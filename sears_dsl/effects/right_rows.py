@@ -76,9 +76,6 @@ def try_model(
 def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
     """Refuse a model that does not say how sure it is, after a few rows at most.
 
-    Args:
-        data: the rows; a model that wants all at once is asked about all.
-
     Raises:
         UsageError: it gives no confidence; one that never could is not asked.
         ModelError: the model fails.

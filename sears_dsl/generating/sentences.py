@@ -163,7 +163,6 @@ class Sentences:
         return marks
 
     def _shape_of(self, digits: Mapping[int, Numbers], count: int) -> Numbers:
-        """Which of the shapes each of some sentences has."""
         shape_of = np.zeros(count, np.int64)
         for place, choice in enumerate(self.choices):
             if choice.slot.optional:

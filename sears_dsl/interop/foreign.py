@@ -15,9 +15,6 @@ from sears_dsl.errors import UsageError
 def imported(module: str, *, tool: str, install: str) -> Any:
     """The module, imported now.
 
-    Args:
-        tool: what people call the tool that it belongs to.
-
     Raises:
         UsageError: it is not installed, or it cannot be imported here.
     """

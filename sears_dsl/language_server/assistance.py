@@ -25,7 +25,6 @@ from sears_dsl.language.rule import (
     TYPING_KINDS,
     SetDefinition,
     SetReference,
-    Template,
 )
 from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.language_server.sample import (
@@ -132,24 +131,20 @@ def explained(
     if key and key.start(1) <= column < key.end(1) and key[1] in METADATA_HELP:
         return f"`{key[1]}`: {METADATA_HELP[key[1]]}"
     ruleset = _ruleset(text, path)
-    if ruleset is None:
-        return _describe_tag(source, column) or _describe_effect(
-            effect(text, path, line, tagger=tagger)
-        )
-    for match in _SET.finditer(source):
-        if match.start() <= column < match.end():
-            description = _describe_set(match[1] or match[2], ruleset)
-            if description:
-                return description
-    if _TEMPLATE.match(source):
-        return _describe_template(line, ruleset)
+    if ruleset is not None:
+        for match in _SET.finditer(source):
+            if match.start() <= column < match.end():
+                description = _describe_set(match[1] or match[2], ruleset)
+                if description:
+                    return description
+        if _TEMPLATE.match(source):
+            return _describe_template(line, ruleset)
     return _describe_tag(source, column) or _describe_effect(
         effect(text, path, line, tagger=tagger)
     )
 
 
 def _describe_tag(source: str, column: int) -> str | None:
-    """What a tag means, outside of quotes and comments."""
     shown = _QUOTED.sub(lambda match: " " * len(match[0]), source)
     for match in _TAG.finditer(shown):
         if match.start() <= column < match.end() and match[1] in TAG_MEANINGS:
@@ -185,13 +180,10 @@ def _known(name: str, names: Iterable[str]) -> str | None:
 
 def _describe_template(line: int, ruleset: Ruleset) -> str | None:
     """The number of a template's sentences, its label, the first of them."""
-    for template in ruleset.templates:
-        if template.span is not None and template.span.line == line + 1:
-            return _describe_sentences(template, ruleset)
-    return None
-
-
-def _describe_sentences(template: Template, ruleset: Ruleset) -> str:
+    here = (each for each in ruleset.templates if each.span and each.span.line == line + 1)
+    template = next(here, None)
+    if template is None:
+        return None
     try:
         sentences = Sentences(template, ruleset)
     except RuleSyntaxError as error:
@@ -276,7 +268,7 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
     if _INDENTED.fullmatch(before):
         return [Completion(key, "key", meaning) for key, meaning in METADATA_HELP.items()]
     named = (_IN_SLOT if _TEMPLATE.match(before) else _AFTER_AT).search(before)
-    bare = _bare(before)
+    bare = _QUOTED.sub('"', before)
     wants_tag = _AFTER_CAPITALS.search(bare) or _AFTER_TAG.search(bare)
     if not named and not _TEMPLATE.match(before) and wants_tag:
         tags = (tag for tag in TAG_MEANINGS if _TAG.fullmatch(tag))
@@ -285,11 +277,6 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
     if not sets and _AFTER_DOT.search(before):
         return [Completion(name, "function", FUNCTION_HELP[name]) for name in FUNCTIONS]
     return sets
-
-
-def _bare(line: str) -> str:
-    """A line without what is quoted and commented."""
-    return _QUOTED.sub('"', line)
 
 
 def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:

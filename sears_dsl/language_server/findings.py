@@ -32,7 +32,6 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
     """All findings known so far, each time there are more.
 
     Args:
-        text: the file as it stands in the editor.
         path: where it is saved; imports are looked for beside it.
 
     Raises:
@@ -146,7 +145,6 @@ def _findings(text: str, path: str) -> list[Diagnostic]:
 
 
 def _same(one: Diagnostic, other: Diagnostic) -> bool:
-    """Whether two findings are about the same beginning of a line."""
     if one.span is None or other.span is None or one.code != other.code:
         return False
     return (one.span.line, one.span.column) == (other.span.line, other.span.column)

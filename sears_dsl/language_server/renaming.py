@@ -68,7 +68,7 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     """
     occurrence = name_at(text, line, column)
     own = None if occurrence is None else occurrence[0].partition(".")[0]
-    known = _definitions(text)
+    known = {defined[1] for line in text.split("\n") if (defined := _DEFINED.match(line))}
     if own is None or own not in known:
         raise UsageError("no set of this file stands here", help="imported ones are renamed there")
     if new in known:
@@ -105,12 +105,3 @@ def with_name(text: str, places: list[NameSpan], new: str) -> str:
         line = lines[place.line]
         lines[place.line] = line[: place.start] + new + line[place.end :]
     return "\n".join(lines)
-
-
-def _definitions(text: str) -> dict[str, NameSpan]:
-    definitions: dict[str, NameSpan] = {}
-    for number, line in enumerate(text.split("\n")):
-        defined = _DEFINED.match(line)
-        if defined:
-            definitions.setdefault(defined[1], NameSpan(number, *defined.span(1)))
-    return definitions

@@ -52,7 +52,6 @@ class RuleServer(Conversation):
 
     Args:
         find: gives the findings of a text and its path, as often as there are more.
-        tagger: of samples; None for the default one.
     """
 
     def __init__(

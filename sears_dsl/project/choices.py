@@ -94,7 +94,6 @@ class _Choosing:
             yield from self._audits()
 
     def _use(self, field: str) -> Any:
-        """What is to be used, by this command or by all."""
         use = self.project.fields.use
         own = getattr(use, self.command, None)
         return (isinstance(own, UseOfCommand) and getattr(own, field)) or getattr(use, field)

@@ -40,12 +40,9 @@ def _listed(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _as_model(value: object) -> object:
-    return {"spec": value} if isinstance(value, str) else value
-
-
-def _as_dataset(value: object) -> object:
-    return {"file": value} if isinstance(value, str) else value
+def _standing_for(key: str) -> BeforeValidator:
+    """A text stands for a table with this key alone."""
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
 def _rate(value: object) -> object:
@@ -142,8 +139,8 @@ class ProjectFields(_TomlTable):
     audit writes, ``baseline`` one that `compare` holds it against.
     """
 
-    models: dict[_Name, Annotated[Model, BeforeValidator(_as_model)]] = {}
-    datasets: dict[_Name, Annotated[DatasetFields, BeforeValidator(_as_dataset)]] = {}
+    models: dict[_Name, Annotated[Model, _standing_for("spec")]] = {}
+    datasets: dict[_Name, Annotated[DatasetFields, _standing_for("file")]] = {}
     rulesets: dict[_Name, _Texts] = {}
     gates: GateFields = GateFields()
     use: Use = Use()

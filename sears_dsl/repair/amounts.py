@@ -53,10 +53,7 @@ class AmountSettings:
 
     Attributes:
         amounts: those that are wanted, each once.
-        seed: the first of them; the others follow it. It also decides which half is rewritten.
-
-    Raises:
-        UsageError: no seed, or amounts that are none or given twice.
+        seed: the first one; the others follow it. It also decides which half is rewritten.
     """
 
     amounts: tuple[NoiseAmount, ...] = NOISE_AMOUNTS
@@ -110,8 +107,8 @@ class Amounts:
     """What was measured.
 
     Attributes:
-        rewritten: how many of them rules change.
-        held_out_rewritten: how many of them rules change.
+        rewritten: training rows that rules change.
+        held_out_rewritten: held-out rows that rules change.
     """
 
     errors: tuple[AmountErrors, ...]
@@ -137,11 +134,7 @@ class RewrittenTable:
     def of(
         cls, table: Table, matcher: Matcher, *, columns: TableColumns, settings: AmountSettings
     ) -> RewrittenTable:
-        """Apply all rules to each row, one after another.
-
-        Raises:
-            UsageError: a rule changes the label.
-        """
+        """Apply all rules to each row, one after another."""
         _check_labels_stay(matcher)
         texts = table.texts(columns.text)
         guards = guards_of(table, settings.protection, column=columns.text)

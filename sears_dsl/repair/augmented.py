@@ -49,11 +49,7 @@ class Amount:
 
     @classmethod
     def parse(cls, text: str) -> Amount:
-        """What a person wrote: a share (``20%``), a multiple (``2x``), a number or ``all``.
-
-        Raises:
-            UsageError: none of these, or nothing.
-        """
+        """What a person wrote: a share (``20%``), a multiple (``2x``), a number or ``all``."""
         if text == "all":
             return ALL
         parts = _AMOUNT.fullmatch(text)
@@ -186,7 +182,6 @@ def augmented(
     """Add rewrites of a table's rows to it.
 
     Args:
-        seed: of the choice.
         rulesets: for each rule what its ruleset is called; adds the columns of `PROVENANCE`.
     """
     limit = amount.of(len(table))

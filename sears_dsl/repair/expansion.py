@@ -169,9 +169,6 @@ def expand_table(
 
     Of several, a new row says in ``moved`` what its column became.
 
-    Args:
-        labels: of each row, as `expand` takes them.
-
     Raises:
         UsageError: two columns are to be rewritten as one; and what `expand` raises.
     """

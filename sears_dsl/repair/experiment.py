@@ -111,10 +111,10 @@ class Repair:
             is 0 for the original models; of the others it says how many of these rows another
             training moves, with no rule about.
         rewritten: error on all rewrites of held-out rows.
-        added: how many were added to them.
+        added: new training rows.
         wanted: how many were to be added; None for all.
-        rewritten_rows: how many of them a rule changes.
-        rewrites: how many distinct texts the rules make of these.
+        rewritten_rows: held-out rows that a rule changes.
+        rewrites: distinct texts that the rules make of these.
         shared: held-out rows whose text is a training row's too.
         left_out: reason → training rewrites without a known label.
     """

@@ -43,9 +43,6 @@ class Outcomes:
         wrong: bool (seeds, items): the model of that seed is wrong about the item.
         counted: bool (seeds, items): the item counts.
         rows: int (items,): the held-out row that each item is, or is made of.
-
-    Raises:
-        UsageError: shapes that do not fit.
     """
 
     wrong: NDArray[np.bool_]

@@ -43,9 +43,6 @@ class RepairGate:
         fall: the share by which the error on the sensitivity set falls at least.
         margin: by how much the validation error may grow at most, as a share of the rows.
         support: on fewer rows the fall is not judged.
-
-    Raises:
-        UsageError: shares outside [0, 1], or a support below 1.
     """
 
     fall: float
@@ -131,11 +128,7 @@ def _judged_validation(
 
 
 def conclusion(repair: Repair, *, margin: float = MARGIN) -> str:
-    """What to think of it, in one sentence.
-
-    Args:
-        margin: a growth of the validation error that is none to speak of.
-    """
+    """What to think of it, in one sentence."""
     measured = repair.sensitivity
     before, after, change = measured.original.error, measured.augmented.error, measured.change
     rows = _sensitive_rows(repair)

@@ -226,10 +226,6 @@ def amounts_of_noise(
     """Train on amounts of rewritten rows, and ask about held-out rows before and after the rules.
 
     Takes the arguments of `repair_model`.
-
-    Raises:
-        DataError: no rule changes a row.
-        ModelError: a training failed; answers so far are kept in the folder.
     """
     if inputs.oracle is not None:
         raise UsageError(

@@ -114,10 +114,6 @@ def answers_of_trained(
 
     Returns:
         Of each kind, for each seed, for each list of rows an answer a row.
-
-    Raises:
-        DataError: the journal is damaged.
-        ModelError: a training failed.
     """
     answers_of: dict[Kind, list[list[list[str]]]] = {kind: [] for kind in kinds}
     runs = list(product(seeds, kinds))
@@ -312,7 +308,6 @@ class CommandTrainer:
         command: how a user would type it, with ``{train}`` (the file of rows), ``{model}`` (where
             the model belongs) and, where it takes one, ``{seed}``.
         spec: how the model is asked, with ``{model}``: ``sklearn:{model}``, ``hf:{model}``.
-        load: makes a model of a specification, as `load_predictor` does.
 
     Raises:
         UsageError: a placeholder that is missing or unknown, or quotes that are not closed.
@@ -341,11 +336,7 @@ class CommandTrainer:
         self.identity = f"{command} → {spec}"
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Run the command, or find that it ran well before; then load the model.
-
-        Raises:
-            DataError: the rows cannot be written.
-        """
+        """Run the command, or find that it ran well before; then load the model."""
         rows = place / f"train.{self._format.name}"
         values = {"train": str(rows), "model": str(place / MODEL), "seed": str(seed)}
         arguments = [_filled(each, values) for each in self._arguments]

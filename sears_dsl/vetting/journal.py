@@ -272,11 +272,7 @@ def read_journal(path: Path) -> tuple[Header, list[JournalEntry]]:
 
 
 def check_ruleset(header: Header, path: Path, sha256: str, ruleset: str) -> None:
-    """Refuse a journal about another ruleset than this one.
-
-    Raises:
-        DataError: it is; says which and why that matters.
-    """
+    """Refuse a journal about another ruleset than this one."""
     if header.sha256 != sha256:
         raise DataError(
             f"the journal {path} judges another version of the rules: {header.ruleset} "

@@ -61,13 +61,6 @@ class Kappa:
 def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> Kappa:
     """Agreement of two reviewers on the same items.
 
-    Args:
-        first: the categories that one gave.
-        second: those of the other, of the same items in the same order.
-
-    Raises:
-        UsageError: they judged different numbers of items.
-
     Example:
         >>> kappa = cohen_kappa(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"])
         >>> kappa.observed, kappa.value
@@ -254,11 +247,7 @@ class Agreement:
 
 
 def read_reviews(paths: Sequence[Path], ruleset: Ruleset) -> list[Review]:
-    """Read journals, sorted by reviewer.
-
-    Raises:
-        DataError: a journal is damaged or is about another version of the ruleset.
-    """
+    """Read journals, sorted by reviewer."""
     digest = ruleset_digest(ruleset)
     reviews: dict[str, Review] = {}
     for path in paths:
@@ -352,7 +341,6 @@ def _kappa(
     names: Sequence[str],
     on: Agreed,
 ) -> Kappa:
-    """Agreement of these reviewers on what all of them judged."""
     items = sorted(set.intersection(*(set(by_reviewer[name]) for name in names)))
     ratings = [[by_reviewer[name][item] for name in names] for item in items]
     if on == "picks":

@@ -11,6 +11,7 @@ this version of them, since an id may by now mean another one.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
 from sears_dsl.effects.oracle import Candidate, FunctionOracle, Oracle
@@ -22,10 +23,11 @@ from sears_dsl.vetting.decisions import Pair, replay
 from sears_dsl.vetting.journal import read_journal, ruleset_digest
 
 
+@dataclass(frozen=True, eq=False)
 class JournalOracle:
     """Rejects what a reviewer rejected: pairs, rules, sentences, templates.
 
-    Args:
+    Attributes:
         differing: pairs (original, rewritten) that were marked as differing.
         rejected: ids of rules that were rejected, or that others were written instead of.
         sentences: (text, label) of sentences of templates that were rejected.
@@ -33,47 +35,28 @@ class JournalOracle:
         changing: ids of such rules, whose pairs are looked up there.
     """
 
-    def __init__(
-        self,
-        identity: str,
-        differing: Set[Pair],
-        rejected: Set[str],
-        *,
-        sentences: Set[tuple[str, str]] = frozenset(),
-        templates: Set[str] = frozenset(),
-        mislabelled: Set[Pair] = frozenset(),
-        changing: Set[str] = frozenset(),
-    ) -> None:
-        self.identity = identity
-        self._differing = differing
-        self._rejected = rejected
-        self._sentences = sentences
-        self._templates = templates
-        self._mislabelled = mislabelled
-        self._changing = changing
+    identity: str
+    differing: Set[Pair]
+    rejected: Set[str]
+    sentences: Set[tuple[str, str]]
+    templates: Set[str]
+    mislabelled: Set[Pair]
+    changing: Set[str]
 
     def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
         """For each rewrite or sentence whether it is kept."""
         return [
-            each.rule not in self._rejected
+            each.rule not in self.rejected
             and (each.original, each.text)
-            not in (self._mislabelled if each.rule in self._changing else self._differing)
+            not in (self.mislabelled if each.rule in self.changing else self.differing)
             if each.label is None
-            else each.rule not in self._templates and (each.text, each.label) not in self._sentences
+            else each.rule not in self.templates and (each.text, each.label) not in self.sentences
             for each in candidates
         ]
 
 
 def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
-    """An oracle from whatever a person gave.
-
-    Args:
-        source: a function of a list of rewrites, ``module:function``, or a vetting journal.
-
-    Raises:
-        ModelError: its module raised while it was imported.
-        DataError: a journal that cannot be read, or is damaged.
-    """
+    """An oracle from whatever a person gave."""
     if not isinstance(source, str | Path):
         return FunctionOracle(source)
     if isinstance(source, str) and is_object_name(source):

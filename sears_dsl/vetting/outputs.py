@@ -108,11 +108,7 @@ def write_vetted(
     tagger: Tagger,
     policy: Policy = "majority",
 ) -> WrittenFiles:
-    """Write the vetted ruleset, and beside it the rules that were left out and its origin.
-
-    Raises:
-        DataError: a file cannot be written.
-    """
+    """Write the vetted ruleset, and beside it the rules that were left out and its origin."""
     if path.suffix != ".sear":
         raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
     if path.exists() and path.samefile(ruleset.path):

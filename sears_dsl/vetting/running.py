@@ -125,11 +125,7 @@ def place_of(
     output: Path | None = None,
     journal: Path | None = None,
 ) -> VettingPlace:
-    """Where the decisions about a ruleset go.
-
-    Args:
-        folder: where the vetted ruleset goes by default.
-    """
+    """Where the decisions about a ruleset go."""
     stem = Path(ruleset.path).stem
     names = tuple(reviewers) or (_user(),)
     for name in names:

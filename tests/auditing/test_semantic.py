@@ -264,8 +264,7 @@ def test_a_guess_is_worth_nothing_and_perfection_one(rate: float, labels: int) -
     "wrong",
     [lambda: semantic_robustness([True], [0, 0], [True]),
      lambda: semantic_robustness([True], [1], [True]),
-     lambda: accuracy_by_group([True], [-1]),
-     lambda: gap_interval([0.0], [1], confidence=1.0)],
+     lambda: accuracy_by_group([True], [-1])],
 )  # fmt: skip
 def test_arrays_that_do_not_fit_are_told(wrong: Callable[[], object]) -> None:
     with pytest.raises(UsageError):

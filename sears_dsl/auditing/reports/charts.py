@@ -61,20 +61,20 @@ def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
 
 def axis(scale: Scale) -> str:
     """The axis over a column of `interval_bar`s."""
+    anchors = zip(scale.ticks, ("start", "middle", "end"), strict=True)
+    return _axis((scale.x(rate), anchor, percent(rate)) for rate, anchor in anchors)
+
+
+def _axis(ticks: Iterable[tuple[float, str, str]]) -> str:
     marks = "".join(
-        f'<text x="{scale.x(rate)}" y="12" text-anchor="{anchor}" class="tick">'
-        f"{percent(rate)}</text>"
-        for rate, anchor in zip(scale.ticks, ("start", "middle", "end"), strict=True)
+        f'<text x="{x}" y="12" text-anchor="{anchor}" class="tick">{text}</text>'
+        for x, anchor, text in ticks
     )
     return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
 
 
 def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind: str = "") -> str:
-    """A share as a dot on the line of its interval, with its limit as a mark.
-
-    Args:
-        share: what is shown; of nothing there is only the base line.
-    """
+    """A share as a dot on the line of its interval, with its limit as a mark."""
     middle = _HEIGHT / 2
     parts = [
         f'<line x1="{scale.x(rate)}" x2="{scale.x(rate)}" y1="0" y2="{_HEIGHT}" class="grid"/>'
@@ -93,6 +93,10 @@ def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind
         parts.append(f'<circle cx="{scale.x(share.rate)}" cy="{middle}" r="4.5" class="dot"/>')
         words = f"{percent(share.rate)}, 95% interval {percent(share.low)} to {percent(share.high)}"
         words += "" if limit is None else f", limit {percent(limit)}"
+    return _bar(parts, words, kind)
+
+
+def _bar(parts: Iterable[str], words: str, kind: str) -> str:
     return (
         f'<svg class="bar {kind}" width="{WIDTH}" height="{_HEIGHT}" role="img" '
         f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
@@ -115,13 +119,7 @@ def reach_of(ends: Iterable[float]) -> float:
 def comparison_axis(reach: float) -> str:
     """The axis over a column of `comparison_bar`s, in points."""
     places = ((_PAD, "start", -reach), (WIDTH / 2, "middle", 0.0), (WIDTH - _PAD, "end", reach))
-    marks = "".join(
-        f'<text x="{x}" y="12" text-anchor="{anchor}" class="tick">{100 * rate:+g}</text>'
-        if rate
-        else f'<text x="{x}" y="12" text-anchor="{anchor}" class="tick">0</text>'
-        for x, anchor, rate in places
-    )
-    return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
+    return _axis((x, anchor, f"{100 * rate:+g}" if rate else "0") for x, anchor, rate in places)
 
 
 def comparison_bar(difference: Paired, reach: float, *, kind: str) -> str:
@@ -153,10 +151,7 @@ def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: 
             f'<circle cx="{x(rate)}" cy="{middle}" r="4.5" class="dot"/>'
         )
         words = f"{100 * rate:+.1f} points, 95% interval {100 * low:+.1f} to {100 * high:+.1f}"
-    return (
-        f'<svg class="bar {kind}" width="{WIDTH}" height="{_HEIGHT}" role="img" '
-        f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
-    )
+    return _bar(parts, words, kind)
 
 
 def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> str:
@@ -164,7 +159,6 @@ def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> s
 
     Args:
         entries: name, rate, and the share with its interval where there is one.
-        label: what the chart shows, in words.
     """
     full = _BAR_WIDTH - _BAR_LABEL - 64
     parts = []

@@ -39,11 +39,7 @@ _LEGEND = 20
 
 
 def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float) -> str:
-    """Curves of shares of rows over a tolerance, with a mark where the tolerance is.
-
-    Args:
-        curves: name and steps of each, at most `MOST_LINES`.
-    """
+    """Curves of shares of rows over a tolerance, with a mark where the tolerance is."""
     across, up = "tolerance τ", "share of rows"
     words = "; ".join(f"{name}: {_words(steps)}" for name, steps in curves)
     behind = _axes(across, up) + _line(mark, mark, 0.0, 1.0, "limit")
@@ -52,11 +48,7 @@ def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float) -> str:
 
 
 def point_curves(curves: Sequence[tuple[str, Points]]) -> str:
-    """Curves of accuracy over the rate of noise, each point with its interval.
-
-    Args:
-        curves: name and points of each, at most `MOST_LINES`.
-    """
+    """Curves of accuracy over the rate of noise, each point with its interval."""
     across, up = "rate of noise", "accuracy"
     last = max((place for _, line in curves for place, *_ in line), default=1.0)
     reach = next(each for each in (*_TICKS[1:], last) if each >= last)

@@ -47,11 +47,7 @@ class Deciding(ABC):
 
     @abstractmethod
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """What the journal keeps of a decision.
-
-        Raises:
-            UsageError: it means nothing.
-        """
+        """What the journal keeps of a decision; a `UsageError` where it means nothing."""
 
     def decide(self, kind: str, content: Mapping[str, Any], *, revision: int) -> View:
         """Make a decision; what is seen then.
@@ -70,21 +66,21 @@ class Deciding(ABC):
                 "something was decided meanwhile, in another tab or window",
                 help="look at what is shown now, and decide again",
             )
-        self.journal.append(kind, self.entry(kind, content))
+        entry = self._undoing(content) if kind == "undo" else self.entry(kind, content)
+        self.journal.append(kind, entry)
         self.state = replay(self.journal.entries)
         return self.overview()
 
+    def _undoing(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """The content of an undo: which entry it takes back."""
+        task = text_of(content, "task")
+        last = {str(name): entry for name, entry in self.state.last.items()}.get(task)
+        if last is None:
+            raise UsageError("there is nothing to undo", help="decide something first")
+        return {"undone": last.number}
+
 
 # ---------------------------------------------------------------- what a page sends
-
-
-def undone(content: Mapping[str, Any], state: ReviewState) -> dict[str, Any]:
-    """The content of an undo: which entry it takes back."""
-    task = text_of(content, "task")
-    last = {str(name): entry for name, entry in state.last.items()}.get(task)
-    if last is None:
-        raise UsageError("there is nothing to undo", help="decide something first")
-    return {"undone": last.number}
 
 
 def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:

@@ -185,13 +185,11 @@ def _of_test(test: Test, scope: RuleScope) -> Iterator[tuple[str, str]]:
         for each in test.tests:
             yield from _of_attribute(each)
     elif isinstance(test, Negation):
-        yield f"!{_operand(test)}", "a word that is not this"
-        if not isinstance(test.operand, Group):
-            yield from _of_test(test.operand, scope)
-
-
-def _operand(test: Negation) -> str:
-    return "(…)" if isinstance(test.operand, Group) else print_test(test.operand)
+        operand = test.operand
+        sign = "(…)" if isinstance(operand, Group) else print_test(operand)
+        yield f"!{sign}", "a word that is not this"
+        if not isinstance(operand, Group):
+            yield from _of_test(operand, scope)
 
 
 def _of_attribute(test: AttributeTest) -> Iterator[tuple[str, str]]:

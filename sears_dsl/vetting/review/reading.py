@@ -21,14 +21,7 @@ from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.deciding import (
-    Deciding,
-    View,
-    meaningless,
-    rejection,
-    text_of,
-    undone,
-)
+from sears_dsl.vetting.review.deciding import Deciding, View, meaningless, rejection, text_of
 
 
 class TemplateSession(Deciding):
@@ -123,8 +116,6 @@ class TemplateSession(Deciding):
 
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         """What the journal keeps of a decision."""
-        if kind == "undo":
-            return undone(content, self.state)
         name = text_of(content, "template")
         sentences = self._known(name)
         if kind == "sentence":

@@ -22,16 +22,16 @@ import numpy as np
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Expectation, Metadata, Rule
-from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, Pair, ReviewTask
-from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.deciding import (
-    Deciding,
-    View,
-    meaningless,
-    rejection,
-    text_of,
-    undone,
+from sears_dsl.vetting.decisions import (
+    REASONS,
+    TEMPLATE_REASONS,
+    Pair,
+    ReviewTask,
+    ReviewVerdict,
+    RuleVerdict,
 )
+from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.review.deciding import Deciding, View, meaningless, rejection, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.trials import Trials, proposals
@@ -160,16 +160,16 @@ class Session(Deciding):
             "pick": self._picking(),
         }
 
+    def _verdicts(self, *kinds: ReviewVerdict) -> list[RuleVerdict]:
+        """What was decided about rules of the ruleset, in the order of decision."""
+        return [each for each in self.state.with_verdict(*kinds) if each.rule in self._ids]
+
     def _judging(self) -> View:
-        state = self.state
         decided = [
             self._item(self._ids[each.rule], each.verdict, new=each.new)
-            for each in state.with_verdict("accept", "edit", "reject")
-            if each.rule in self._ids
+            for each in self._verdicts("accept", "edit", "reject")
         ]
-        skipped = [
-            self._ids[each.rule] for each in state.with_verdict("skip") if each.rule in self._ids
-        ]
+        skipped = [self._ids[each.rule] for each in self._verdicts("skip")]
         accepted, rejected, replaced, effects = self._in_and_out()
         places = order(
             effects.coverage,
@@ -225,22 +225,17 @@ class Session(Deciding):
         accepted: list[int] = []
         replaced: list[int] = []
         new: list[tuple[str, Expectation]] = []
-        for each in self.state.with_verdict("accept", "edit"):
-            if each.rule not in self._ids:
-                continue
+        for each in self._verdicts("accept", "edit"):
+            place = self._ids[each.rule]
             if each.verdict == "accept":
-                accepted.append(self._ids[each.rule])
+                accepted.append(place)
             else:
-                place = self._ids[each.rule]
                 replaced.append(place)
                 edited = each.new, self.bench.ruleset.rules[place].expectation
                 if edited not in new:
                     accepted.append(len(self._ids) + len(new))
                     new.append(edited)
-        rejected = [
-            self._ids[each.rule] for each in self.state.with_verdict("reject")
-            if each.rule in self._ids
-        ]  # fmt: skip
+        rejected = [self._ids[each.rule] for each in self._verdicts("reject")]
         return accepted, rejected, replaced, self._all(tuple(new))
 
     def _effects_with(self, edited: tuple[tuple[str, Expectation], ...]) -> RuleTable:
@@ -323,7 +318,6 @@ class Session(Deciding):
         return {"words": in_words(rule), "signs": listed}
 
     def _differing(self, rule: int) -> int:
-        """How many pairs of a rule were marked as differing."""
         applications = self.bench.effects.applications
         marks = self._marks(rule)
         return sum(
@@ -436,8 +430,7 @@ class Session(Deciding):
         """What the journal keeps of a decision.
 
         Args:
-            content: rule, reason, note, new; text; rule, row, same; number, choice;
-                task, of an undo.
+            content: rule, reason, note, new; text; rule, row, same; number, choice.
         """
         if kind in ("accept", "reject", "edit", "skip"):
             return self._verdict(kind, content)
@@ -459,12 +452,9 @@ class Session(Deciding):
             return {"text": text}
         if kind == "pick":
             return _pick(content, self.choices)
-        if kind == "undo":
-            return undone(content, self.state)
         raise meaningless("kind", kind)
 
     def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
-        """A row and what a rule makes of it."""
         name, row = text_of(content, "rule"), content.get("row")
         place = self._place(name)
         applications = self.bench.effects.applications

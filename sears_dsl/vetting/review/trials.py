@@ -144,11 +144,8 @@ class Trials:
             raise UsageError(f"{text!r} is no rule here", help=findings)
         return replace(typed.rule, metadata=replace(typed.rule.metadata, expect=expect))
 
-    def applied(self, text: str) -> RuleTable:
+    def applied(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
         """What a rule makes of the rows; the model is not asked."""
-        return self._applied_as(text, LABEL_STAYS)
-
-    def _applied_as(self, text: str, expect: Expectation) -> RuleTable:
         effects: RuleTable = self._applied(text, expect)
         return effects
 
@@ -160,7 +157,7 @@ class Trials:
     def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
         """What a rule does, as far as the model could be asked in time; at least some."""
         typed = text, expect or LABEL_STAYS
-        effects = self._effects.pop(typed, None) or self._applied_as(*typed)
+        effects = self._effects.pop(typed, None) or self.applied(*typed)
         if not effects.complete:
             effects = self._bench.ask_until(effects, deadline)
         self._effects[typed] = effects

@@ -61,38 +61,18 @@ def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
     """
     old, new = _WORDS.findall(original), _WORDS.findall(rewritten)
     pieces: list[ShownPiece] = []
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    for kind, first, last, low, high in matcher.get_opcodes():
-        if kind == "equal":
-            pieces.append(ShownPiece("same", "".join(old[first:last])))
-            continue
-        if first < last:
-            pieces.append(ShownPiece("old", "".join(old[first:last])))
-        if low < high:
-            pieces.append(ShownPiece("new", "".join(new[low:high])))
-    return tuple(_joined(pieces))
-
-
-def _joined(pieces: list[ShownPiece]) -> list[ShownPiece]:
-    """Changes with only white space between them are one change: ``a b`` → ``c d``."""
-    joined: list[ShownPiece] = []
-    place = 0
-    while place < len(pieces):
-        if pieces[place].kind == "same":
-            joined.append(pieces[place])
-            place += 1
-            continue
-        old = new = ""
-        while place < len(pieces):
-            piece = pieces[place]
-            between = piece.kind == "same" and not piece.text.strip() and place + 1 < len(pieces)
-            if piece.kind == "same" and not between:
-                break
-            old += piece.text if piece.kind != "new" else ""
-            new += piece.text if piece.kind != "old" else ""
-            place += 1
-        joined += change(old, new)
-    return joined
+    before = after = ""
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for number, (kind, first, last, low, high) in enumerate(steps, 1):
+        was, now = "".join(old[first:last]), "".join(new[low:high])
+        # Changes with only white space between them are one change: ``a b`` → ``c d``.
+        between = not was.strip() and (before or after) and number < len(steps)
+        if kind == "equal" and not between:
+            pieces += [*change(before, after), ShownPiece("same", was)]
+            before = after = ""
+        else:
+            before, after = before + was, after + now
+    return (*pieces, *change(before, after))
 
 
 # Characters of a text that stands beside the one that changed.
@@ -108,7 +88,7 @@ class RuleSummary:
     """What a rule does, in numbers.
 
     Attributes:
-        right: those of them that the model has right.
+        right: changed rows that the model has right.
         flips: those of these on which it then does not do as the rule expects.
         interval: 95% (Wilson) of flips over right.
     """
@@ -126,7 +106,7 @@ class ExampleRow:
     Attributes:
         pieces: both in one, the change marked.
         labels: what counts as right.
-        after: what it says of the rewrite; None where it was not asked yet.
+        after: what the model says of the rewrite; None where it was not asked yet.
         right: whether the model has the original right.
         flip: whether it then does not do as the rule expects.
         score: S; None where nothing scored it.
@@ -281,16 +261,12 @@ class Workbench:
     # ------------------------------------------------------------ rules
 
     def apply(self, rules: Sequence[Rule]) -> RuleTable:
-        """What rules make of the rows; the model is not asked.
-
-        Raises:
-            RuleSyntaxError: a rule that cannot be compiled.
-        """
+        """What rules make of the rows; the model is not asked."""
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_rules([scoped], tagger=self.tagger, sources=sources_of([scoped]))
         applications = applications_of(
             matcher, self.tokens, guards=self.data.guards,
-            keep=None if self.oracle is None else self._keep,
+            keep=self._keep,
         )  # fmt: skip
         count = len(applications.texts)
         return RuleTable(
@@ -312,11 +288,7 @@ class Workbench:
         return allowed
 
     def ask_until(self, effects: RuleTable, deadline: float) -> RuleTable:
-        """The same effects with more of what the model says: at least some, the more in time.
-
-        Args:
-            deadline: of ``time.monotonic()``.
-        """
+        """The same effects with more of what the model says: at least some, the more in time."""
         may_begin = chain([True], iter(lambda: monotonic() < deadline, None))
         answers = self._model.labels_in_time(self._rows(effects), in_time=partial(next, may_begin))
         return self._with_answers(effects, answers)
@@ -389,11 +361,7 @@ class Workbench:
     def examples(
         self, effects: RuleTable, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
     ) -> tuple[int, list[ExampleRow]]:
-        """Rows that a rule changes, flips first, of these the best scored first.
-
-        Returns:
-            How many there are, and those asked for.
-        """
+        """Rows that a rule changes, flips first, of these the best scored first."""
         rewrites = effects.applications.of_rule(rule)
         flips = effects.flips[rewrites]
         if mistakes:

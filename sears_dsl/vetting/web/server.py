@@ -11,6 +11,7 @@ every error is answered in JSON with what to do.
     GET  /api/examples?id=&only=mistakes|all&first=
     GET  /api/choice?number=          one sentence with adversaries
     GET  /api/template?id=&first=     one template with some of its sentences
+    GET  /api/picture?row=            the picture of a row
     POST /api/typed {text}            what a typed rule says, where it applies
     POST /api/mistakes {text}         what it does to the model, as far as the time allowed;
                        {text, rule}   where it would stand instead of a rule
@@ -112,7 +113,6 @@ class _PageRequest:
 
 
 def _rows(request: _PageRequest) -> dict[str, int]:
-    """Which part of a list is asked for."""
     return {
         "first": request.number("first", _ANY_NUMBER),
         "most": request.number("most", _MOST_EXAMPLES) or _EXAMPLES,
@@ -129,6 +129,9 @@ _QUESTIONS: Mapping[str, Callable[[_PageRequest], object]] = {
     "choice": lambda asked: asked.rules.choice(asked.number("number", _ANY_NUMBER)),
     "template": lambda asked: asked.templates.template(asked.query.get("id", ""), **_rows(asked)),
     "typed": lambda asked: asked.rules.typed(asked.text("text")),
+    "picture": lambda asked: Response(
+        asked.rules.bench.picture(asked.number("row", _ANY_NUMBER)), media_type="image/png"
+    ),
 }
 
 
@@ -180,7 +183,6 @@ def application(
             )
             for name, answer in answers.items()
         ),
-        Route("/api/picture", _picture_of(sessions, decisions)),
         Route("/{name:path}", _file),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _failed})
@@ -203,39 +205,21 @@ async def _failed(_request: Request, error: Exception) -> Response:
     return JSONResponse(body, status_code=500)
 
 
-def _picture_of(
-    sessions: Mapping[str, Deciding], quick: Executor
-) -> Callable[[Request], Awaitable[Response]]:
-    """Pictures of rows."""
-
-    async def answered(request: Request) -> Response:
-        page_request = _PageRequest(sessions[request.state.reviewer], request.query_params, {})
-        try:
-            row = page_request.number("row", _ANY_NUMBER)
-            content = await asyncio.get_running_loop().run_in_executor(
-                quick, lambda: page_request.rules.bench.picture(row)
-            )
-        except SearsError as error:
-            return _told(error)
-        return Response(content, headers={"Content-Type": "image/png"})
-
-    return answered
-
-
 def _answering(
     answer: PageAnswer, sessions: Mapping[str, Deciding]
 ) -> Callable[[Request], Awaitable[Response]]:
-    async def answered(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
         try:
             content = await _content(request) if request.method == "POST" else {}
             page_request = _PageRequest(
                 sessions[request.state.reviewer], request.query_params, content
             )
-            return JSONResponse(await answer(page_request))
+            answered = await answer(page_request)
+            return answered if isinstance(answered, Response) else JSONResponse(answered)
         except SearsError as error:
             return _told(error)
 
-    return answered
+    return respond
 
 
 async def _content(request: Request) -> dict[str, Any]:
