@@ -464,10 +464,14 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
     notes += _refusals(effects)
     if not effects.confident:
         notes.append("The model does not say how sure it is: confidence is not given.")
-    repeated = len(data.rows) - len({tuple(sorted(row.items())) for row in data.rows})
+    # A row is there once for each column that a rule may rewrite, which is no repetition.
+    of_file = {
+        data.number(place): tuple(sorted(row.items())) for place, row in enumerate(data.rows)
+    }
+    repeated = len(of_file) - len(set(of_file.values()))
     if repeated:
         notes.append(
-            f"{repeated:,} of {len(data.rows):,} rows repeat another row. Each counts, so the "
+            f"{repeated:,} of {len(of_file):,} rows repeat another row. Each counts, so the "
             f"intervals are narrower than the data deserves."
         )
     notes += _unknown_labels(effects)

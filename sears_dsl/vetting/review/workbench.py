@@ -125,7 +125,8 @@ class ExampleRow:
     """A row that a rule changes.
 
     Attributes:
-        row: its number, from 1.
+        row: its place among the rows, from 1, by which it is asked about.
+        number: its number in the file, from 1.
         original: the text.
         rewritten: what the rule makes of it.
         pieces: both in one, the change marked.
@@ -141,6 +142,7 @@ class ExampleRow:
     """
 
     row: int
+    number: int
     original: str
     rewritten: str
     pieces: tuple[ShownPiece, ...]
@@ -450,6 +452,7 @@ class Workbench:
         score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
         return ExampleRow(
             row=row + 1,
+            number=self.data.number(row),
             original=original,
             rewritten=rewritten,
             pieces=marked(original, rewritten),
@@ -468,7 +471,7 @@ class Workbench:
         )
 
     def picture(self, row: int) -> bytes:
-        """The picture of a row, by its number from 1, as a small PNG.
+        """The picture of a row, by its place from 1, as a small PNG.
 
         Raises:
             DataError: it cannot be read any more.
