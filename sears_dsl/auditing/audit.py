@@ -433,10 +433,14 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         notes.append(
             "The model gives no confidence, so how sure it is of its answers is not shown."
         )
-    repeated = len(data.rows) - len({tuple(sorted(row.items())) for row in data.rows})
+    # A row is there once for each column that a rule may rewrite, which is no repetition.
+    of_file = {
+        data.number(place): tuple(sorted(row.items())) for place, row in enumerate(data.rows)
+    }
+    repeated = len(of_file) - len(set(of_file.values()))
     if repeated:
         notes.append(
-            f"{repeated:,} of {len(data.rows):,} rows repeat another row. Each counts, so the "
+            f"{repeated:,} of {len(of_file):,} rows repeat another row. Each counts, so the "
             f"intervals are a little too narrow."
         )
     notes += _unknown_labels(effects)

@@ -176,7 +176,7 @@ def run() -> int:
     Every error on purpose leaves as a message and exit code 2.
     """
     try:
-        sears(standalone_mode=False)
+        sears(prog_name="sears", standalone_mode=False)  # also where another program starts it
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt):

@@ -28,9 +28,10 @@ _LONGEST = 500
 def log_audit(audit: AuditResult, *, prefix: str = "sears", run_id: str | None = None) -> None:
     """Log an audit.
 
-    Metrics are ``sears.flip_rate`` of all rules together, ``sears.accuracy`` before and against the
-    worst rule, ``sears.failed`` rules, and ``sears.rule.ID`` of each rule that was tested; the
-    verdict is a tag; the page, Markdown, JSON and JUnit are artifacts.
+    Metrics are ``sears.flip_rate`` of all rules together, ``sears.accuracy`` before and
+    ``sears.accuracy_worst`` against the worst rule, ``sears.rules_failed`` and so on, and
+    ``sears.rule.ID`` of each rule that was tested; the verdict is a tag; the page, Markdown, JSON
+    and JUnit are artifacts.
 
     Args:
         audit: what `sears.audit` gives, or `sears_dsl.api.auditing.AuditResult` of a document.

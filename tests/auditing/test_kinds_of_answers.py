@@ -68,6 +68,17 @@ def test_rules_rewrite_either_column_of_a_pair(pairs: list[dict[str, Any]]) -> N
     assert either == [a + b for a, b in zip(one, other, strict=True)]
 
 
+def test_a_pair_in_either_column_is_one_row_of_the_file() -> None:
+    rows = [{"premise": f"A man of {age}.", "hypothesis": "A man.", "label": "NEUTRAL"}
+            for age in [*range(30), 29]]  # fmt: skip
+    model = lambda asked: ["NEUTRAL"] * len(asked)  # noqa: E731
+    done = sears.audit(model, rows, sears.parse("man -> person"), text="premise,hypothesis",
+                       label="label", scorer=None)  # fmt: skip
+    [note] = [note for note in done.document.notes if "repeat" in note]
+    assert note.startswith("1 of 31 rows repeat another row")
+    assert max(each.row for rule in done.rules for each in rule.examples) <= 31
+
+
 @needs_data
 def test_two_columns_are_rewritten_as_one_text(pairs: list[dict[str, Any]]) -> None:
     seen: list[Mapping[str, str]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np  # noqa: F401 - a run in this process would load it anew, which it refuses
 import pytest
 
 pytest_plugins = ["pytester"]
@@ -56,3 +57,11 @@ def test_a_broken_file_is_an_error_and_nothing_is_collected_unasked(
     done.assert_outcomes(errors=1)
     done = pytester.runpytest_inprocess()
     done.assert_outcomes()
+
+
+def test_a_wrong_option_is_told_as_the_command_tells_it(
+    pytester: pytest.Pytester, project: Path
+) -> None:
+    pytester.makeini("[pytest]\nsears_audit = --modle critic:predict\n")
+    done = pytester.runpytest_inprocess("--sears", "sears.toml")
+    done.stdout.fnmatch_lines(["Usage: sears audit*", "*No such option '--modle'*"])

@@ -132,6 +132,11 @@ def test_the_vetting_page_shows_picture_and_choices(rows: Path, tmp_path: Path) 
         assert example["picture"]
         assert example["choices"] == ["red", "blue", "yes"]
         assert example["labels"] == ["blue"]
+        # Two rows are left out: the page names the rows of the file.
+        assert {int(each["original"].split()[4]) + 1 for each in found["examples"]} == {
+            each["number"] for each in found["examples"]
+        }
+        assert any(each["number"] != each["row"] for each in found["examples"])
         reply = page.get("/t/api/picture", params={"row": example["row"]})
         assert reply.headers["content-type"] == "image/png"
         with Image.open(BytesIO(reply.content)) as image:

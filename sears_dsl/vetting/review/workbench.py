@@ -104,6 +104,8 @@ class ExampleRow:
     """A row that a rule changes.
 
     Attributes:
+        row: its place among the rows, from 1, by which it is asked about.
+        number: its number in the file, from 1.
         pieces: both in one, the change marked.
         labels: what counts as right.
         after: what the model says of the rewrite; None where it was not asked yet.
@@ -116,6 +118,7 @@ class ExampleRow:
     """
 
     row: int
+    number: int
     original: str
     rewritten: str
     pieces: tuple[ShownPiece, ...]
@@ -378,6 +381,7 @@ class Workbench:
         score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
         return ExampleRow(
             row=row + 1,
+            number=self.data.number(row),
             original=original,
             rewritten=rewritten,
             pieces=marked(original, rewritten),
@@ -396,7 +400,7 @@ class Workbench:
         )
 
     def picture(self, row: int) -> bytes:
-        """The picture of a row, by its number from 1, as a small PNG."""
+        """The picture of a row, by its place from 1, as a small PNG."""
         column = self.data.image
         if column is None or not 1 <= row <= len(self.data.rows):
             raise UsageError(f"there is no picture of row {row}", help="load the page again")

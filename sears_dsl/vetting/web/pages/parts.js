@@ -69,11 +69,11 @@ export function example(each, judge = null, marks = null) {
   }
   if (!each.right) facts.append(make("span", {}, `label ${each.labels.join(" or ")}: wrong before`));
   if (each.score !== null) facts.append(make("span", {}, `S ${each.score.toFixed(2)}`));
-  facts.append(make("span", {}, `row ${each.row.toLocaleString("en")}`));
+  facts.append(make("span", {}, `row ${each.number.toLocaleString("en")}`));
   const item = make("li", {}, make("div", { className: "text" }, marked(each.pieces)), facts);
   if (each.picture) {
     item.classList.add("pictured");
-    item.prepend(make("img", { className: "picture", src: `api/picture?row=${each.row}`, alt: `The picture of row ${each.row}`, loading: "lazy" }));
+    item.prepend(make("img", { className: "picture", src: `api/picture?row=${each.row}`, alt: `The picture of row ${each.number}`, loading: "lazy" }));
   }
   for (const [column, text] of each.beside) facts.before(make("p", { className: "beside" }, make("b", {}, `${column} `), text));
   if (each.choices.length) facts.before(choices(each));
