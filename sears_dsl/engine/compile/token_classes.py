@@ -92,7 +92,8 @@ class TokenClasses:
         known = self._known
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return
-        simple_ids = list(map(self._predicates.find_simple, types))
+        members = map(types.__getitem__, range(len(types)))  # sooner made than columns of a few
+        simple_ids = list(map(self._predicates.find_simple, members))
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
