@@ -286,7 +286,7 @@ class Predicates:
 
     def find_simple(self, token: TokenType) -> tuple[int, ...]:
         """The simple predicates that hold of one token: what tells which of the others do."""
-        ids = [numbers.get(_value(name, token), -1) for name, numbers in self._values.items()]
+        ids = [numbers.get(_VALUES[name](token), -1) for name, numbers in self._values.items()]
         regexes = self._regexes.matching(token.text)
         return (*ids, *map(list(self._regex_of).__getitem__, regexes)) if regexes else (*ids,)
 
@@ -460,18 +460,15 @@ def _lemma() -> Callable[[str, str], str]:
     return lemma
 
 
-def _value(name: tuple[str, str], token: TokenType) -> str:
-    """What a kind of predicate looks at in one token."""
-    kind, tagset = name
-    if kind == "text":
-        return token.text
-    if kind == "lower":
-        return token.text.lower()
-    if kind == "lemma":
-        return _lemma()(token.text, token.fine)
-    if kind == "fine":
-        return token.fine
-    return token.coarse if tagset == "ud2" else coarse_of(token.coarse, token.fine, "sears2018")
+# What a kind of predicate looks at in one token.
+_VALUES: Mapping[tuple[str, str], Callable[[TokenType], str]] = {
+    ("text", ""): lambda token: token.text,
+    ("lower", ""): lambda token: token.text.lower(),
+    ("lemma", ""): lambda token: _lemma()(token.text, token.fine),
+    ("fine", ""): lambda token: token.fine,
+    ("coarse", "ud2"): lambda token: token.coarse,
+    ("coarse", "sears2018"): lambda token: coarse_of(token.coarse, token.fine, "sears2018"),
+}
 
 
 def _by_words(numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:

@@ -75,24 +75,24 @@ class TokenClasses:
                 numbers = np.full(len(types), -1, np.int32)
             else:
                 numbers = self._known.look_up(types)
+            if numbers.min(initial=0) < 0:
                 few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
                 new = np.flatnonzero(numbers < 0)
-                if 0 < len(new) <= few:
-                    self._add_few(types.take(new), new, numbers)
-            if numbers.min(initial=0) < 0:
-                numbers = self._learn(types, numbers)
+                if len(new) > few or not self._add_few(types.take(new), new, numbers):
+                    numbers = self._learn(types, numbers)
             return Classes(numbers, *self._known.arrays()), self._known.heads
 
-    def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> None:
-        """Write the classes of the few types that are new, if there is room for them.
+    def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> bool:
+        """Write the classes of the few types that are new; False where there is no room for them.
 
         Args:
             places: where each of them is among the numbers.
         """
         known = self._known
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
-            return
-        simple_ids = list(map(self._predicates.find_simple, types))
+            return False
+        members = map(types.__getitem__, range(len(types)))  # sooner made than columns of a few
+        simple_ids = list(map(self._predicates.find_simple, members))
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
@@ -100,6 +100,7 @@ class TokenClasses:
             known.class_of_simple.update(zip(unseen, classes, strict=True))
         numbers[places] = list(map(known.class_of_simple.__getitem__, simple_ids))
         known.remember(types, numbers[places])
+        return True
 
     def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
         """The class of each type of a batch, of which some, or all, are new: -1."""
@@ -148,8 +149,8 @@ class _ClassMemory:
         """The class of each of some types, -1 where it is not known."""
         whose, keys = types.keys()
         class_of = self._class_of.setdefault(whose, {})
-        codes = types.codes
-        if codes is None or len(types) <= _FEW_TYPES:
+        codes = types.codes if len(types) > _FEW_TYPES else None
+        if codes is None:
             return np.fromiter(map(class_of.get, keys, repeat(-1)), np.int32, len(types))
         table = self._by_code.setdefault(whose, CodeTable())
         numbers = table.find(codes)

@@ -136,25 +136,40 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
     rules: Any,
     heads: Any,
     protection: Any,
-    was: Any,
-    old: Any,
 ) -> Any:
     """The instances in rows low up to high; the arguments are those of `collect`.
 
     Returns:
-        int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start; and what
-        `collect` gives.
+        int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
     """
+    none, no_hits = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    old = Scanned(none, none, none, no_hits, no_hits, no_hits)
+    scanned = collect(
+        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection, none, old
+    )
+    return _expand_hits(scanned[0], scanned[1], low, rules)
+
+
+@kernel
+def find_instances_again(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: Any,
+    high: Any,
+    extent: Any,
+    row_offsets: Any,
+    type_ids: Any,
+    classes: Any,
+    rules: Any,
+    heads: Any,
+    protection: Any,
+    was: Any,
+    old: Any,
+) -> Any:
+    """The same of rows of which it is known what they were, and what `collect` gives."""
     scanned = collect(
         low, high, extent, row_offsets, type_ids, classes, rules, heads, protection, was, old
     )
-    hits, offsets = scanned[0], scanned[1]
-    if was.shape[0] > 0:
-        hits, offsets = choose(hits, offsets, extent, rules)
-    instances = np.empty((5, _count_instances(hits, rules)), np.int32)
-    if len(hits):
-        _expand_hits(hits, offsets, low, rules, instances)
-    return instances, scanned
+    hits, offsets = choose(scanned[0], scanned[1], extent, rules)
+    return _expand_hits(hits, offsets, low, rules), scanned
 
 
 @kernel
@@ -168,14 +183,11 @@ def _count_instances(hits: Any, rules: Any) -> Any:
 
 
 @kernel
-def _expand_hits(hits: Any, offsets: Any, low: Any, rules: Any, instances: Any) -> None:
-    """From the hits of patterns to the instances of rules, sorted by row, rule and start.
-
-    Args:
-        hits: see `collect`.
-        rules: see `Rules`.
-        instances: int32 (5, instances), written to: rules, rows, starts, ends and orders.
-    """
+def _expand_hits(hits: Any, offsets: Any, low: Any, rules: Any) -> Any:
+    """From the hits of patterns to the instances of rules; see `find_instances`."""
+    instances = np.empty((5, _count_instances(hits, rules)), np.int32)
+    if len(hits) == 0:
+        return instances
     place = np.int64(0)
     most = np.int64(0)
     for row in range(offsets.shape[0] - 1):
@@ -206,6 +218,7 @@ def _expand_hits(hits: Any, offsets: Any, low: Any, rules: Any, instances: Any) 
             instances[3, place] = start + rules.variants[variant, FOCUS]
             instances[4, place] = order
             place += 1
+    return instances
 
 
 Extent: TypeAlias = OneOf["first", "all", "every"]
@@ -357,15 +370,20 @@ def _searched(
     expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
     was, old = _NO_ROWS, _UNSCANNED
-    everywhere = program.rules.accept_offsets[1] > 0
-    keeps = again is not None and protection is _UNPROTECTED and not everywhere and len(tokens)
+    keeps = (
+        again is not None
+        and protection is _UNPROTECTED
+        and len(tokens) > 0
+        and program.rules.accept_offsets[1] == 0
+    )
     if again is not None and keeps:
         was, old = again.scanned.before(again.rows, tagged=tokens.tagged, pool=pool)
 
-    def scan(block: tuple[int, int]) -> Any:
+    def scan(block: tuple[int, int]) -> tuple[Int32Array, Any]:
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
         heads = pool.take(len(type_ids), classes, program.rules)
-        found = find_instances(*rows, classes, program.rules, heads, protection, was, old)
+        arrays = (*rows, classes, program.rules, heads, protection)
+        found = find_instances_again(*arrays, was, old) if keeps else (find_instances(*arrays), ())
         pool.give_back(heads)
         return found
 

@@ -262,6 +262,11 @@ class Renderer:
         """Whether new text depends on the casing of the old one, and on the start of a sentence."""
         return self._follows_case
 
+    @property
+    def repairs(self) -> bool:
+        """Whether an edit may take along an article farther before it."""
+        return self._repairs
+
     def edges(self, old: str, new: str) -> tuple[int, int]:
         """When new text of a span needs more than its place: see `placed`.
 

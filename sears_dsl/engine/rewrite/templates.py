@@ -29,7 +29,7 @@ from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
 from sears_dsl.engine.rewrite.renderer import ALONE, Renderer, follows_case
 from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of
-from sears_dsl.engine.rewrite.windows import HEAD_BITS
+from sears_dsl.engine.rewrite.windows import HEAD_BITS, Characters
 from sears_dsl.language.rule import (
     Element,
     Inflected,
@@ -526,11 +526,15 @@ class Forms:
         template_ids: which of them renders each match.
         outcomes: int8 (matches,): what came of each, by the numbers of `batch_rendering`.
         new_ids: int32 (matches,): the number of the new text, -1 where there is none.
+        form_ids: int32 (matches,): the same number where matches look alike; -1 with a format.
         texts: new texts and their numbers.
+        characters: those of the rows.
     """
 
     templates: RenderingTemplates
     template_ids: Int32Array
     outcomes: NDArray[np.int8]
     new_ids: Int32Array
+    form_ids: Int32Array
     texts: dict[str, int]
+    characters: Characters
