@@ -26,7 +26,7 @@ from sears_dsl.auditing.shares import percent
 def errors_markdown(document: ErrorsDocument) -> str:
     """What predicts errors, as Markdown, most important first."""
     lines = [
-        f"# Errors: {'told beforehand' if document.foretold else 'not told beforehand'}",
+        f"# Errors: {'can be foreseen' if document.foretold else 'cannot be foreseen'}",
         "",
         f"**{markdown_text(document.conclusion)}**",
         "",
@@ -40,7 +40,7 @@ def errors_markdown(document: ErrorsDocument) -> str:
             for each in document.audits
         ),
         "",
-        "## What tells",
+        "## What predicts an error",
         "",
         "| feature | micro F1 lost where it is shuffled, points | 95% | known for |",
         "|---|---:|---:|---:|",
@@ -90,14 +90,14 @@ def errors_page(document: ErrorsDocument) -> str:
             f'<p class="muted">{document.wrong.total:,} answers to {document.data.rows:,} rows'
             "</p></header><main>",
             '<section class="card verdict measured"><div class="sign" aria-hidden="true">•</div>'
-            f"<div><h2>{'Errors can be told' if document.foretold else 'Errors are not told'} "
-            f"beforehand</h2><p>{escaped(document.conclusion)}</p></div></section>",
+            f"<div><h2>Errors can{'' if document.foretold else 'not'} be foreseen</h2><p>"
+            f"{escaped(document.conclusion)}</p></div></section>",
             _tiles(document),
-            "<h2>What tells</h2>",
+            "<h2>What predicts an error</h2>",
             '<p class="muted">What micro F1 loses where the values of a feature are shuffled among '
             "the answers that are judged; the line is its 95% interval over the folds. Features "
             "that say the same share what they are worth.</p>",
-            table(heads, rows, caption="What tells that an answer is wrong"),
+            table(heads, rows, caption="What predicts an error"),
             "<h2>Wrong answers by feature</h2>",
             *_by_feature(document),
             *_audits(document),
