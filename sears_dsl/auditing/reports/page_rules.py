@@ -57,7 +57,7 @@ def _table(numbered: Sequence[tuple[int, RuleRecord]], support: int, title: str)
     scale = scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
     rows = [_row(record, place, scale) for place, record in numbered]
     heads = ("rule", "verdict", f"failure rate, 95% interval{axis(scale)}", ">fails",
-             ">rate", ">q", ">S ≥ τ", ">sure flips")  # fmt: skip
+             ">rate", ">q", ">meaning kept", ">sure flips")  # fmt: skip
     return table(heads, rows, caption=title)
 
 
