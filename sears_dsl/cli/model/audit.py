@@ -391,7 +391,8 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
     scored = any(each.meaning for each in records)
     changing = any(each.expect != "same" for each in records)
     heads = ("rule", *(("expects",) if changing else ()), "verdict", "fails", "rate (95%)", "q",
-             *(("meaning kept",) if scored else ()), *(("example",) if examples else ()))  # fmt: skip
+             *(("meaning kept",) if scored else ()),
+             *(("example",) if examples else ()))  # fmt: skip
     table = Table(*heads, box=None, pad_edge=False)
     for record in records:
         judgement = record.judgement
