@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,9 @@ from sears_dsl.runtime.wording import counted
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.vetting.merging import Agreed, Agreement, Kappa, VettingOutcomes
+
+# Characters of a rule's name.
+_NAME = 80
 
 
 @click.command(
@@ -103,7 +107,7 @@ def _print_outcomes(
     from rich.table import Table
     from rich.text import Text
 
-    from sears_dsl.language.printer import print_rule, print_template
+    from sears_dsl.language.printer import print_rule, print_template, rule_called
 
     out = console()
     for head, texts, of_kind in (
@@ -115,8 +119,12 @@ def _print_outcomes(
         table = Table(head, "outcome", "who", box=None, pad_edge=False)
         for text, outcome in zip(texts, of_kind, strict=True):
             who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
-            new = f" -> now {outcome.new}" if outcome.new else ""
-            table.add_row(Text(text + new), outcome.decided, Text(who))
+            name = text
+            if outcome.new:
+                name = f"{text}, now {outcome.new}"
+            elif head == "rule":
+                name = shorten(rule_called(text, outcome.rule), _NAME, placeholder="…")
+            table.add_row(Text(name), outcome.decided, Text(who))
         out.print(table)
     for name, each in agreements.items():
         for (one, other), kappa in each.pairs.items():
