@@ -538,5 +538,5 @@ def _rate(argument: str, value: object) -> float | None:
     except ValueError:
         rate = -1.0
     if not 0 <= rate <= 1:
-        raise UsageError(f"{argument}={value!r} is no rate", help="write 0.05 or '5%'")
+        raise UsageError(f"{argument}={value!r} is not a rate", help="write 0.05 or '5%'")
     return rate

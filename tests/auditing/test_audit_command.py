@@ -198,7 +198,7 @@ def test_names_in_brackets_are_printed_as_they_are(folder: Path) -> None:
 def test_a_rate_that_is_none_is_wrong_use(folder: Path) -> None:
     done = audit("--max-flip-rate", "500%")
     assert done.exit_code == 2
-    assert "500% is no rate" in done.output
+    assert "500% is not a rate" in done.output
 
 
 def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:

@@ -50,7 +50,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
         rate = -1.0
     if not 0 <= rate <= 1:
         advice = f"{value}% or {rate / 100:g}" if 1 < rate <= 100 else "0.05 or 5%"
-        raise click.BadParameter(f"{value} is no rate: write {advice}", context, parameter)
+        raise click.BadParameter(f"{value} is not a rate: write {advice}", context, parameter)
     return rate
 
 
