@@ -23,7 +23,15 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Result, RulesetsResult, draw_bars, drawn_name, new_axes
+from sears_dsl.api.results import (
+    Result,
+    RulesetsResult,
+    draw_bars,
+    drawn_name,
+    marked_example,
+    new_axes,
+    shown_rate,
+)
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_audit, need_discovery
@@ -101,6 +109,28 @@ class AuditResult(RulesetsResult):
             "mean_score": [each and each.mean for each in meaning],
             "original": [each and each.original for each in examples],
             "rewritten": [each and each.rewritten for each in examples],
+        }
+
+    @property
+    def shown_columns(self) -> Mapping[str, Sequence[Any]]:
+        """What the command shows: the rules that fail most come first."""
+        from sears_dsl.auditing.reports.markdown import worst_first
+
+        rules = list(worst_first(self.rules))
+        failures = [each.judgement.failures for each in rules]
+        examples = [each.examples[0] if each.examples else None for each in rules]
+        meaning = [each.meaning and each.meaning.at_tau.rate for each in rules]
+        return {
+            "rule": [each.name for each in rules],
+            "outcome": [each.judgement.outcome for each in rules],
+            "fails": [f"{each.count:,} of {each.total:,}" for each in failures],
+            "rate (95%)": [shown_rate(each.rate, each.low, each.high) for each in failures],
+            "q": [each.judgement.q_value for each in rules],
+            "meaning kept": ["" if each is None else f"{each:.0%}" for each in meaning],
+            "example": [
+                "" if each is None else marked_example(each.original, each.rewritten)
+                for each in examples
+            ],
         }
 
     @property
@@ -568,5 +598,5 @@ def _rate(argument: str, value: object) -> float | None:
     except ValueError:
         rate = -1.0
     if not 0 <= rate <= 1:
-        raise UsageError(f"{argument}={value!r} is no rate", help="write 0.05 or '5%'")
+        raise UsageError(f"{argument}={value!r} is not a rate", help="write 0.05 or '5%'")
     return rate

@@ -22,9 +22,10 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Result, TableResult, draw_bars
+from sears_dsl.api.results import Result, TableResult, draw_bars, marked_example, shown_rate
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
+from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
@@ -96,6 +97,28 @@ class DiscoveryResult(Result):
             **dict(self._of_models()),
             "original": [each and each.original for each in examples],
             "rewritten": [each and each.rewritten for each in examples],
+        }
+
+    @property
+    def shown_columns(self) -> Mapping[str, Sequence[Any]]:
+        """What the command shows."""
+        columns = self.columns
+        held_out = zip(columns["held_out_flips"], columns["held_out_changed"], strict=True)
+        rates = zip(columns["flip_rate"], columns["low"], columns["high"], strict=True)
+        return {
+            "rule": [rule_called(each.text, each.id) for each in self.rules],
+            "from": columns["source"],
+            "flips": [f"{each.flips:,} of {each.asked:,}" for each in self.rules],
+            "rate (95%)": [shown_rate(*each) for each in rates],
+            "meaning kept": [f"{each:.0%}" for each in columns["share_at_tau"]],
+            "held out": [f"{flips:,} of {all_:,}" if all_ else "" for flips, all_ in held_out],
+            **dict(self._of_models()),
+            "example": [
+                marked_example(each.examples[0].original, each.examples[0].rewritten)
+                if each.examples
+                else ""
+                for each in self.rules
+            ],
         }
 
     def _of_models(self) -> Iterator[tuple[str, Sequence[Any]]]:

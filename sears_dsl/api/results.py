@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _MOST_ROWS = 50
 _LONGEST_CELL = 400
 _LONGEST_NAME = 60
+# Notebooks set text to the right otherwise.
+_LEFT = '<td style="text-align:left">'
+# Characters around what a rule changes in an example.
+_AROUND = 50
 
 
 class Result(ABC):
@@ -63,9 +67,14 @@ class Result(ABC):
 
         return pandas.DataFrame(dict(self.columns))
 
+    @property
+    def shown_columns(self) -> Mapping[str, Sequence[Any]]:
+        """What of the columns a notebook shows, as a person reads it."""
+        return self.columns
+
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        return html_table(self.columns, caption=self.summary)
+        return html_table(self.shown_columns, caption=self.summary)
 
 
 class RulesetsResult(Result):
@@ -101,6 +110,10 @@ class TableResult(Result):
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
     """Columns as an HTML table; of many rows the first ones.
 
+    Args:
+        columns: column → the value of each row; text is escaped, `Markup` is not.
+        caption: what stands above.
+
     Example:
         >>> html_table({"rule": ["<b> -> c"]}, caption="1 rule").count("&lt;b&gt; -&gt; c")
         1
@@ -108,7 +121,7 @@ def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
     rows = list(zip(*columns.values(), strict=True))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = "".join(
-        f"<tr>{''.join(f'<td>{html.escape(_cell(value))}</td>' for value in row)}</tr>"
+        f"<tr>{''.join(f'{_LEFT}{_cell(value)}</td>' for value in row)}</tr>"
         for row in rows[:_MOST_ROWS]
     )
     left = len(rows) - _MOST_ROWS
@@ -119,11 +132,51 @@ def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
     )
 
 
+class Markup(str):
+    """HTML that stands in a table as it is."""
+
+    __slots__ = ()
+
+
+def marked_example(original: str, rewritten: str) -> Markup:
+    """A text with what a rule changed in it marked, and cut to what stands around that.
+
+    Example:
+        >>> marked_example("A <b> movie.", "A <b> film.")
+        'A &lt;b&gt; <del>movie</del><ins>film</ins>.'
+    """
+    from sears_dsl.engine.matches import Edit
+    from sears_dsl.engine.rewrite.rewrites import marked
+    from sears_dsl.engine.rewrite.shown_edits import common_ends
+
+    first, last = common_ends(original, rewritten)
+    start = original.rfind(" ", 0, max(0, first - _AROUND)) + 1
+    stop = original.find(" ", len(original) - last + _AROUND)
+    cut = 0 if stop < 0 else len(original) - stop
+    old, new = original[start : len(original) - cut], rewritten[start : len(rewritten) - cut]
+    text = marked(old, [Edit(0, len(old), old, new)])
+    return Markup(f"{'…' if start else ''}{text}{'…' if cut else ''}")
+
+
+def shown_rate(rate: float | None, low: float | None, high: float | None) -> str:
+    """A share with its interval, in per cent.
+
+    Example:
+        >>> shown_rate(0.15, 0.09, 0.24)
+        '15% (9%–24%)'
+    """
+    if rate is None or low is None or high is None:
+        return ""
+    return f"{rate:.0%} ({low:.0%}–{high:.0%})"
+
+
 def _cell(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, Markup):
+        return value
     text = f"{value:.3g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"
+    return html.escape(text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…")
 
 
 def drawn_name(name: str) -> str:

@@ -140,10 +140,10 @@ class ErrorsDocument(DocumentRecord):
             f"{100 * self.over_majority.high:+.1f})"
         )
         if not self.foretold:
-            return f"What is known of an answer does not tell whether it is wrong: {scores}."
+            return f"Nothing that is known of an answer says whether it is wrong: {scores}."
         telling = [each.name for each in self.features if each.importance.low > 0][:3]
         by = f", most by {', '.join(telling)}" if telling else ""
-        return f"Wrong answers can be told beforehand{by}: {scores}."
+        return f"Wrong answers can be foreseen{by}: {scores}."
 
 
 # ---------------------------------------------------------------- from audits to the document

@@ -22,7 +22,7 @@ from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.slices import Computed
 from sears_dsl.auditing.template_answers import template_answers
-from sears_dsl.batch.provenance import FoundScoring, found_scoring
+from sears_dsl.batch.provenance import FoundScoring, found_on, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.effects.oracle import Oracle, sentence_filter
@@ -177,6 +177,13 @@ def audit_rules(
             "no rule draws anything, so no rate changes what the rules do",
             help="write rate: 10% under a rule, or leave out the rates",
         )
+    # Rules may have been looked for without labels, the model's own answers counting as right.
+    rows = {data.digest, replace(data, labels=None).digest}
+    same = [Path(each.path).name for each in rulesets if found_on(Path(each.path)) in rows]
+    if same:
+        found = f"The rules of {', '.join(same)} were found on these very rows"
+        note = f"{found}, so that the model looks worse here than on other rows"
+        data = replace(data, notes=(*data.notes, note))
     effects_of = partial(
         rule_effects,
         data=data,

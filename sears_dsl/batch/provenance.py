@@ -113,6 +113,17 @@ def found_by_discovery(rules: Path) -> bool:
     return bool(known.keys() - _NOTED)
 
 
+def found_on(rules: Path) -> str | None:
+    """SHA-256 of the rows that the rules of a file were found on; None where nothing says.
+
+    Example:
+        >>> print(found_on(Path("written-by-hand.sear")))
+        None
+    """
+    rows = _read(manifest_path(rules)).get("data") if rules.suffix == ".sear" else None
+    return rows.get("sha256") if isinstance(rows, dict) else None
+
+
 class FoundScoring(NamedTuple):
     """By which score discovery judged the rules of a file.
 

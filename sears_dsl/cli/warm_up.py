@@ -38,10 +38,12 @@ def _say() -> None:
     from sears_dsl.runtime.kernels import compiles_beside, keeps_code
 
     advice = (
-        "`sears warm-up` does it ahead" if keeps_code() else f"in every run: {_NOWHERE}; {_FOLDER}"
+        "once; `sears warm-up` does it beforehand"
+        if keeps_code()
+        else f"in every run: {_NOWHERE}; {_FOLDER}"
     )
     if compiles_beside():
-        advice = f"beside the work, which is slow until then; {advice}"
+        advice = f"{advice}; the work goes on meanwhile, slowly"
     # Where a progress bar stands, it has taken the place of this stream, and makes room.
     sys.stderr.write(f"{_COMPILING} ({advice})\n")
 
@@ -50,10 +52,10 @@ def _say() -> None:
 def warm_up_command() -> None:
     """Compile the inner loops once, about half a minute.
 
-    Without it the first run over more than some hundred rows has another process do so. Needed anew
-    after an update of sears or numba, and on another kind of processor. What is compiled is kept
-    beside the package, else in the cache folder of the user, or in the folder that NUMBA_CACHE_DIR
-    names.
+    Otherwise the first run over more than some hundred rows does so, in a process beside its work.
+    It is needed again after an update of sears or numba, and on another kind of processor. What is
+    compiled is kept beside the package, else in the cache folder of the user, or in the folder that
+    NUMBA_CACHE_DIR names.
     """
     from sears_dsl.engine.warming import warm_up
     from sears_dsl.errors import UsageError

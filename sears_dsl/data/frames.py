@@ -142,7 +142,7 @@ def memory_frame(data: object) -> MemoryFrame:
         advice = "an array of texts has one dimension: data.ravel()"
     elif hasattr(data, "collect"):
         advice = "collect it first: data.collect()"
-    raise DataError(f"a {type(data).__name__} is no dataset", help=advice)
+    raise DataError(f"an object of type {type(data).__name__} is not a dataset", help=advice)
 
 
 class _Rows(MemoryFrame):

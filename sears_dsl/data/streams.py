@@ -300,7 +300,7 @@ class TextSource:
                 before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
                 raise DataError(
                     f"{self.name}, line {line + before.count(chr(10))}: byte "
-                    f"{fed - waiting + error.start} of the file is no {self.encoding} text "
+                    f"{fed - waiting + error.start} of the file is not {self.encoding} text "
                     f"({error.reason})",
                     help="name the encoding with --encoding (for instance latin-1 or cp1252), or "
                     "read on with --errors replace",

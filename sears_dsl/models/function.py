@@ -42,8 +42,9 @@ class CallablePredictor(AnsweringPredictor):
         """The labels with their confidences, where the function gives pairs."""
         if not rows:
             return []
+        # Messages leave out the hash of the code, with which its name is known again.
         return ask_answers(
-            self._identity,
+            self._identity.partition(" (")[0],
             rows,
             lambda: self._function(inputs_of(rows)),
             comparison=self._comparison,

@@ -99,10 +99,10 @@ def test_labels_of_pairs_need_no_name_and_texts_need_none() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ((predict, 7), "a int is no dataset"),
+        ((predict, 7), "an object of type int is not a dataset"),
         ((predict, "no such file.csv"), "a text stands in a list"),
         ((predict, "absent.csv"), "absent.csv"),
-        ((predict, {"text": ["a"]}), "a dict is no dataset"),
+        ((predict, {"text": ["a"]}), "an object of type dict is not a dataset"),
         ((predict, []), "at least one row"),
         ((predict, [("a", "b"), "c"]), "row 2 is of type str"),
         ((None, ROWS), "is no model"),
@@ -127,7 +127,7 @@ def test_models_and_data_of_no_kind_are_told(
         ({"label": "label", "slices": 7}, "slices=(7,) names no column"),
         ({"label": "label", "also": "absent"}, "no column 'absent'"),
         ({"tagger": 3}, "a int is no tagger"),
-        ({"max_flip_rate": "a lot"}, "max_flip_rate='a lot' is no rate"),
+        ({"max_flip_rate": "a lot"}, "max_flip_rate='a lot' is not a rate"),
         ({"gates": ["tag:absent=1%"]}, "the gate tag:absent has no rule"),
         ({"scorer": "absent"}, "there is no scorer 'absent'"),
         ({"scorer": lambda pairs: [1.0] * len(pairs)}, "tau="),

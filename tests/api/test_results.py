@@ -64,7 +64,20 @@ def test_what_comes_from_rows_is_escaped() -> None:
     shown = found._repr_html_()
     assert "<b>" not in shown
     assert "<i>" not in shown
-    assert "&lt;b&gt; film &lt;/b&gt; 0 &amp; &quot;more&quot;" in shown
+    change = "<del>movie</del><ins>film</ins>"
+    assert f"&lt;b&gt; {change} &lt;/b&gt; 0 &amp; &quot;more&quot;" in shown
+
+
+def test_a_notebook_shows_what_a_person_reads_and_a_long_row_around_its_change() -> None:
+    rows = [(f"{'so ' * 60}the movie {number} {'it goes ' * 60}", "good") for number in range(40)]
+    rules = sears.parse("book -> novel\nrule film: movie -> film / the __")
+    shown = sears.audit(lambda texts: ["good"] * len(texts), rows, rules, scorer=None)._repr_html_()
+    assert shown.index("movie -&gt; film … (film)") < shown.index("book -&gt; novel")
+    assert "0 of 40" in shown
+    assert "0% (0%–9%)" in shown
+    [example] = [cell for cell in shown.split("<td") if "<del>" in cell]
+    assert "…so so" in example
+    assert len(example) < 220
 
 
 def test_many_rows_are_cut_in_a_notebook() -> None:

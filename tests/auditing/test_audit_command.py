@@ -198,7 +198,7 @@ def test_names_in_brackets_are_printed_as_they_are(folder: Path) -> None:
 def test_a_rate_that_is_none_is_wrong_use(folder: Path) -> None:
     done = audit("--max-flip-rate", "500%")
     assert done.exit_code == 2
-    assert "500% is no rate" in done.output
+    assert "500% is not a rate" in done.output
 
 
 def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:
@@ -308,3 +308,13 @@ def test_a_manifest_that_does_not_say_how_rules_were_scored_is_told(
 ) -> None:
     with pytest.raises(DataError, match="does not say how rules were scored"):
         scored_as(scorer="judge-1", settings=settings)
+
+
+def test_rows_that_the_rules_were_found_on_are_named_as_such(folder: Path) -> None:
+    audit()
+    rows = found(folder)["data"]["sha256"]
+    told = {"format": "sears-manifest", "version": 2, "scorer": "judge-a", "settings": {"tau": 0.5}}
+    for sha256, noted in ((rows, True), ("0" * 64, False)):
+        manifest = json.dumps({**told, "data": {"sha256": sha256}})
+        Path("rules.manifest.json").write_text(manifest, "utf-8")
+        assert ("found on these very rows" in audit(output=f"out-{noted}").output) == noted

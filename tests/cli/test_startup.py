@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,7 +98,8 @@ def test_help_loads_no_command_and_lists_what_they_say() -> None:
     told, loaded = done.stdout.rsplit("\n", 2)[:2]
     own = {name for name in loaded.split() if name.startswith("sears_dsl.cli.")}
     assert own == {"sears_dsl.cli.main", "sears_dsl.cli.commands"}
-    context = click.Context(sears, info_name="sears", max_content_width=100)
-    formatter = context.make_formatter()
-    click.Group.format_commands(sears, context, formatter)
-    assert formatter.getvalue() in told
+    listed = re.findall(r"^  ([a-z][a-z-]*)  +[A-Z].*\.$", told, re.MULTILINE)
+    context = click.Context(sears)
+    commands = ((name, sears.get_command(context, name)) for name in sears.list_commands(context))
+    assert listed == [name for name, command in commands if command and not command.hidden]
+    assert "..." not in told.partition("Write rules:")[2]

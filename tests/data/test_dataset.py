@@ -273,7 +273,7 @@ def test_paths_are_read(tmp_path: Path) -> None:
 
 
 def test_mistakes_in_memory_are_told() -> None:
-    with pytest.raises(DataError, match="a dict is no dataset"):
+    with pytest.raises(DataError, match="an object of type dict is not a dataset"):
         apply_to({"text": TEXTS}, MATCHER)
     with pytest.raises(DataError, match="row 2 is of type str"):
         apply_to([{"text": "a"}, "b"], MATCHER)
@@ -401,10 +401,10 @@ def test_arrays_and_generators_are_lists() -> None:
 @pytest.mark.parametrize(
     ("data", "message", "advice"),
     [
-        (np.array([TEXTS]), "a ndarray is no dataset", "data.ravel()"),
-        ({"text": TEXTS}, "a dict is no dataset", "pandas.DataFrame(data)"),
-        (7, "a int is no dataset", "a list of texts"),
-        (b"a", "a bytes is no dataset", "a list of texts"),
+        (np.array([TEXTS]), "an object of type ndarray is not a dataset", "data.ravel()"),
+        ({"text": TEXTS}, "an object of type dict is not a dataset", "pandas.DataFrame(data)"),
+        (7, "an object of type int is not a dataset", "a list of texts"),
+        (b"a", "an object of type bytes is not a dataset", "a list of texts"),
         ("a good place", "there is no file 'a good place'", "['a good place']"),
         ("", "an empty name is no file", "name a file"),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found import Discovery, FoundRule
+from sears_dsl.discovery.result.report import _STAGES, _closest
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.right_rows import RightRows
@@ -293,3 +294,13 @@ def test_strange_rows_are_told_in_a_sentence(texts: list[str], said: list[str]) 
     notes = notes_on(texts, looks_english=lambda text: "filme" not in text)
     assert len(notes) == len(said)
     assert all(note.startswith(start) for note, start in zip(notes, said, strict=True))
+
+
+def test_a_report_has_words_for_all_that_a_search_counts() -> None:
+    assert set(_STAGES) == {field.name for field in fields(Funnel)}
+
+
+def test_a_report_says_what_share_readers_surely_accept() -> None:
+    lacking = close("very -> really", "meaning", 9, 0, verdict(60, 60, 0.8299))
+    line = _closest([lacking], 0.05)[-1]
+    assert line == ("| `very -> really` | readers who surely accept it | 60 / 60 | 82% | 0 / 9 |")

@@ -18,7 +18,7 @@ from sears_dsl.auditing.shares import percent
 def errors_markdown(document: ErrorsDocument) -> str:
     """What predicts errors, as Markdown, most important first."""
     lines = [
-        f"# Errors: {'told beforehand' if document.foretold else 'not told beforehand'}",
+        f"# Errors: {'can be foreseen' if document.foretold else 'cannot be foreseen'}",
         "",
         f"**{markdown_text(document.conclusion)}**",
         "",
@@ -32,7 +32,7 @@ def errors_markdown(document: ErrorsDocument) -> str:
             for each in document.audits
         ),
         "",
-        "## What tells",
+        "## What predicts an error",
         "",
         "| feature | micro F1 lost where it is shuffled, points | 95% | known for |",
         "|---|---:|---:|---:|",
@@ -77,18 +77,18 @@ def errors_page(document: ErrorsDocument) -> str:
         for each in document.features
     ]
     about = f"{document.wrong.total:,} answers to {document.data.rows:,} rows"
-    outcome = f"Errors {'can be told' if document.foretold else 'are not told'} beforehand"
+    outcome = f"Errors can{'' if document.foretold else 'not'} be foreseen"
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
     body = "\n".join(
         (
             f"{sheet.header('sears errors', title, about)}<main>",
             sheet.verdict("measured", "•", outcome, f"<p>{escaped(document.conclusion)}</p>"),
             sheet.tiles(_tiles(document)),
-            "<h2>What tells</h2>",
+            "<h2>What predicts an error</h2>",
             '<p class="muted">What micro F1 loses where the values of a feature are shuffled among '
             "the answers that are judged; the line is its 95% interval over the folds. Features "
             "that say the same share what they are worth.</p>",
-            sheet.table(heads, rows, caption="What tells that an answer is wrong"),
+            sheet.table(heads, rows, caption="What predicts an error"),
             "<h2>Wrong answers by feature</h2>",
             *_by_feature(document),
             *_audits(document),

@@ -112,7 +112,10 @@ def audit_summary(document: AuditDocument) -> str:
 def _rules(records: Sequence[RuleRecord]) -> Iterator[str]:
     yield "## Rules"
     yield ""
-    yield "| rule | expects | verdict | fails | 95% | q | flips | confidence | S ≥ τ | example |"
+    yield (
+        "| rule | expects | verdict | fails | 95% | q | flips | confidence | meaning kept | "
+        "example |"
+    )
     yield "|---|---|---|---:|---:|---:|---:|---:|---:|---|"
     yield from map(_rule, records[:_RULES_SHOWN])
     yield ""

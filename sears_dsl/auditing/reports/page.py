@@ -99,13 +99,16 @@ def _verdict(document: AuditDocument) -> str:
     reasons = [reason for reason in verdict.reasons[:_REASONS] if reason not in sentence]
     if len(verdict.reasons) > _REASONS:
         reasons.append(f"and {len(verdict.reasons) - _REASONS} more")
+    # The title says so already.
+    below = sentence.removeprefix(f"{_TITLES[verdict.outcome]}: ")
+    below = below[:1].upper() + below[1:]
     counts = ", ".join(f"{count} {name}" for name, count in verdict.counts.items() if count)
     rules = counted(len(document.rules), "rule")
     told_rules = f"<p>{rules}: {escaped(counts)}.</p>" if document.rules else ""
     demanded = reasons and verdict.outcome != "measured"
     listed = f"<ul>{sheet.items(reasons)}</ul>" if demanded else ""
     sign, title = _SIGNS[verdict.outcome], _TITLES[verdict.outcome]
-    content = f"<p>{escaped(sentence)}</p>{told_rules}{listed}"
+    content = f"<p>{escaped(below)}</p>{told_rules}{listed}"
     return sheet.verdict(verdict.outcome, sign, title, content)
 
 
@@ -398,7 +401,7 @@ def _table(numbered: Sequence[tuple[int, RuleRecord]], support: int, title: str)
     scale = charts.scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
     rows = [_row(record, place, scale) for place, record in numbered]
     heads = ("rule", "verdict", f"failure rate, 95% interval{charts.axis(scale)}", ">fails",
-             ">rate", ">q", ">S ≥ τ", ">sure flips")  # fmt: skip
+             ">rate", ">q", ">meaning kept", ">sure flips")  # fmt: skip
     return sheet.table(heads, rows, caption=title)
 
 

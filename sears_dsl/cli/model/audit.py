@@ -56,7 +56,7 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
         rate = -1.0
     if not 0 <= rate <= 1:
         advice = f"{value}% or {rate / 100:g}" if 1 < rate <= 100 else "0.05 or 5%"
-        raise click.BadParameter(f"{value} is no rate: write {advice}", context, parameter)
+        raise click.BadParameter(f"{value} is not a rate: write {advice}", context, parameter)
     return rate
 
 
@@ -395,7 +395,8 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
     scored = any(each.meaning for each in records)
     changing = any(each.expect != "same" for each in records)
     heads = ("rule", *(("expects",) if changing else ()), "verdict", "fails", "rate (95%)", "q",
-             *(("S ≥ τ",) if scored else ()), *(("example",) if examples else ()))  # fmt: skip
+             *(("meaning kept",) if scored else ()),
+             *(("example",) if examples else ()))  # fmt: skip
     table = plain_table(*heads)
     for record in records:
         judgement = record.judgement

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,9 @@ from sears_dsl.runtime.wording import counted
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.vetting.merging import Agreed, Agreement, Kappa, VettingOutcomes
+
+# Characters of a rule's name.
+_NAME = 80
 
 
 @click.command(
@@ -105,7 +109,7 @@ def _agreement_json(agreement: Agreement) -> dict[str, Any]:
 def _print_outcomes(
     ruleset: Ruleset, outcomes: VettingOutcomes, agreements: Mapping[Agreed, Agreement]
 ) -> None:
-    from sears_dsl.language.printer import print_rule, print_template
+    from sears_dsl.language.printer import print_rule, print_template, rule_called
 
     out = console()
     for head, texts, of_kind in (
@@ -117,8 +121,12 @@ def _print_outcomes(
         table = plain_table(head, "outcome", "who")
         for text, outcome in zip(texts, of_kind, strict=True):
             who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
-            new = f" -> now {outcome.new}" if outcome.new else ""
-            table.add_row(text + new, outcome.decided, who)
+            name = text
+            if outcome.new:
+                name = f"{text}, now {outcome.new}"
+            elif head == "rule":
+                name = shorten(rule_called(text, outcome.rule), _NAME, placeholder="…")
+            table.add_row(name, outcome.decided, who)
         out.print(table)
     for name, each in agreements.items():
         for (one, other), kappa in each.pairs.items():

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -238,12 +239,12 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "",
         "## How they were found",
         "",
-        "| stage | |",
+        "| | |",
         "|---|---:|",
         *(
-            f"| {name.replace('_', ' ')} | {number:,} |"
+            f"| {_STAGES[name]} | {number:,} |"
             for name, number in asdict(counts).items()
-            if number is not None
+            if number or (number is not None and name not in _WHERE_ANY)
         ),
         "",
         f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
@@ -350,18 +351,66 @@ _ACROSS = {
 }
 
 
+#: What the counts of a search are, in its report.
+_STAGES = {
+    "rows": "rows of the data",
+    "unasked": "rows that the model was not asked about, for want of time or questions",
+    "right": "rows that the model has right",
+    "held_out": "of these held out",
+    "searched": "of these searched",
+    "known": "known rules that change a searched row",
+    "skipped": "rows not reworded, for want of time",
+    "too_long": "rows too long to be reworded, or to be reworded whole",
+    "paraphrases": "paraphrases of the searched rows",
+    "adversaries": "paraphrases that flip the model",
+    "rows_with_adversary": "rows with such a paraphrase",
+    "candidates": "candidate rules",
+    "texts": "texts on which they were judged",
+    "judged": "candidates that act in enough of these",
+    "narrowed": "candidates that pass in some contexts only",
+    "keep_meaning": "candidates that keep the meaning there",
+    "applications": "changes of searched rows by candidates and known rules",
+    "distinct_rewrites": "different texts among these",
+    "not_asked": "rules not asked about to the end",
+    "with_enough_flips": "rules that flip enough rows",
+    "pairs_scored": "pairs that were scored",
+    "pairs_without_stopping": "pairs that there would have been without stopping early",
+    "undecided": "candidates not judged to the end",
+    "passing": "rules that keep the meaning and flip enough rows",
+    "collapsed": "of these left out, since another says the same",
+    "selected": "rules that were selected",
+    "rows_flipped": "searched rows that they flip",
+    "rows_flipped_with_inverses": "the same, with their inverses",
+    "held_out_flipped": "held-out rows that they flip",
+    "questions": "questions to the model",
+    "question_limit": "the most that were allowed",
+}
+_WHERE_ANY = {
+    "unasked", "skipped", "too_long", "adversaries", "rows_with_adversary", "narrowed",
+    "not_asked", "undecided", "collapsed",
+}  # fmt: skip
+
+
 def _closest(closest: Sequence[Closest], base_rate: float) -> list[str]:
     """Rules that were not found, and what they lacked."""
     if not closest:
         return []
-    rate = f"flips as often as rewordings do in general ({rounded(base_rate)})"
-    lines = ["", "## What came closest", "", "| rule | lacks | accepted on text | flips / asked |"]
-    lines += ["|---|---|---:|---:|"]
+    rate = f"more flips than rewordings give in general ({rounded(base_rate)})"
+    lacks = {"meaning": "readers who surely accept it", "flips": "flips", "text": "text in which "
+             "it changes something", "rate": rate}  # fmt: skip
+    lines = ["", "## What came closest", ""]
+    lines += ["| rule | what it lacks | accepted on text | at least | flips / asked |"]
+    lines += ["|---|---|---:|---:|---:|"]
     for each in closest:
-        text = "" if each.judged is None else f"{each.judged.accepted} / {each.judged.sampled}"
+        judged = each.judged
+        text, least = "", ""
+        if judged is not None and judged.sampled:
+            # Rounded down: what fails by a hair has not reached what is wanted.
+            least = rounded(floor(100 * judged.low + 1e-9) / 100)
+            text = f"{judged.accepted} / {judged.sampled}"
         flips = f"{each.flips} / {each.asked}" if each.asked else ""
-        lacks = rate if each.lacks == "rate" else each.lacks
-        lines.append(f"| `{_escaped(each.rule)}` | {lacks} | {text} | {flips} |")
+        rule = _escaped(each.rule)
+        lines.append(f"| `{rule}` | {lacks[each.lacks]} | {text} | {least} | {flips} |")
     return lines
 
 
