@@ -527,6 +527,7 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
     """Read the text of a rule file.
 
     Args:
+        text: its lines.
         path: where they come from; imports are looked for beside it where that is a file.
         allow_imports_outside: whether imports may lead out of the folder of that file.
 
