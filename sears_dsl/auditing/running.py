@@ -155,12 +155,12 @@ def audit_rules(
     *,
     matcher: Matcher,
     scorer: Scorer | None,
-    oracle: Oracle | None = None,
-    gates: Gates = Gates(),  # noqa: B008 - a frozen value
-    choices: AuditChoices = AuditChoices(),  # noqa: B008 - likewise
-    columns: Mapping[str, Sequence[Any] | Computed] | None = None,
-    sentences: Generated | None = None,
-    on_stage: OnStage = lambda stage, done, total: None,
+    oracle: Oracle | None,
+    gates: Gates,
+    choices: AuditChoices,
+    columns: Mapping[str, Sequence[Any] | Computed],
+    sentences: Generated | None,
+    on_stage: OnStage,
 ) -> AuditDocument:
     """Measure what rules do to a model, and judge it.
 

@@ -87,7 +87,7 @@ def template_answers(
     predictor: Predictor,
     *,
     comparison: Comparison,
-    on_stage: OnStage = lambda stage, done, total: None,
+    on_stage: OnStage,
 ) -> TemplateAnswers:
     """What a model says of sentences.
 

@@ -139,7 +139,7 @@ def repair(
     inputs: ExperimentInputs,
     *,
     journal: RunJournal,
-    settings: RepairSettings = RepairSettings(),
+    settings: RepairSettings,
     on_training: OnTraining[TrainingVariant] | None = None,
 ) -> Repair:
     """Train on rows with and without rewrites, and compare.

@@ -129,8 +129,8 @@ def augment_table(
     *,
     columns: TableColumns,
     tagger: Tagger,
-    choices: AugmentationChoices = AugmentationChoices(),
-    oracle: Oracle | None = None,
+    choices: AugmentationChoices,
+    oracle: Oracle | None,
     some: bool = True,
 ) -> tuple[Augmented, Mapping[str, Any]]:
     """A table with rewrites of its own rows, and a record of how it was made.
