@@ -184,14 +184,14 @@ def remembered_paraphrases_without(
     constrained = getattr(source, "paraphrase_without", None)
 
     def without(pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
-        found: Sequence[_Found] = (
+        reworded: Sequence[_Found] = (
             source.paraphrase([sentence for sentence, _ in pairs])
             if constrained is None
             else constrained(pairs)
         )
         return [
             [text for text in map(_text_of, of_one) if not _has_word(text, words)]
-            for (_, words), of_one in zip(pairs, found, strict=True)
+            for (_, words), of_one in zip(pairs, reworded, strict=True)
         ]
 
     known = _worked_out(
@@ -230,8 +230,8 @@ def _worked_out(
             yield [questions[key] for key in group]
 
     on_portion(len(known), len(keys))
-    for found in answers(missing_groups()):
-        texts = [list(map(_text_of, each)) for each in found]
+    for reworded in answers(missing_groups()):
+        texts = [list(map(_text_of, each)) for each in reworded]
         portion = dict(zip(drawn.popleft(), texts, strict=True))
         journal.put_many(kind, portion)
         known.update(portion)
