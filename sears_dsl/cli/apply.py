@@ -228,7 +228,7 @@ def _watched(request: ApplyRequest, workers: Workers | None) -> ApplyReport:
     out = console(stderr=True)
     layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Bar(*layout, console=out, transient=True) as bar:
-        task = bar.add_task("compiling rules")
+        task = bar.add_task("compiling rules" if workers is None else "starting the workers")
 
         def show(progress: ApplyProgress) -> None:
             rate = progress.rows / progress.seconds if progress.seconds else 0

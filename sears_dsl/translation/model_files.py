@@ -236,8 +236,8 @@ def check_model(name: str, *, pivot: str | None = None) -> None:
             "there"
             if pivot is None
             else f"`sears pivots pull {pivot}` brings it and the one back, or name their folders, "
-            f"--pivot {pivot}=FORWARD,BACK; `sears pivots list` shows what is there; an audit can "
-            "do without: --scorer none",
+            f"{pivot}=FORWARD,BACK; `sears pivots list` shows what is there; an audit can do "
+            "without a score (none as --scorer)",
         )
 
 

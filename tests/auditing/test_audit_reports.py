@@ -234,6 +234,9 @@ def test_a_pull_request_is_told_the_decision_and_what_failed(
     lines = audit_summary(hostile).splitlines()
     assert not any("<script" in line.replace("\\<script", "") for line in lines)
     assert len({line.count(" | ") for line in lines if line.startswith("| `")}) == 1
+    # Nobody is called by a comment because a row names them.
+    called = document.model_copy(update={"notes": ("ask @ann of a/b#7, ann@home",)})
+    assert "ask @&#8203;ann of a/b\\#&#8203;7, ann@home" in audit_markdown(called)
     file = tmp_path / "summary.md"
     file.write_text("Before.\n")
     add_summary(audit_summary(document), file)

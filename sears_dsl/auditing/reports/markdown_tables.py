@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+# What GitHub makes a message to somebody, or a remark in an issue, wherever it stands in a comment.
+_ADDRESSED = re.compile(r"(?<!\w)@(?=\w)|\\#(?=\w)")
+
 
 def code_cell(text: str) -> str:
     r"""Text as code in the cell of a table, whatever it holds.
@@ -23,9 +26,15 @@ def code_cell(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Text that stays text in Markdown, on one line."""
+    r"""Text that stays text in Markdown, on one line; it calls nobody and names no issue.
+
+    Example:
+        >>> print(markdown_text("<b> @ann, me@home #12"))
+        \<b\> @&#8203;ann, me@home \#&#8203;12
+    """
     one_line = " ".join(text.split())
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)
+    marked = "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)
+    return _ADDRESSED.sub(r"\g<0>&#8203;", marked)
 
 
 def table_row(cells: Iterable[str]) -> str:
