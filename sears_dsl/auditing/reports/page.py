@@ -108,8 +108,8 @@ def _verdict(document: AuditDocument) -> str:
     sentence = conclusion(document)
     shown = [reason for reason in verdict.reasons[:_REASONS] if reason not in sentence]
     # The title says so already.
-    told = sentence.removeprefix(f"{_TITLES[verdict.outcome]}: ")
-    told = told[:1].upper() + told[1:]
+    untitled = sentence.removeprefix(f"{_TITLES[verdict.outcome]}: ")
+    untitled = untitled[:1].upper() + untitled[1:]
     more = max(0, len(verdict.reasons) - _REASONS)
     reasons = "".join(f"<li>{escaped(reason)}</li>" for reason in shown)
     reasons += f"<li>and {more} more</li>" if more else ""
@@ -120,7 +120,7 @@ def _verdict(document: AuditDocument) -> str:
     return (
         f'<section class="card verdict {css_class(verdict.outcome)}">'
         f'<div class="sign" aria-hidden="true">{_SIGNS[verdict.outcome]}</div><div>'
-        f"<h2>{_TITLES[verdict.outcome]}</h2><p>{escaped(told)}</p>"
+        f"<h2>{_TITLES[verdict.outcome]}</h2><p>{escaped(untitled)}</p>"
         f"{told_rules}{listed}</div></section>"
     )
 
