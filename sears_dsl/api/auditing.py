@@ -23,15 +23,8 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import (
-    Result,
-    RulesetsResult,
-    draw_bars,
-    drawn_name,
-    marked_example,
-    new_axes,
-    shown_rate,
-)
+from sears_dsl.api.notebook_tables import shown_audit
+from sears_dsl.api.results import Result, RulesetsResult, draw_bars, drawn_name, new_axes
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_audit, need_discovery
@@ -114,24 +107,7 @@ class AuditResult(RulesetsResult):
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
         """What the command shows: the rules that fail most come first."""
-        from sears_dsl.auditing.reports.markdown import worst_first
-
-        rules = list(worst_first(self.rules))
-        failures = [each.judgement.failures for each in rules]
-        examples = [each.examples[0] if each.examples else None for each in rules]
-        meaning = [each.meaning and each.meaning.at_tau.rate for each in rules]
-        return {
-            "rule": [each.name for each in rules],
-            "outcome": [each.judgement.outcome for each in rules],
-            "fails": [f"{each.count:,} of {each.total:,}" for each in failures],
-            "rate (95%)": [shown_rate(each.rate, each.low, each.high) for each in failures],
-            "q": [each.judgement.q_value for each in rules],
-            "meaning kept": ["" if each is None else f"{each:.0%}" for each in meaning],
-            "example": [
-                "" if each is None else marked_example(each.original, each.rewritten)
-                for each in examples
-            ],
-        }
+        return shown_audit(self.rules)
 
     @property
     def summary(self) -> str:

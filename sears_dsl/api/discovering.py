@@ -22,10 +22,10 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.results import Result, TableResult, draw_bars, marked_example, shown_rate
+from sears_dsl.api.notebook_tables import shown_findings
+from sears_dsl.api.results import Result, TableResult, draw_bars
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
-from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
@@ -102,24 +102,7 @@ class DiscoveryResult(Result):
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
         """What the command shows."""
-        columns = self.columns
-        held_out = zip(columns["held_out_flips"], columns["held_out_changed"], strict=True)
-        rates = zip(columns["flip_rate"], columns["low"], columns["high"], strict=True)
-        return {
-            "rule": [rule_called(each.text, each.id) for each in self.rules],
-            "from": columns["source"],
-            "flips": [f"{each.flips:,} of {each.asked:,}" for each in self.rules],
-            "rate (95%)": [shown_rate(*each) for each in rates],
-            "meaning kept": [f"{each:.0%}" for each in columns["share_at_tau"]],
-            "held out": [f"{flips:,} of {all_:,}" if all_ else "" for flips, all_ in held_out],
-            **dict(self._of_models()),
-            "example": [
-                marked_example(each.examples[0].original, each.examples[0].rewritten)
-                if each.examples
-                else ""
-                for each in self.rules
-            ],
-        }
+        return shown_findings(self.rules, dict(self._of_models()))
 
     def _of_models(self) -> Iterator[tuple[str, Sequence[Any]]]:
         held = [each.held_out for each in self.rules]
@@ -133,10 +116,8 @@ class DiscoveryResult(Result):
         """How many rules flip how many rows."""
         counts = self.discovery.funnel
         rules = "1 rule flips" if counts.selected == 1 else f"{counts.selected} rules flip"
-        return (
-            f"{rules} {counts.rows_flipped:,} of {counts.searched:,} searched rows that the model "
-            "has right"
-        )
+        rows = f"{counts.rows_flipped:,} of {counts.searched:,} searched rows"
+        return f"{rules} {rows} that the model has right"
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The flip rate of each rule with its 95% interval (Wilson)."""
@@ -196,10 +177,8 @@ class AdversaryResult(TableResult):
     @property
     def summary(self) -> str:
         """How many rows can be reworded so that the model fails."""
-        sentence = (
-            f"{self.rows_flipped:,} of {self.right:,} rows that the model has right can be "
-            "reworded so that it fails"
-        )
+        rows = f"{self.rows_flipped:,} of {self.right:,} rows that the model has right"
+        sentence = f"{rows} can be reworded so that it fails"
         return f"{sentence}; the time budget cut the search short" if self.cut_short else sentence
 
 

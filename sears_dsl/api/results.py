@@ -28,8 +28,6 @@ _LONGEST_CELL = 400
 _LONGEST_NAME = 60
 # Notebooks set text to the right otherwise.
 _LEFT = '<td style="text-align:left">'
-# Characters around what a rule changes in an example.
-_AROUND = 50
 
 
 class Result(ABC):
@@ -136,38 +134,6 @@ class Markup(str):
     """HTML that stands in a table as it is."""
 
     __slots__ = ()
-
-
-def marked_example(original: str, rewritten: str) -> Markup:
-    """A text with what a rule changed in it marked, and cut to what stands around that.
-
-    Example:
-        >>> marked_example("A <b> movie.", "A <b> film.")
-        'A &lt;b&gt; <del>movie</del><ins>film</ins>.'
-    """
-    from sears_dsl.engine.matches import Edit
-    from sears_dsl.engine.rewrite.rewrites import marked
-    from sears_dsl.engine.rewrite.shown_edits import common_ends
-
-    first, last = common_ends(original, rewritten)
-    start = original.rfind(" ", 0, max(0, first - _AROUND)) + 1
-    stop = original.find(" ", len(original) - last + _AROUND)
-    cut = 0 if stop < 0 else len(original) - stop
-    old, new = original[start : len(original) - cut], rewritten[start : len(rewritten) - cut]
-    text = marked(old, [Edit(0, len(old), old, new)])
-    return Markup(f"{'…' if start else ''}{text}{'…' if cut else ''}")
-
-
-def shown_rate(rate: float | None, low: float | None, high: float | None) -> str:
-    """A share with its interval, in per cent.
-
-    Example:
-        >>> shown_rate(0.15, 0.09, 0.24)
-        '15% (9%–24%)'
-    """
-    if rate is None or low is None or high is None:
-        return ""
-    return f"{rate:.0%} ({low:.0%}–{high:.0%})"
 
 
 def _cell(value: object) -> str:

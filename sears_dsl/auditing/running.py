@@ -181,8 +181,8 @@ def audit_rules(
     rows = {data.digest, replace(data, labels=None).digest}
     same = [Path(each.path).name for each in rulesets if found_on(Path(each.path)) in rows]
     if same:
-        found = f"The rules of {', '.join(same)} were found on these very rows"
-        note = f"{found}, so that the model looks worse here than on other rows"
+        origin = f"The rules of {', '.join(same)} were found on these very rows"
+        note = f"{origin}, so that the model looks worse here than on other rows"
         data = replace(data, notes=(*data.notes, note))
     effects_of = partial(
         rule_effects,

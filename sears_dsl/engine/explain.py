@@ -159,16 +159,16 @@ def _stopped(name: str, total: int, stop: _Stop | None, tokens: Sequence[Token])
     if stop is None:
         return Explanation(name, False, None, 0, total, None, "", "there is nothing to match")
     pattern = print_rule(Rule((stop.element,), ())).removesuffix(" -> <>")
-    found = "found the end of the text"
+    stop_text = "found the end of the text"
     stopped_at: int | None = None
     if stop.position < len(tokens):
         stopped_at = stop.position
         token = tokens[stop.position]
         tags = f"{token.coarse}/{token.fine}" if token.coarse or token.fine else "no tags"
-        found = f"found `{token.text}` ({tags})"
+        stop_text = f"found `{token.text}` ({tags})"
     elements = f"{stop.matched} of {total} element{'s' if total != 1 else ''}"
     if stop.matched:
-        reason = f"matched {elements}, then expected `{pattern}` and {found}"
+        reason = f"matched {elements}, then expected `{pattern}` and {stop_text}"
     else:
         stopped_at = None
         reason = f"no token matches the first element, `{pattern}`"

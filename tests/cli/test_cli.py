@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from command_line import call
 
+from sears_dsl.cli.screen.console import excerpt
+from sears_dsl.engine.matches import Edit
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 WH = """\
@@ -391,3 +394,12 @@ def test_many_options_stand_under_headings_and_arguments_nowhere_twice(run: Run)
     assert told.count("RULES...") == 1
     assert told.index("The run:") < told.index("--help")
     assert "\nOptions:\n" in run("check", "--help").stdout
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_an_excerpt_shows_the_change_in_whatever_room_there_is(width: int) -> None:
+    original = "word " * 30 + "the movie " + "word " * 30
+    at = original.index("movie")
+    shown = excerpt(original, [Edit(at, at + 5, "movie", "film")], width=width).plain
+    assert "[-movie-]{+film+}" in shown
+    assert len(shown) <= width

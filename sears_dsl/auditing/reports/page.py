@@ -1,4 +1,4 @@
-"""An audit as one HTML file: the decision for a manager on top, every row for an engineer below.
+"""An audit as one HTML file: the decision for a manager on top, every row for an engineer untitled.
 
 In: the document of an audit. Out: HTML that needs nothing but a browser. Always holds: every number
 is that of the document; whatever was not measured is said to be so; text of rows and rules stays
@@ -100,15 +100,15 @@ def _verdict(document: AuditDocument) -> str:
     if len(verdict.reasons) > _REASONS:
         reasons.append(f"and {len(verdict.reasons) - _REASONS} more")
     # The title says so already.
-    below = sentence.removeprefix(f"{_TITLES[verdict.outcome]}: ")
-    below = below[:1].upper() + below[1:]
+    untitled = sentence.removeprefix(f"{_TITLES[verdict.outcome]}: ")
+    untitled = untitled[:1].upper() + untitled[1:]
     counts = ", ".join(f"{count} {name}" for name, count in verdict.counts.items() if count)
     rules = counted(len(document.rules), "rule")
     told_rules = f"<p>{rules}: {escaped(counts)}.</p>" if document.rules else ""
     demanded = reasons and verdict.outcome != "measured"
     listed = f"<ul>{sheet.items(reasons)}</ul>" if demanded else ""
     sign, title = _SIGNS[verdict.outcome], _TITLES[verdict.outcome]
-    content = f"<p>{escaped(below)}</p>{told_rules}{listed}"
+    content = f"<p>{escaped(untitled)}</p>{told_rules}{listed}"
     return sheet.verdict(verdict.outcome, sign, title, content)
 
 

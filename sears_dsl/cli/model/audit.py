@@ -410,8 +410,8 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
             "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
         ]
         if scored:
-            kept = record.meaning
-            cells.append("–" if kept is None else percent(kept.at_tau.rate))
+            meaning = record.meaning
+            cells.append("–" if meaning is None else percent(meaning.at_tau.rate))
         for shown in record.examples[:1] if examples else ():
             edits = [Edit(*each) for each in shown.edits]
             cells.append(excerpt(shown.original, edits, width=_EXAMPLE))

@@ -33,7 +33,7 @@ imports_option = click.option(
 )
 """For every command that reads rule files."""
 
-# How much of a long sentence is shown before its first change.
+# How much of a long sentence is shown before its first change, at most.
 _BEFORE = 40
 
 
@@ -158,8 +158,10 @@ def excerpt(original: str, edits: Sequence[Edit], *, width: int) -> Text:
     """`marked`, cut to a width so that the first change is in it."""
     line = marked(original, edits)
     change = line.plain.find(_first_mark(line.plain))
-    if len(line) > width and change > _BEFORE:
-        cut = line.plain.find(" ", change - _BEFORE) + 1
+    # Where there is little room, what was changed takes it.
+    before = min(_BEFORE, max(0, width // 2 - 10))
+    if len(line) > width and change > before:
+        cut = line.plain.find(" ", change - before) + 1
         line = line[cut:]
         line = type(line)("…", end="") + line
     line.truncate(width, overflow="ellipsis")

@@ -536,5 +536,5 @@ def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dic
 def _why(metadata: Metadata) -> str:
     """Why there is a rule; what discovery wrote are numbers of its own rows, not of these."""
     why = metadata.why or ""
-    found = (metadata.author or "").startswith(("sears discover", "known: "))
-    return f"When it was found: {why}" if why and found else why
+    by_discovery = (metadata.author or "").startswith(("sears discover", "known: "))
+    return f"When it was found: {why}" if why and by_discovery else why
