@@ -12,7 +12,7 @@ import pytest
 from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, ProtectedPlaces, Scanned
 from sears_dsl.engine.compile.predicates import PatternError, Predicates
 from sears_dsl.engine.compile.program import Program, build_program
-from sears_dsl.engine.compile.token_classes import TokenClasses
+from sears_dsl.engine.compile.token_classes import CodeTable, TokenClasses
 from sears_dsl.engine.compile.variants import expand
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.match.search import search
@@ -174,6 +174,18 @@ def test_what_was_learnt_of_other_batches_changes_no_instance(
         for extent in ("first", "all"):
             found = search(remembering, tokens, extent=extent)
             assert found.tuples() == search(alone, tokens, extent=extent).tuples()
+
+
+def test_numbers_of_many_codes_are_those_of_a_dictionary() -> None:
+    drawn = random.Random(0)
+    table = CodeTable()
+    numbers: dict[int, int] = {}
+    for _ in range(40):
+        asked = [drawn.choice((1, 864, 1 << 40)) * drawn.randrange(2_000) for _ in range(100)]
+        assert table.find(np.array(asked)).tolist() == [numbers.get(code, -1) for code in asked]
+        new = [code for code in dict.fromkeys(asked) if code not in numbers]
+        numbers |= {code: len(numbers) + place for place, code in enumerate(new)}
+        table.put(np.array(new), np.array([numbers[code] for code in new], np.int32))
 
 
 _NONE, _NO_HITS = np.zeros(0, np.int32), np.zeros(0, np.int64)
