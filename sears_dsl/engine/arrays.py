@@ -143,27 +143,6 @@ class Heads(NamedTuple):
     candidates: Int32Array
 
 
-class Scanned(NamedTuple):
-    """What a scan found in rows, for the scan of what these become.
-
-    Attributes:
-        row_offsets: int32 (rows + 1,): tokens of each row.
-        kinds: int32 (tokens,): the class of each token.
-        reaches: int32 (tokens,): so many tokens were looked at for what begins with each one,
-            itself and the end of the row counted.
-        firsts: int64 (tokens,): where the hits that begin with each token are among the hits.
-        hits: int64: all hits, overlapping ones too, in the order in which they begin.
-        hit_offsets: int64 (rows + 1,): where the hits of each row are.
-    """
-
-    row_offsets: Int32Array
-    kinds: Int32Array
-    reaches: Int32Array
-    firsts: Int64Array
-    hits: Int64Array
-    hit_offsets: Int64Array
-
-
 class ProtectedPlaces(NamedTuple):
     """Where no instance may be; both arrays are empty where nothing is protected.
 

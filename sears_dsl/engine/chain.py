@@ -21,7 +21,8 @@ import numpy as np
 
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.few_matches import FewMatches
-from sears_dsl.engine.match.search import Again, Protected, ScannedRows, search
+from sears_dsl.engine.match.rescan import RowsAgain, ScannedRows
+from sears_dsl.engine.match.search import Protected, search
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
@@ -248,7 +249,7 @@ def _round(
         if underway.protected is not None:
             protected = list(map(underway.protected.__getitem__, rows.tolist()))
             protected = protected if any(protected) else None
-        again = Again(rows, scanned)
+        again = RowsAgain(rows, scanned)
         matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs, again=again)
         left = matches.select(matches.rules >= underway.next_rules[rows][matches.rows])
         while len(left):

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import LAW, rules
 
-from sears_dsl.engine.match.search import Again, ScannedRows, search
+from sears_dsl.engine.match.rescan import RowsAgain, ScannedRows
+from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Binding, Rewrite, Scope
 from sears_dsl.engine.reference import candidates, find, rewrite
@@ -379,7 +380,7 @@ def test_rows_that_are_scanned_again_match_what_fresh_rows_match(
     going = list(range(len(rows)))
     for _ in range(4):
         tokens = TAGGER.tag(["".join(rows[row]) for row in going])
-        again = Again(np.array(going, np.int32), scanned)
+        again = RowsAgain(np.array(going, np.int32), scanned)
         protected = data.draw(st.none() | st.just([[(0, 2)]] * len(going)))
         found = search(program, tokens, extent=scope, protected=protected, again=again)
         assert found.tuples() == search(program, tokens, extent=scope, protected=protected).tuples()

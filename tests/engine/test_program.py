@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, ProtectedPlaces, Scanned
+from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, ProtectedPlaces
 from sears_dsl.engine.compile.predicates import PatternError, Predicates
 from sears_dsl.engine.compile.program import Program, build_program
-from sears_dsl.engine.compile.token_classes import TokenClasses
+from sears_dsl.engine.compile.token_classes import CodeTable, TokenClasses
 from sears_dsl.engine.compile.variants import expand
+from sears_dsl.engine.match.rescan import NO_ROWS, UNSCANNED
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.match.search import search
 from sears_dsl.language.loader import parse
@@ -176,8 +177,16 @@ def test_what_was_learnt_of_other_batches_changes_no_instance(
             assert found.tuples() == search(alone, tokens, extent=extent).tuples()
 
 
-_NONE, _NO_HITS = np.zeros(0, np.int32), np.zeros(0, np.int64)
-_NOT_KEPT = (_NONE, Scanned(_NONE, _NONE, _NONE, _NO_HITS, _NO_HITS, _NO_HITS))
+def test_numbers_of_many_codes_are_those_of_a_dictionary() -> None:
+    drawn = random.Random(0)
+    table = CodeTable()
+    numbers: dict[int, int] = {}
+    for _ in range(40):
+        asked = [drawn.choice((1, 864, 1 << 40)) * drawn.randrange(2_000) for _ in range(100)]
+        assert table.find(np.array(asked)).tolist() == [numbers.get(code, -1) for code in asked]
+        new = [code for code in dict.fromkeys(asked) if code not in numbers]
+        numbers |= {code: len(numbers) + place for place, code in enumerate(new)}
+        table.put(np.array(new), np.array([numbers[code] for code in new], np.int32))
 
 
 @pytest.mark.parametrize("negations", [0, 80])
@@ -210,7 +219,9 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
         )
         rows = (0, len(tokens), EXTENT_FIRST, tokens.row_offsets, tokens.type_ids)
         for _ in range(2):  # the second time what was remembered serves
-            by_row, offsets, *_ = collect(*rows, classes, program.rules, heads, nothing, *_NOT_KEPT)
+            by_row, offsets, *_ = collect(
+                *rows, classes, program.rules, heads, nothing, NO_ROWS, UNSCANNED
+            )
         # Nothing is remembered where there is no room, else as much as there is room for.
         assert (heads.used[0] > 0) == (arena > 1)
         hits.append([sorted(by_row[a:b].tolist()) for a, b in pairwise(offsets.tolist())])

@@ -134,6 +134,8 @@ class Predicates:
         self._ids: dict[Key, int] = {}
         # Per column (kind, tagset): value of the attribute → id.
         self._values: dict[tuple[str, str], dict[str, int]] = {}
+        # For each of these columns its numbers, and what it looks at, for one token at a time.
+        self._questions: list[tuple[Callable[..., int], Callable[[TokenType], str]]] = []
         self._regexes = Regexes()
         self._regex_of: dict[int, int] = {}
         self._composites: _Composites | None = None
@@ -286,7 +288,10 @@ class Predicates:
 
     def find_simple(self, token: TokenType) -> tuple[int, ...]:
         """The simple predicates that hold of one token: what tells which of the others do."""
-        ids = [numbers.get(_VALUES[name](token), -1) for name, numbers in self._values.items()]
+        if len(self._questions) < len(self._values):
+            columns = self._values.items()
+            self._questions = [(numbers.get, _VALUES[name]) for name, numbers in columns]
+        ids = [number_of(value_of(token), -1) for number_of, value_of in self._questions]
         regexes = self._regexes.matching(token.text)
         return (*ids, *map(list(self._regex_of).__getitem__, regexes)) if regexes else (*ids,)
 

@@ -220,8 +220,8 @@ class CodeTable:
 
     def find(self, codes: NDArray[np.int64]) -> Int32Array:
         """The number of each code, -1 where there is none."""
-        found: Int32Array = _find_codes(codes, self._slots)
-        return found
+        numbers: Int32Array = _find_codes(codes, self._slots)
+        return numbers
 
     def put(self, codes: NDArray[np.int64], numbers: Int32Array) -> None:
         """Add codes, each of which is new and there once, with their numbers."""

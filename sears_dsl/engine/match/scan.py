@@ -39,12 +39,12 @@ from sears_dsl.engine.arrays import (
     Heads,
     ProtectedPlaces,
     Rules,
-    Scanned,
     asks_edges,
     find_child,
     first_slot,
     is_protected,
 )
+from sears_dsl.engine.match.rescan import Scanned, same_ends
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
@@ -255,30 +255,6 @@ def _select(hits: Int64Array, low: Integer, high: Integer, rules: Rules) -> Any:
 
 
 @kernel
-def _same_ends(kinds: Int32Array, begin: Integer, end: Integer, old: Scanned, was: Integer) -> Any:
-    """Where a row is what it was, as far as what begins there goes.
-
-    Returns:
-        (left, right): the tokens before ``begin + left`` are as they were, and from ``end - right``
-        on. The end of the row counts as one more where nothing changed; the first token of a row
-        is not as it was where it was not the first one, or is no more.
-    """
-    low, high = np.int64(old.row_offsets[was]), np.int64(old.row_offsets[was + 1])
-    shorter = min(end - begin, high - low)
-    left = np.int64(0)
-    while left < shorter and kinds[begin + left] == old.kinds[low + left]:
-        left += 1
-    right = np.int64(0)
-    while right < shorter - left and kinds[end - 1 - right] == old.kinds[high - 1 - right]:
-        right += 1
-    if left == end - begin == high - low:
-        left += 1
-    elif (right == end - begin) != (right == high - low):
-        right -= 1
-    return left, right
-
-
-@kernel
 def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, rules: Rules) -> Any:
     """Of all hits of rows those of an extent: (hits, offsets) as `collect` gives them otherwise."""
     chosen = hits.copy()
@@ -395,7 +371,7 @@ def collect(  # noqa: PLR0915, PLR0917
             if was[row] >= 0:
                 old_begin = np.int64(old.row_offsets[was[row]])
                 old_end = np.int64(old.row_offsets[was[row] + 1])
-                left, right = _same_ends(kinds, begin - base_token, end - base_token, old, was[row])
+                left, right = same_ends(kinds, begin - base_token, end - base_token, old, was[row])
                 same_start, same_end = begin + left, end - right
         for place in range(begin, end + 1):
             kind = following

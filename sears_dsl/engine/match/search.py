@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from typing import Literal as OneOf
 
 import numpy as np
@@ -28,9 +28,9 @@ from sears_dsl.engine.arrays import (
     RANK,
     RANK_BITS,
     ProtectedPlaces,
-    Scanned,
 )
 from sears_dsl.engine.compile.program import Program
+from sears_dsl.engine.match.rescan import NO_ROWS, UNSCANNED, RowsAgain, Scanned, joined
 from sears_dsl.engine.match.scan import choose, collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
@@ -233,56 +233,8 @@ _EXTENTS = {
     "every": arrays.EXTENT_EVERY,
 }
 _UNPROTECTED = arrays.ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
-_NO_ROWS = np.zeros(0, np.int32)
-_UNSCANNED = Scanned(
-    np.zeros(1, np.int32),
-    _NO_ROWS,
-    _NO_ROWS,
-    np.zeros(0, np.int64),
-    np.zeros(0, np.int64),
-    np.zeros(1, np.int64),
-)
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
-
-
-class ScannedRows:
-    """What scans left of rows that are scanned again when they have changed.
-
-    Rows that have tags are told from those that have none, since they come apart.
-    """
-
-    def __init__(self) -> None:
-        self._left: dict[bool, tuple[Int32Array, object, Scanned]] = {}
-
-    def before(self, rows: Int32Array, *, tagged: bool, pool: object) -> tuple[Int32Array, Scanned]:
-        """Which of the old rows some are, -1 where none, and what was found in these.
-
-        Args:
-            rows: int32: their numbers, ascending.
-            pool: of the classes that the scan is about: of others nothing is known.
-        """
-        old_rows, old_pool, scanned = self._left.get(tagged, (_NO_ROWS, None, _UNSCANNED))
-        if pool is not old_pool or not len(old_rows):
-            return np.full(len(rows), -1, np.int32), _UNSCANNED
-        places = np.minimum(np.searchsorted(old_rows, rows), len(old_rows) - 1)
-        return np.where(old_rows[places] == rows, places, -1).astype(np.int32), scanned
-
-    def leave(self, rows: Int32Array, scanned: Scanned, *, tagged: bool, pool: object) -> None:
-        """Keep what was found in rows, for the next time."""
-        self._left[tagged] = rows, pool, scanned
-
-
-class Again(NamedTuple):
-    """Rows that come once more.
-
-    Attributes:
-        rows: int32: their numbers, ascending.
-        scanned: what earlier scans left of them.
-    """
-
-    rows: Int32Array
-    scanned: ScannedRows
 
 
 def search(
@@ -292,7 +244,7 @@ def search(
     extent: Extent = "first",
     protected: Protected | None = None,
     jobs: int = 1,
-    again: Again | None = None,
+    again: RowsAgain | None = None,
 ) -> Matches:
     """Find the instances of all rules in all rows.
 
@@ -361,7 +313,7 @@ def _searched(
     extent: Extent,
     protected: Protected | None,
     jobs: int,
-    again: Again | None,
+    again: RowsAgain | None,
 ) -> Matches:
     """The instances of the rules that paths lead to."""
     row_offsets = _plain(tokens.row_offsets)
@@ -369,7 +321,7 @@ def _searched(
     classes, pool = program.classes.of(tokens.types)
     expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
-    was, old = _NO_ROWS, _UNSCANNED
+    was, old = NO_ROWS, UNSCANNED
     keeps = (
         again is not None
         and protection is _UNPROTECTED
@@ -383,39 +335,22 @@ def _searched(
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
         heads = pool.take(len(type_ids), classes, program.rules)
         arrays = (*rows, classes, program.rules, heads, protection)
-        found = find_instances_again(*arrays, was, old) if keeps else (find_instances(*arrays), ())
+        parts = find_instances_again(*arrays, was, old) if keeps else (find_instances(*arrays), ())
         pool.give_back(heads)
-        return found
+        return parts
 
     blocks = _blocks(row_offsets)
     if len(blocks) == 1 or jobs == 1:
-        found = list(map(scan, blocks))
+        scans = list(map(scan, blocks))
     else:
         with ThreadPoolExecutor(min(jobs, len(blocks))) as threads:
-            found = list(threads.map(scan, blocks))
+            scans = list(threads.map(scan, blocks))
     if again is not None and keeps:
-        scanned = _scanned(row_offsets, [parts for _, parts in found])
+        scanned = joined(row_offsets, [parts for _, parts in scans])
         again.scanned.leave(again.rows, scanned, tagged=tokens.tagged, pool=pool)
-    if len(found) == 1:
-        return Matches(*found[0][0])
-    return Matches(*np.concatenate([instances for instances, _ in found], axis=1))
-
-
-def _scanned(row_offsets: Int32Array, parts: Sequence[Any]) -> Scanned:
-    """What `collect` gave for blocks of rows, as one."""
-    hits, offsets, firsts, reaches, kinds = zip(*parts, strict=True)
-    before = np.cumsum([0, *map(len, hits[:-1])])
-    return Scanned(
-        row_offsets,
-        np.concatenate(kinds),
-        np.concatenate(reaches),
-        np.concatenate(list(map(np.add, firsts, before))),
-        np.concatenate(hits),
-        np.append(
-            np.concatenate([each[:-1] + n for each, n in zip(offsets, before, strict=True)]),
-            sum(map(len, hits)),
-        ),
-    )
+    if len(scans) == 1:
+        return Matches(*scans[0][0])
+    return Matches(*np.concatenate([instances for instances, _ in scans], axis=1))
 
 
 def _plain(array: Int32Array) -> Int32Array:

@@ -517,6 +517,11 @@ def _heads(rules: Sequence[tuple[Rule, RuleScope]]) -> Iterator[int]:
         yield head
 
 
+SILENT, MISSING, REPLACED, PLACED = range(4)
+"""What becomes of a match, told by its form: nothing, since the text stays or since an inflection
+is missing; new text in the place of the old; or an edit that depends on the row around it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forms:
     """What matches become.
@@ -524,7 +529,7 @@ class Forms:
     Attributes:
         templates: all that there are so far.
         template_ids: which of them renders each match.
-        outcomes: int8 (matches,): what came of each, by the numbers of `batch_rendering`.
+        outcomes: int8 (matches,): what came of each, one of the numbers above.
         new_ids: int32 (matches,): the number of the new text, -1 where there is none.
         form_ids: int32 (matches,): the same number where matches look alike; -1 with a format.
         texts: new texts and their numbers.

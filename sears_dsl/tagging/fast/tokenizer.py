@@ -20,17 +20,14 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles, expect
+from sears_dsl.tagging.fast.chunk_finding import NO_CHUNKS, SPACE, ChunkedRows, find_chunks
 from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
     END,
     FIRST,
-    NO_CHUNKS,
-    SPACE,
-    FoundChunks,
     Marks,
     collect,
     describe,
-    find_chunks,
     marks_of,
     number_words,
 )
@@ -75,7 +72,7 @@ class _ChunkMemory:
         self.words = Words()
         self.described = 0  # chunks
         self.entries_used = 0
-        self.known = np.zeros((0, 2), np.int32)  # see scanning.describe
+        self.known = np.zeros((0, 2), np.int32)  # see chunk_kernels.describe
         self.entries = np.zeros((0, 2), np.int32)
         self.in_context = np.zeros(0, np.bool_)  # of each chunk: whether neighbours may matter
         self.rows = NO_CHUNKS  # those that may come again
@@ -241,11 +238,11 @@ class FastTokenizer:
 
     def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64], *, again: bool) -> Cut:
         codes = code_points("\n".join(texts))
-        found = self._look_up(codes, row_starts, self._known.rows if again else NO_CHUNKS)
-        chunk_starts, numbers = found.starts, found.numbers
+        chunked = self._look_up(codes, row_starts, self._known.rows if again else NO_CHUNKS)
+        chunk_starts, numbers = chunked.starts, chunked.numbers
         known = self._known
         if again:
-            known.rows = found
+            known.rows = chunked
         tokens = int(known.known[numbers, COUNT].sum())
         row_offsets = np.zeros(len(texts) + 1, np.int32)
         columns = np.zeros((3, tokens), np.int32)
@@ -259,19 +256,19 @@ class FastTokenizer:
         return self._with_context(texts, cut, rows, places, numbers[suspects])
 
     def _look_up(
-        self, codes: Int32Array, row_starts: NDArray[np.int64], old: FoundChunks
-    ) -> FoundChunks:
+        self, codes: Int32Array, row_starts: NDArray[np.int64], old: ChunkedRows
+    ) -> ChunkedRows:
         """The chunks of rows; all are described."""
         expect(len(codes) // 4)
         known = self._known
         room = len(codes) // 2 + 1
         starts, numbers = np.zeros(room, np.int32), np.zeros(room, np.int32)
         offsets = np.zeros(len(row_starts), np.int32)
-        found = FoundChunks(codes, row_starts, offsets, starts, numbers)
+        chunked = ChunkedRows(codes, row_starts, offsets, starts, numbers)
         try:
             row = was = 0
             while row < len(row_starts) - 1:
-                row, was = find_chunks(found, row, SPACE, known.chunks.table, old, was)
+                row, was = find_chunks(chunked, row, SPACE, known.chunks.table, old, was)
                 if row < len(row_starts) - 1:
                     known.chunks.make_room(len(codes) - int(row_starts[row]))
             if len(known.chunks) > known.described:
@@ -280,7 +277,7 @@ class FastTokenizer:
             # Numbered but not described: nothing may be looked up in there any more.
             self._known = _ChunkMemory()
             raise
-        return found._replace(starts=starts[: offsets[-1]], numbers=numbers[: offsets[-1]])
+        return chunked._replace(starts=starts[: offsets[-1]], numbers=numbers[: offsets[-1]])
 
     def _describe(self) -> None:
         """Cut the new chunks, and number their words."""

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from tokenizer_texts import DATA, WHITE_SPACE, generated, rows, wanted
 
 from sears_dsl.runtime.kernels import Kernel
-from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, SPACE, describe, marks_of
+from sears_dsl.tagging.fast.chunk_finding import SPACE
+from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, describe, marks_of
 from sears_dsl.tagging.fast.cutting import Cutter
 from sears_dsl.tagging.fast.tables import shipped
 from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
