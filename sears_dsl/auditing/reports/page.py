@@ -1,4 +1,4 @@
-"""An audit as one HTML file: the decision for a manager on top, every row for an engineer untitled.
+"""An audit as one HTML file: the decision for a manager on top, every row for an engineer below.
 
 In: the document of an audit. Out: HTML that needs nothing but a browser. Always holds: every number
 is that of the document; whatever was not measured is said to be so; text of rows and rules stays
@@ -99,16 +99,14 @@ def _verdict(document: AuditDocument) -> str:
     reasons = [reason for reason in verdict.reasons[:_REASONS] if reason not in sentence]
     if len(verdict.reasons) > _REASONS:
         reasons.append(f"and {len(verdict.reasons) - _REASONS} more")
-    # The title says so already.
-    untitled = sentence.removeprefix(f"{_TITLES[verdict.outcome]}: ")
-    untitled = untitled[:1].upper() + untitled[1:]
     counts = ", ".join(f"{count} {name}" for name, count in verdict.counts.items() if count)
     rules = counted(len(document.rules), "rule")
     told_rules = f"<p>{rules}: {escaped(counts)}.</p>" if document.rules else ""
     demanded = reasons and verdict.outcome != "measured"
     listed = f"<ul>{sheet.items(reasons)}</ul>" if demanded else ""
     sign, title = _SIGNS[verdict.outcome], _TITLES[verdict.outcome]
-    content = f"<p>{escaped(untitled)}</p>{told_rules}{listed}"
+    untitled = sentence.removeprefix(f"{title}: ")
+    content = f"<p>{escaped(untitled[:1].upper() + untitled[1:])}</p>{told_rules}{listed}"
     return sheet.verdict(verdict.outcome, sign, title, content)
 
 
