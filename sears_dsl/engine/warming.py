@@ -64,6 +64,7 @@ def warm_up() -> int:
         for scope in ("first", "all"):
             compiled.apply(_TEXTS, scope=scope).distinct()
             compiled.apply(_TEXTS, scope=scope, protected=protected, unit="sentence")
+            compiled.chain(_TEXTS, scope=scope)
             compiled.chain(_TEXTS, scope=scope, protected=protected)
         compiled.find(tagger.tag(_TEXTS), scope="every")
     return sum(kernel.misses > 0 for kernel in kernels())
