@@ -374,3 +374,12 @@ def test_an_empty_path_is_no_folder(run: Run, tmp_path: Path, arguments: tuple[s
     assert done.returncode == 2
     assert done.stderr.startswith("sears: an empty name is no file\n")
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_second_model_to_search_is_not_left_out_unsaid(tmp_path: Path) -> None:
+    done = call(
+        "discover", "--model", "one:predict", "--model", "other:predict", "--data", "rows.csv",
+        "-o", "found.sear", folder=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "searched as one: every:one:predict,other:predict" in done.stderr

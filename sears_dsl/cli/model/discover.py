@@ -58,8 +58,8 @@ _SOON = 5.0
               help="In the paper's order what rules generalize.")  # fmt: skip
 @click.option("--across", type=click.Choice(["any", "shared", "apart"]), default="any",
               show_default=True,
-              help="Of several models, `every:SPEC,SPEC`: rules that make any fail, that they "
-              "share, or that tell them apart.")  # fmt: skip
+              help="Of several models, every:SPEC,SPEC as --model: rules that make any fail, that "
+              "they share, or that tell them apart.")  # fmt: skip
 @click.option("--known", multiple=True, metavar="FILE",
               help="Rules that people have read: a file, a folder or a shipped ruleset; they are "
               "tried first, like the shipped ones; repeatable.")  # fmt: skip
