@@ -169,11 +169,12 @@ def members_of(spec: str) -> list[str]:
 
 
 def _members(spec: str) -> list[str]:
-    """The models of a vote."""
+    """The models of a vote, or of a search over several."""
     members = members_of(spec)
     if len(members) < 2 or not all(members):
         raise UsageError(
-            f"{spec!r} is no vote", help="name at least two models: vote:SPEC,SPEC,SPEC"
+            f"{spec!r} names fewer than two models",
+            help=f"name at least two models: {spec.partition(':')[0]}:SPEC,SPEC",
         )
     if any(member.startswith(("vote:", "every:")) for member in members):
         raise UsageError(f"{spec!r}: votes do not vote", help="name all models in one vote")

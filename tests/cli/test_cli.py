@@ -403,3 +403,12 @@ def test_an_excerpt_shows_the_change_in_whatever_room_there_is(width: int) -> No
     shown = excerpt(original, [Edit(at, at + 5, "movie", "film")], width=width).plain
     assert "[-movie-]{+film+}" in shown
     assert len(shown) <= width
+
+
+def test_a_second_model_to_search_is_not_left_out_unsaid(tmp_path: Path) -> None:
+    done = call(
+        "discover", "--model", "one:predict", "--model", "other:predict", "--data", "rows.csv",
+        "-o", "found.sear", folder=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "searched as one: every:one:predict,other:predict" in done.stderr

@@ -210,6 +210,7 @@ EARLY = [
     (("--model", "nope:predict"), "there is no module 'nope'"),
     (("--model", "hf:nope"), "no model of that name is on this machine"),
     (("--model", "sklearn:nope.joblib"), "nope.joblib"),
+    (("--model", "every:reviews:predict"), "name at least two models: every:SPEC,SPEC"),
     (("--label", "lable"), "did you mean 'label'?"),
     (("--data", "none.csv"), "none.csv cannot be read"),
     (("--data", "numbers.csv"), "it says 'good'; the labels are '1'; do they mean the same?"),

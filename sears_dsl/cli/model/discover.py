@@ -58,7 +58,7 @@ _SOON = 5.0
               help="With --paper: what rules are generalized from.")  # fmt: skip
 @click.option("--across", type=click.Choice(["any", "shared", "apart"]), default="any",
               show_default=True,
-              help="With several models, every:SPEC,SPEC: rules that make any of them "
+              help="With several models, --model every:SPEC,SPEC: rules that make any of them "
               "fail, that they share, or that tell them apart.")  # fmt: skip
 @click.option("--known", multiple=True, metavar="FILE",
               help="Rules that people have read: a file, a folder or a shipped ruleset; they are "

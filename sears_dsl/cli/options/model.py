@@ -59,7 +59,19 @@ _MODELS = (
     "that vote, "
     "vote:SPEC,SPEC,SPEC."
 )
-_MODEL = click.option("--model", required=True, metavar="SPEC", help=_MODELS)
+
+
+def _just_one(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> str:
+    """One model; a second one would be left out unsaid."""
+    if len(value) > 1:
+        raise click.BadParameter(f"several models are searched as one: every:{','.join(value)}")
+    return value[0]
+
+
+_MODEL = click.option(
+    "--model", required=True, multiple=True, metavar="SPEC", callback=_just_one,
+    help=f"{_MODELS[:-1]}, or are searched together, every:SPEC,SPEC.",
+)  # fmt: skip
 
 
 def _one_or_several(
