@@ -237,9 +237,9 @@ class Crew(Closing):
                 return
         elif time.monotonic() < self._alone_until:
             return
-        made = None if matcher is None else partial(self._ready.task.run, matcher)
+        answerer = None if matcher is None else partial(self._ready.task.run, matcher)
         for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
-            self._others.append(Process(self._ready, made=made))
+            self._others.append(Process(self._ready, answerer=answerer))
 
     def finished(self, batches: Iterable[Batch], matcher: TextMatcher) -> Iterator[Finished]:
         """Do the task on batches, in their order.

@@ -190,8 +190,8 @@ class Process(Generic[Question, Answer]):
     Args:
         ready: makes what answers; it is called there, so what it is made of must be picklable
             and come from modules other than the main one.
-        made: what `ready` makes, where it is here already: a fork answers by it, if there can be
-            one.
+        answerer: what `ready` makes, where it is here already: a fork answers by it, if there can
+            be one.
         error: raised where it dies, or where what it raised cannot be brought here.
 
     Raises:
@@ -202,7 +202,7 @@ class Process(Generic[Question, Answer]):
         self,
         ready: Callable[[], Callable[[Question], Answer]],
         *,
-        made: Callable[[Question], Answer] | None = None,
+        answerer: Callable[[Question], Answer] | None = None,
         error: type[SearsError] = SearsError,
         name: str = "a worker process",
     ) -> None:
@@ -216,8 +216,8 @@ class Process(Generic[Question, Answer]):
         self._name = name
         self._child: subprocess.Popen[bytes] | _Fork
         try:
-            if made is not None and can_fork():
-                first, self._child = b"", _Fork(made)
+            if answerer is not None and can_fork():
+                first, self._child = b"", _Fork(answerer)
             else:
                 self._child = _start_child()
         except OSError as reason:

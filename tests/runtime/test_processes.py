@@ -82,7 +82,9 @@ def dying() -> Callable[[Any], Any]:
 
 @pytest.fixture
 def process() -> Iterator[Process[Any, Any]]:
-    made: Process[Any, Any] = Process(partial(answering, 3), made=answering(3) if FORKED else None)
+    made: Process[Any, Any] = Process(
+        partial(answering, 3), answerer=answering(3) if FORKED else None
+    )
     yield made
     made.end()
 
@@ -239,7 +241,7 @@ def test_a_fork_is_one_and_has_a_group_of_its_own(process: Process[Any, Any]) ->
 
 @of_forks
 def test_what_is_made_here_answers_in_a_fork_and_need_not_be_sent() -> None:
-    process: Process[Any, Any] = Process(partial(failing), made=lambda question: question + 1)
+    process: Process[Any, Any] = Process(partial(failing), answerer=lambda question: question + 1)
     assert process.ask(1).result(300) == 2
     process.end()
 
@@ -248,7 +250,9 @@ def test_what_is_made_here_answers_in_a_fork_and_need_not_be_sent() -> None:
 def test_a_fork_lets_go_of_files_and_of_other_forks(tmp_path: Path) -> None:
     with open(tmp_path / "lock", "ab") as first:
         fcntl.flock(first, fcntl.LOCK_EX)
-        forks: list[Process[Any, Any]] = [Process(answering, made=answering(3)) for _ in range(2)]
+        forks: list[Process[Any, Any]] = [
+            Process(answering, answerer=answering(3)) for _ in range(2)
+        ]
         assert [fork.ask(1).result(300) for fork in forks] == [3, 3]
     with open(tmp_path / "lock", "ab") as second:
         fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -276,7 +280,7 @@ def test_a_signal_in_a_fork_is_not_for_the_handlers_of_its_parent() -> None:
         for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
-        process: Process[Any, Any] = Process(answering, made=partial(_answer, 3))
+        process: Process[Any, Any] = Process(answering, answerer=partial(_answer, 3))
         number, _, _ = process.ask("about").result(300)
         os.kill(number, signal.SIGINT)
         assert process.ask(1).result(300) == 3
@@ -299,7 +303,7 @@ def test_there_is_no_fork_beside_a_thread_that_may_hold_something() -> None:
         thread = threading.Thread(target=over.wait, name=name)
         thread.start()
         assert can_fork() == holds_nothing
-        process: Process[Any, Any] = Process(partial(answering, 2), made=answering(3))
+        process: Process[Any, Any] = Process(partial(answering, 2), answerer=answering(3))
         assert process.ask(1).result(300) == (3 if holds_nothing else 2)
         process.end()
         over.set()
@@ -322,7 +326,7 @@ def test_what_a_fork_prints_and_what_its_parent_has_yet_to_write_stay_apart(tmp_
         "from test_processes import answering\n"
         "atexit.register(print, 'over')\n"
         "print('begun')\n"
-        "process = Process(partial(answering, 2), made=answering(3))\n"
+        "process = Process(partial(answering, 2), answerer=answering(3))\n"
         "_ = process.ask('about').result()\n"
         "print(process.ask(1).result())\n"
     )
