@@ -30,7 +30,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -433,10 +433,7 @@ class _Fork:
     """A fork of this process, with pipes; has what is used of a `subprocess.Popen`."""
 
     def __init__(self, answer: Callable[[Any], Any]) -> None:
-        # A signal would be answered twice before the fork has left this process's handlers, and
-        # here nobody would know the fork before this is done.
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        try:
+        with _waiting_signals() as handled:
             asked, asking = os.pipe()
             answered, answering = os.pipe()
             try:
@@ -445,7 +442,7 @@ class _Fork:
                     warnings.simplefilter("ignore", DeprecationWarning)
                     self._process = os.fork()
                 if not self._process:
-                    _be_fork(asked, answering, answer, mask)
+                    _be_fork(asked, answering, answer, handled)
             except OSError:
                 os.close(asking)
                 os.close(answered)
@@ -455,8 +452,6 @@ class _Fork:
                 os.close(answering)
             self.stdin: BinaryIO = open(asking, "wb")  # noqa: SIM115 - whoever ends it closes them
             self.stdout: BinaryIO = open(answered, "rb")  # noqa: SIM115
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
     def kill(self) -> None:
         """End it."""
@@ -469,19 +464,42 @@ class _Fork:
             os.waitpid(self._process, 0)
 
 
+@contextmanager
+def _waiting_signals() -> Iterator[Iterable[int]]:
+    """Have this process's handlers run when all is done that is done here; gives their signals.
+
+    An error of a handler that ran as Python itself prepares a fork would be dropped, after that
+    nobody would know the fork, and in the fork it would be answered a second time. Blocking does
+    not help where other threads take signals, such as those of NumPy's linear algebra.
+    """
+    received: list[int] = []
+    handlers = {
+        number: handler
+        for number in signal.valid_signals()
+        if callable(handler := signal.getsignal(number))
+    }
+    try:
+        for number in handlers:
+            signal.signal(number, lambda one, _: received.append(one))
+        yield handlers
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for one in received:
+            signal.raise_signal(one)
+
+
 def _be_fork(
-    asked: int, answering: int, answer: Callable[[Any], Any], mask: Iterable[int]
+    asked: int, answering: int, answer: Callable[[Any], Any], handled: Iterable[int]
 ) -> NoReturn:
     """Be the fork: let go of all that is the parent's, then answer until it is gone."""
     try:
         gc.freeze()  # nothing of the parent's is finalized here
         os.setpgid(0, 0)
-        for number in signal.valid_signals():
-            if callable(signal.getsignal(number)):
-                signal.signal(number, signal.SIG_DFL)
-        signal.set_wakeup_fd(-1)
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.set_wakeup_fd(-1)
         # Pipes of other children, which would not end with the parent, and files that it has
         # locked; their numbers stay taken, since objects that are nobody's any more know them.
         nowhere = os.open(os.devnull, os.O_RDWR)

@@ -295,6 +295,27 @@ def test_a_signal_in_a_fork_is_not_for_the_handlers_of_its_parent() -> None:
     assert not received
 
 
+# The pipes of a fork that nobody got are closed as garbage, at which it ends.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@of_forks
+def test_a_signal_while_a_fork_begins_is_answered_when_it_has() -> None:
+    begun: list[int] = []
+    interrupted = threading.Event()
+    interrupted.set()
+
+    def interrupt() -> None:
+        if interrupted.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+            begun.append(1)
+
+    os.register_at_fork(after_in_parent=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Process(answering, answerer=answering(3))
+    interrupted.clear()
+    assert begun == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @of_forks
 def test_there_is_no_fork_beside_a_thread_that_may_hold_something() -> None:
     over = threading.Event()
