@@ -508,7 +508,9 @@ def _be_fork(
                 os.dup2(nowhere, int(name))
         # Whatever prints does not come between the answers, nor what the parent has yet to write.
         os.dup2(2, 1)
-        sys.stdout = sys.stderr = open(2, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        sys.stdout = sys.stderr = open(  # noqa: SIM115 - as long as the process
+            2, "w", buffering=1, errors="backslashreplace", closefd=False
+        )
         with suppress(BrokenPipeError), open(asked, "rb") as questions:
             _answer_all(questions, open(answering, "wb"), lambda: answer)  # noqa: SIM115
     finally:

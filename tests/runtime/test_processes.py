@@ -6,7 +6,6 @@ forks, in a process of its own: the runner of tests may have threads, and torch.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import subprocess
@@ -53,7 +52,6 @@ def _answer(times: int, question: Any) -> Any:
         raise ValueError("odd")
     if question == "about":
         sys.stdout.write("said in a worker process\n")
-        sys.stdout.flush()
         return os.getpid(), os.getpgid(0), os.getppid()
     return question * times
 
@@ -248,6 +246,8 @@ def test_what_is_made_here_answers_in_a_fork_and_need_not_be_sent() -> None:
 
 @of_forks
 def test_a_fork_lets_go_of_files_and_of_other_forks(tmp_path: Path) -> None:
+    import fcntl  # Windows has none
+
     with open(tmp_path / "lock", "ab") as first:
         fcntl.flock(first, fcntl.LOCK_EX)
         forks: list[Process[Any, Any]] = [
