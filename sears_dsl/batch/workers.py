@@ -2,8 +2,9 @@
 
 In: batches, and a recipe for the matcher. Out: for each batch its part of the output and its
 tally, in the order of the batches. Always holds: the same bytes for any number of processes; at
-most four batches a process are held. Costs one compilation of the rules in each process, while the
-first batches are worked on here.
+most four batches a process are held. Costs next to nothing where processes are forks of this one,
+which begin with the compiled rules and all that these have learnt; elsewhere each compiles the
+rules, while the first batches are worked on here.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from sears_dsl.data.dataset import format_named
 from sears_dsl.data.plain_text import encoded
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.closing import Closing
-from sears_dsl.runtime.processes import Process, usable_cores
+from sears_dsl.runtime.kernels import undecided
+from sears_dsl.runtime.processes import Process, can_fork, usable_cores
 
 #: What stands behind the id of a row that is written a second time.
 ADDED = "~rewritten"
@@ -46,7 +48,7 @@ class MatcherRecipe(Protocol):
     """How to make the matcher; goes to other processes, so it must be picklable."""
 
     def build(self) -> TextMatcher:
-        """Compile the rules; called once in each process."""
+        """Compile the rules; called once in each process that is no fork of one that has them."""
         ...
 
     def identity(self) -> Mapping[str, str]:
@@ -211,8 +213,8 @@ class Crew(Closing):
     """This process and others, which work on batches.
 
     Args:
-        jobs: how many processes work, this one included; None: one for as long as another one takes
-            to be ready, then as many as cores.
+        jobs: how many processes work, this one included; None: as many as cores, but where others
+            are no forks, this one alone for as long as another one takes to be ready.
     """
 
     def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int | None) -> None:
@@ -221,11 +223,23 @@ class Crew(Closing):
         self._alone_until = time.monotonic() + _START_SECONDS if jobs is None else -math.inf
         self._others: list[Process[Batch, Finished]] = []
 
-    def start(self) -> None:
-        """Start the other processes, if there are to be any; nobody waits until they are ready."""
-        if not self._others and time.monotonic() > self._alone_until:
-            for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
-                self._others.append(Process(self._ready))
+    def start(self, matcher: TextMatcher | None = None) -> None:
+        """Start the other processes, if it is time; nobody waits until they are ready.
+
+        Args:
+            matcher: None: there is none yet, of which forks could be made.
+        """
+        if self._others or self._jobs == 1:
+            return
+        if can_fork():
+            # What kernels have read before, no fork has to read.
+            if matcher is None or undecided():
+                return
+        elif time.monotonic() < self._alone_until:
+            return
+        answerer = None if matcher is None else partial(self._ready.task.run, matcher)
+        for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
+            self._others.append(Process(self._ready, answerer=answerer))
 
     def finished(self, batches: Iterable[Batch], matcher: TextMatcher) -> Iterator[Finished]:
         """Do the task on batches, in their order.
@@ -250,7 +264,7 @@ class Crew(Closing):
             if batch is None:
                 break
             if batch.first:  # one batch is not worth a process
-                self.start()
+                self.start(matcher)
             other = next((one for one in self._others if one.has_room), None)
             if other is not None:
                 waiting.append(other.ask(task.lighten(batch)))

@@ -56,7 +56,7 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
             last = error
         drawn.put(last)
 
-    thread = threading.Thread(target=draw, daemon=True)
+    thread = threading.Thread(target=draw, daemon=True, name="sears_dsl draws ahead")
     thread.start()
     try:
         while isinstance(message := drawn.get(), tuple):

@@ -12,7 +12,7 @@ was made of something else; it is written whole or not at all, and takes the pla
 earlier versions of its kernel left. Reading such a file runs what is in it, so it is read only from
 a folder into which nobody else can put one (`_is_private`).
 
-Costs: reading compiled kernels from disk takes most of a second, compiling them half a minute
+Costs: reading compiled kernels from disk takes a third of a second, compiling them half a minute
 where they were never compiled before. Ten rows are done sooner by the plain functions. So whoever
 calls kernels says beforehand how much there is to do (`expect`), and a process that has announced
 more than `ENOUGH` steps goes over to compiled code for good. Where there is none on disk another
@@ -44,7 +44,7 @@ from sears_dsl.runtime.compiler import Compiler
 F = TypeVar("F")
 
 #: Steps of some seven microseconds of plain Python each: as long as reading compiled code takes.
-ENOUGH = 100_000
+ENOUGH = 50_000
 #: So many at once are not begun in plain Python where compiling will have ended before them.
 ENOUGH_TO_COMPILE = 2_000_000
 
@@ -117,6 +117,11 @@ def expect(steps: int) -> None:
 def compiles() -> bool:
     """Whether kernels called now run compiled."""
     return _decision.compiled
+
+
+def undecided() -> bool:
+    """Whether there is work for kernels, which may yet go over to compiled code."""
+    return _decision.open and _decision.announced > 0
 
 
 def when_compiling(tell: Callable[[], object] | None) -> None:
@@ -275,9 +280,7 @@ def _fingerprint(kernel: Kernel) -> str:
     Of the kernel and of all that it calls: names, code, defaults, and the values of what is
     constant where code is compiled: globals, attributes of modules, free variables.
     """
-    from importlib.metadata import version  # noqa: PLC0415 - slow to import
-
-    digest = blake2b(repr((version("numba"), version("numpy"))).encode(), digest_size=6)
+    digest = blake2b(repr(_versions()).encode(), digest_size=6)
     waiting, visited = [kernel.plain], {kernel.plain}
     for function in waiting:
         code = function.__code__
@@ -297,6 +300,14 @@ def _fingerprint(kernel: Kernel) -> str:
                 visited.add(called)
                 waiting.append(called)
     return digest.hexdigest()
+
+
+@functools.cache
+def _versions() -> tuple[str, str]:
+    """Of numba and NumPy."""
+    from importlib.metadata import version  # noqa: PLC0415 - slow to import
+
+    return version("numba"), version("numpy")
 
 
 def _names(code: CodeType) -> list[str]:
@@ -473,8 +484,11 @@ class _OnDisk:
     def load_overload(self, signature: Any, target: Any) -> Any:
         """What was kept for the types of arguments, or None."""
         from numba.core.compiler import CompileResult  # noqa: PLC0415 - see above
+        from numba.core.runtime.nrt import rtsys  # noqa: PLC0415 - see above
 
-        target.refresh()
+        # Compiled code needs numba's runtime. `target.refresh()`, which brings all that numba can
+        # compile as well, takes a quarter of a second, and whoever compiles calls it himself.
+        rtsys.initialize(target)
         try:
             content = self._file(signature, target.codegen()).read_bytes()
         except OSError:

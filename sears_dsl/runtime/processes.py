@@ -1,13 +1,17 @@
-"""Work in several processes: plain children that answer questions over pipes.
+"""Work in several processes: children that answer questions over pipes.
 
 In: what makes a child ready, then questions. Out: a future for each from a `Process`, answers in
-order from several `Children`. Always holds: a child is a plain Python process that never imports
-the caller's main module (a script needs no ``if __name__ == "__main__"``); it ends when its input
-ends, so also when the caller is killed; Ctrl-C at a terminal does not reach it, so that the caller
-alone tells of it and ends it; a child that dies is an error, not a wait; what it raises is raised
-here as it was there, or has its text where it cannot be brought here; linear algebra has one thread
-in each, since they share the cores. Costs a start of some seconds, in which nobody waits, what a
-child loads, and a copy of questions and answers.
+order from several `Children`. Always holds: a child never imports the caller's main module (a
+script needs no ``if __name__ == "__main__"``); it ends when its input ends, so also when the caller
+is killed; Ctrl-C at a terminal does not reach it, so that the caller alone tells of it and ends it;
+a child that dies is an error, not a wait; what it raises is raised here as it was there, or has its
+text where it cannot be brought here.
+
+A child is a plain Python process, where linear algebra has one thread, since they share the cores.
+It costs a start of some seconds, in which nobody waits, and what it loads. Where what answers is
+here already and this process `can_fork`, a child is a fork of it instead, and costs some
+hundredths of a second: it has all that is here, and shares its memory until one of both writes
+there. All children cost a copy of questions and answers.
 """
 
 from __future__ import annotations
@@ -21,16 +25,17 @@ import subprocess
 import sys
 import threading
 import traceback
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, BinaryIO, Generic, NamedTuple, TypeVar
+from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, TypeVar
 
 from sears_dsl.errors import SearsError
 
@@ -40,6 +45,13 @@ Answer = TypeVar("Answer")
 # Questions that a process has at once: one that it is at, and one so that it need not wait.
 _AHEAD = 2
 _ALONE = "define them in a module that can be imported, or run with one job"
+
+#: How the names of threads begin that hold nothing which a fork would wait for.
+HARMLESS = "sears_dsl "
+# Libraries whose own threads, which a fork does not have, are waited for when they are used there.
+_THREADED = ("torch", "tensorflow", "jax")
+# What this process has open, by number.
+_DESCRIPTORS = "/proc/self/fd"
 
 _ONE_THREAD = dict.fromkeys(
     (
@@ -100,6 +112,31 @@ def _quota(group: Path) -> float | None:
     return None
 
 
+def can_fork() -> bool:
+    """Whether a fork of this process can work on.
+
+    A fork has the thread that forked and no other. What others held when it began is held there for
+    ever, so there must be none but those that wait for pipes and files, and the one that draws a
+    bar. Threads of NumPy's linear algebra and of Arrow take care of forks themselves. On macOS the
+    system's own libraries do not bear it.
+    """
+    harmless = {thread.ident for thread in threading.enumerate() if _is_harmless(thread)}
+    return (
+        sys.platform == "linux"
+        and os.path.isdir(_DESCRIPTORS)
+        and sys._current_frames().keys() <= harmless
+        and not any(name in sys.modules for name in _THREADED)
+    )
+
+
+def _is_harmless(thread: threading.Thread) -> bool:
+    return (
+        thread is threading.main_thread() is threading.current_thread()
+        or thread.name.startswith(HARMLESS)
+        or type(thread).__module__.startswith("rich.")
+    )
+
+
 class _Outcome(NamedTuple):
     """What came of a question, as it leaves a process: it can be read whatever is in it.
 
@@ -153,16 +190,19 @@ class Process(Generic[Question, Answer]):
     Args:
         ready: makes what answers; it is called there, so what it is made of must be picklable
             and come from modules other than the main one.
+        answerer: what `ready` makes, where it is here already: a fork answers by it, if there can
+            be one.
         error: raised where it dies, or where what it raised cannot be brought here.
 
     Raises:
-        SearsError: it cannot be sent to a process.
+        SearsError: it cannot be sent to a process, or none can be started.
     """
 
     def __init__(
         self,
         ready: Callable[[], Callable[[Question], Answer]],
         *,
+        answerer: Callable[[Question], Answer] | None = None,
         error: type[SearsError] = SearsError,
         name: str = "a worker process",
     ) -> None:
@@ -174,7 +214,17 @@ class Process(Generic[Question, Answer]):
             ) from reason
         self._error = error
         self._name = name
-        self._child = _start_child()
+        self._child: subprocess.Popen[bytes] | _Fork
+        try:
+            if answerer is not None and can_fork():
+                first, self._child = b"", _Fork(answerer)
+            else:
+                self._child = _start_child()
+        except OSError as reason:
+            raise error(
+                f"{name} could not be started: {reason.strerror or reason}",
+                help="run with fewer jobs",
+            ) from reason
         self._started = threading.Event()
         self._ended = False
         # None ends the thread that waits for answers.
@@ -182,7 +232,9 @@ class Process(Generic[Question, Answer]):
         self._futures: list[Future[Answer]] = []
         self._ready: Future[None] = Future()
         self._queue.put(self._ready)
-        self._thread = threading.Thread(target=self._converse, args=(first,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._converse, args=(first,), daemon=True, name=f"{HARMLESS}waits for answers"
+        )
         self._thread.start()
 
     @property
@@ -377,36 +429,126 @@ def _start_child() -> subprocess.Popen[bytes]:
     )
 
 
+class _Fork:
+    """A fork of this process, with pipes; has what is used of a `subprocess.Popen`."""
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        with _waiting_signals() as handled:
+            asked, asking = os.pipe()
+            answered, answering = os.pipe()
+            try:
+                # Python warns of all threads that it sees, also where `can_fork` knows them.
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    self._process = os.fork()
+                if not self._process:
+                    _be_fork(asked, answering, answer, handled)
+            except OSError:
+                os.close(asking)
+                os.close(answered)
+                raise
+            finally:
+                os.close(asked)
+                os.close(answering)
+            self.stdin: BinaryIO = open(asking, "wb")  # noqa: SIM115 - whoever ends it closes them
+            self.stdout: BinaryIO = open(answered, "rb")  # noqa: SIM115
+
+    def kill(self) -> None:
+        """End it."""
+        with suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        with suppress(ChildProcessError):  # the caller's program waited for all children
+            os.waitpid(self._process, 0)
+
+
+@contextmanager
+def _waiting_signals() -> Iterator[Iterable[int]]:
+    """Have this process's handlers run when all is done that is done here; gives their signals.
+
+    An error of a handler that ran as Python itself prepares a fork would be dropped, after that
+    nobody would know the fork, and in the fork it would be answered a second time. Blocking does
+    not help where other threads take signals, such as those of NumPy's linear algebra.
+    """
+    received: list[int] = []
+    handlers = {
+        number: handler
+        for number in signal.valid_signals()
+        if callable(handler := signal.getsignal(number))
+    }
+    try:
+        for number in handlers:
+            signal.signal(number, lambda one, _: received.append(one))
+        yield handlers
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for one in received:
+            signal.raise_signal(one)
+
+
+def _be_fork(
+    asked: int, answering: int, answer: Callable[[Any], Any], handled: Iterable[int]
+) -> NoReturn:
+    """Be the fork: let go of all that is the parent's, then answer until it is gone."""
+    try:
+        gc.freeze()  # nothing of the parent's is finalized here
+        os.setpgid(0, 0)
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.set_wakeup_fd(-1)
+        # Pipes of other children, which would not end with the parent, and files that it has
+        # locked; their numbers stay taken, since objects that are nobody's any more know them.
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for name in os.listdir(_DESCRIPTORS):
+            if int(name) not in (2, asked, answering, nowhere):
+                os.dup2(nowhere, int(name))
+        # Whatever prints does not come between the answers, nor what the parent has yet to write.
+        os.dup2(2, 1)
+        sys.stdout = sys.stderr = open(  # noqa: SIM115 - as long as the process
+            2, "w", buffering=1, errors="backslashreplace", closefd=False
+        )
+        with suppress(BrokenPipeError), open(asked, "rb") as questions:
+            _answer_all(questions, open(answering, "wb"), lambda: answer)  # noqa: SIM115
+    finally:
+        os._exit(1)
+
+
 def _received(pipe: Any) -> Any:
     return pickle.load(pipe)  # noqa: S301 - written by our own process
 
 
+def _tell(answers: BinaryIO, outcome: _Outcome) -> None:
+    answers.write(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))
+    answers.flush()
+
+
 def serve() -> None:
-    """Be the process: become ready, then answer until the parent is gone."""
+    """Be a plain process: become ready, then answer until the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is told by the parent, once
     # Whatever prints does not come between the answers.
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with suppress(BrokenPipeError):
-        _converse(answers)
+        try:
+            ready = _received(questions)
+        except Exception as error:  # whatever an object raises that cannot be made again
+            what = f"the work cannot be made in another process: {error}"
+            _tell(answers, _Outcome.failure(SearsError(what, help=_ALONE)))
+        else:
+            _answer_all(questions, answers, ready)
     os._exit(1)  # at once, and without another try to write
 
 
-def _converse(answers: BinaryIO) -> None:
+def _answer_all(
+    questions: BinaryIO, answers: BinaryIO, ready: Callable[[], Callable[[Any], Any]]
+) -> NoReturn:
     """Answer questions; what cannot become ready says so, at once and to each question."""
-
-    def tell(outcome: _Outcome) -> None:
-        answers.write(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))
-        answers.flush()
-
-    try:
-        ready = _received(sys.stdin.buffer)
-    except Exception as error:  # whatever an object raises that cannot be made again
-        what = f"the work cannot be made in another process: {error}"
-        tell(_Outcome.failure(SearsError(what, help=_ALONE)))
-        return
-    questions: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_read, args=(questions,), daemon=True).start()
+    waiting: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_read, args=(questions, waiting), daemon=True).start()
     answer: Callable[[Any], Any] | None = None
     try:
         answer = ready()
@@ -414,15 +556,15 @@ def _converse(answers: BinaryIO) -> None:
         begun = _Outcome.of(lambda: None)
     except BaseException as error:  # told to the parent, who raises it
         begun = _Outcome.failure(error)
-    tell(begun)
+    _tell(answers, begun)
     while True:
-        question = questions.get()
-        tell(begun if answer is None else _Outcome.of(partial(answer, question)))
+        question = waiting.get()
+        _tell(answers, begun if answer is None else _Outcome.of(partial(answer, question)))
 
 
-def _read(questions: SimpleQueue[Any]) -> None:
+def _read(questions: BinaryIO, waiting: SimpleQueue[Any]) -> NoReturn:
     """Take questions while another is worked on; without a parent there is nothing left to do."""
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            questions.put(_received(sys.stdin.buffer))
+            waiting.put(_received(questions))
     os._exit(1)

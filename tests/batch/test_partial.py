@@ -29,6 +29,7 @@ BATCHES = 13  # of five lines each, the header included
 
 SCRIPT = """
 import sys
+import time
 sys.path.insert(0, {tests!r})
 from word_matcher import WordRecipe
 from sears_dsl.batch.files import apply_file
@@ -94,12 +95,20 @@ def wait_for(path: Path) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_killed_run_leaves_the_old_output_and_is_resumed(source: Path, jobs: int) -> None:
+# A thread of the caller's, beside which processes are plain ones instead of forks.
+A_THREAD = "import threading; threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "before"), [(1, ""), (2, ""), (2, A_THREAD)], ids=["alone", "forks", "plain"]
+)
+def test_a_killed_run_leaves_the_old_output_and_is_resumed(
+    source: Path, jobs: int, before: str
+) -> None:
     output = source.with_name("out.csv")
     output.write_text("old")
     folder = source.with_name("out.csv.sears-partial")
-    process = start(source, seconds=0.5, jobs=jobs)
+    process = start(source, seconds=0.5, jobs=jobs, before=before)
     wait_for(folder / "00000002.part")
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
@@ -116,8 +125,9 @@ def test_a_killed_run_leaves_the_old_output_and_is_resumed(source: Path, jobs: i
     assert len(seen) <= BATCHES - 3
 
 
-def test_the_processes_of_a_killed_run_end(source: Path) -> None:
-    process = start(source, seconds=0.5, jobs=3)
+@pytest.mark.parametrize("before", ["", A_THREAD], ids=["forks", "plain"])
+def test_the_processes_of_a_killed_run_end(source: Path, before: str) -> None:
+    process = start(source, seconds=0.5, jobs=3, before=before)
     # The first batch is done before any process is started.
     wait_for(source.with_name("out.csv.sears-partial") / "00000002.part")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")

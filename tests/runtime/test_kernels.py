@@ -70,7 +70,8 @@ matcher = rules.compile(tagger=PinnedTagger())
 told = []
 for times in (1, 1, int(sys.argv[1]), 1):
     found = matcher.apply(["What/PRON/WP color/NOUN/NN is it ?", "A movie ."] * times)
-    told.append([[r.text for r in found][:2], len(found), compiles(), "numba" in sys.modules])
+    loaded = ["numba" in sys.modules, "numba.np.linalg" in sys.modules]
+    told.append([[r.text for r in found][:2], len(found), compiles(), *loaded])
 print(json.dumps(told))
 """
 
@@ -93,11 +94,12 @@ def test_little_work_needs_no_compiler_and_much_work_gets_it() -> None:
     warm_up()
     times = ENOUGH // 5
     texts = ["Which color is it ?", "A film ."]
+    # Numba's implementations of what can be compiled are not for those that read compiled code.
     assert _run(times) == [
-        [texts, 2, False, False],
-        [texts, 2, False, False],
-        [texts, 2 * times, True, True],
-        [texts, 2, True, True],
+        [texts, 2, False, False, False],
+        [texts, 2, False, False, False],
+        [texts, 2 * times, True, True, False],
+        [texts, 2, True, True, False],
     ]
 
 
@@ -105,7 +107,7 @@ def test_where_no_code_is_on_disk_more_work_is_done_without_the_compiler(tmp_pat
     times = ENOUGH // 5
     assert 10 * times < ENOUGH_TO_COMPILE
     told = _run(times, NUMBA_CACHE_DIR=str(tmp_path))
-    assert [step[2:] for step in told] == [[False, False]] * 4
+    assert [step[2:] for step in told] == [[False, False, False]] * 4
 
 
 _CHANGING_OVER = """

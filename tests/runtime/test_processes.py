@@ -1,8 +1,13 @@
-"""Worker processes: answers in order, errors as they were, deaths told, nobody left behind."""
+"""Worker processes: answers in order, errors as they were, deaths told, nobody left behind.
+
+The laws are those of plain processes, and `test_all_of_this_holds_for_forks` has them asked of
+forks, in a process of its own: the runner of tests may have threads, and torch.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -15,7 +20,10 @@ from typing import Any
 import pytest
 
 from sears_dsl.errors import DataError, Diagnostic, ModelError, RuleSyntaxError, SearsError, Span
-from sears_dsl.runtime.processes import Children, Process, usable_cores
+from sears_dsl.runtime.processes import HARMLESS, Children, Process, can_fork, usable_cores
+
+FORKED = "SEARS_TEST_FORKS" in os.environ
+of_forks = pytest.mark.skipif(not FORKED, reason="asked of forks, in another process")
 
 
 def answering(times: int) -> Callable[[Any], Any]:
@@ -42,6 +50,9 @@ def _answer(times: int, question: Any) -> Any:
         raise RuleSyntaxError([FINDING])
     if question == "value":
         raise ValueError("odd")
+    if question == "about":
+        sys.stdout.write("said in a worker process\n")
+        return os.getpid(), os.getpgid(0), os.getppid()
     return question * times
 
 
@@ -71,7 +82,9 @@ def dying() -> Callable[[Any], Any]:
 
 @pytest.fixture
 def process() -> Iterator[Process[Any, Any]]:
-    made: Process[Any, Any] = Process(partial(answering, 3))
+    made: Process[Any, Any] = Process(
+        partial(answering, 3), answerer=answering(3) if FORKED else None
+    )
     yield made
     made.end()
 
@@ -201,6 +214,150 @@ def test_an_ended_process_leaves_nothing_behind() -> None:
         process.ask(1)
         process.end()
     assert threading.active_count() == before
+
+
+_OF_A_PROCESS = "not children and not script and not cores"
+
+
+@pytest.mark.skipif(FORKED or sys.platform != "linux", reason="it is there, or cannot be")
+def test_all_of_this_holds_for_forks() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:xdist", "-k", _OF_A_PROCESS, __file__],
+        env={**os.environ, "SEARS_TEST_FORKS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@of_forks
+def test_a_fork_is_one_and_has_a_group_of_its_own(process: Process[Any, Any]) -> None:
+    number, group, parent = process.ask("about").result(300)
+    assert number == group
+    assert parent == os.getpid() != number
+
+
+@of_forks
+def test_what_is_made_here_answers_in_a_fork_and_need_not_be_sent() -> None:
+    process: Process[Any, Any] = Process(partial(failing), answerer=lambda question: question + 1)
+    assert process.ask(1).result(300) == 2
+    process.end()
+
+
+@of_forks
+def test_a_fork_lets_go_of_files_and_of_other_forks(tmp_path: Path) -> None:
+    import fcntl  # Windows has none
+
+    with open(tmp_path / "lock", "ab") as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+        forks: list[Process[Any, Any]] = [
+            Process(answering, answerer=answering(3)) for _ in range(2)
+        ]
+        assert [fork.ask(1).result(300) for fork in forks] == [3, 3]
+    with open(tmp_path / "lock", "ab") as second:
+        fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    # The second one has the first one's pipes no more, so that it ends with its input.
+    (number, _, _), pipe = forks[0].ask("about").result(300), forks[0]._child.stdin
+    assert pipe is not None
+    pipe.close()
+    until(lambda: _state(number) in "ZX", "it did not end")
+    for fork in forks:
+        fork.end()
+
+
+def _state(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "X"
+
+
+@of_forks
+def test_a_signal_in_a_fork_is_not_for_the_handlers_of_its_parent() -> None:
+    received: list[int] = []
+    before = {
+        number: signal.signal(number, lambda received_one, _: received.append(received_one))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        process: Process[Any, Any] = Process(answering, answerer=partial(_answer, 3))
+        number, _, _ = process.ask("about").result(300)
+        os.kill(number, signal.SIGINT)
+        assert process.ask(1).result(300) == 3
+        os.kill(number, signal.SIGTERM)
+        until(lambda: _state(number) in "ZX", "it did not end")
+        with pytest.raises(SearsError, match="a worker process died"):
+            process.ask(1).result(300)
+        process.end()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert not received
+
+
+# The pipes of a fork that nobody got are closed as garbage, at which it ends.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@of_forks
+def test_a_signal_while_a_fork_begins_is_answered_when_it_has() -> None:
+    begun: list[int] = []
+    interrupted = threading.Event()
+    interrupted.set()
+
+    def interrupt() -> None:
+        if interrupted.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+            begun.append(1)
+
+    os.register_at_fork(after_in_parent=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Process(answering, answerer=answering(3))
+    interrupted.clear()
+    assert begun == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@of_forks
+def test_there_is_no_fork_beside_a_thread_that_may_hold_something() -> None:
+    over = threading.Event()
+    for name, holds_nothing in (("a thread", False), (f"{HARMLESS}reads", True)):
+        over.clear()
+        thread = threading.Thread(target=over.wait, name=name)
+        thread.start()
+        assert can_fork() == holds_nothing
+        process: Process[Any, Any] = Process(partial(answering, 2), answerer=answering(3))
+        assert process.ask(1).result(300) == (3 if holds_nothing else 2)
+        process.end()
+        over.set()
+        thread.join()
+    found: list[bool] = []
+    thread = threading.Thread(target=lambda: found.append(can_fork()), name=f"{HARMLESS}asks")
+    thread.start()
+    thread.join()
+    assert found == [False]
+
+
+@of_forks
+def test_what_a_fork_prints_and_what_its_parent_has_yet_to_write_stay_apart(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import atexit, sys\n"
+        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from functools import partial\n"
+        "from sears_dsl.runtime.processes import Process, can_fork\n"
+        "from test_processes import answering\n"
+        "atexit.register(print, 'over')\n"
+        "print('begun')\n"
+        "process = Process(partial(answering, 2), answerer=answering(3))\n"
+        "_ = process.ask('about').result()\n"
+        "print(process.ask(1).result())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=600
+    )
+    assert done.stdout == "begun\n3\nover\n"
+    assert done.stderr == "said in a worker process\n"
 
 
 SCRIPT = """
