@@ -221,7 +221,8 @@ class _DelimitedReader(LineReader):
         self, names: Sequence[str], content: bytes, *, last: bool, most: int | None
     ) -> tuple[Mapping[str, Sequence[str]], SourceRows]:
         """The rows that end in some lines, at most so many, as columns and as they stand."""
-        if self._form.quoting and most is None and not last and len(content) < _LONGEST_FIELD:
+        at_once = self._form.quoting and names and most is None and not last
+        if at_once and len(content) < _LONGEST_FIELD:
             expect(len(content) // _BYTES_A_STEP)
             columns = FieldColumns.of(content, names) if compiles() else None
             if columns is not None:

@@ -213,6 +213,8 @@ def test_a_field_of_many_lines_is_one_row_in_a_batch_of_whole_rows(
     path.write_text(f'id,text\n1,a\n2,"{long}"\n\n3,c,d\n')
     with pytest.raises(DataError, match="line 55: 3 fields"):
         list(Dataset(str(path), options=options).batches())
+    path.write_text("\n\r\n\n")
+    assert not Dataset(str(path), options=ReadOptions(header=False)).first.rows
 
 
 def test_a_blank_line_of_a_single_column_without_quotes_is_a_row_wherever_it_stands(
