@@ -1,9 +1,9 @@
 """What readers give and writers take: rows in batches, as columns.
 
 In: nothing but values. Always holds: all columns of a batch are equally long; the first batch of
-a file is always there, with no rows where the file has none; where `source` is a list of strings,
-a file's prologue, the sources of all its rows and its epilogue joined are the text of the file, so
-that a row which nothing changed is written back as it stood. Bounded in rows and in characters.
+a file is always there, with no rows where the file has none; of a text format, a file's prologue,
+the rows of all batches as they stand (`source`) and its epilogue joined are the text of the file,
+so that a row which nothing changed is written back as it stood. Bounded in rows and in characters.
 Columns that know more about themselves (`Repeated`, `JsonColumn`) are sequences of their very
 values to whoever knows nothing of it; a row that ten rules rewrite is quoted once, not ten times.
 """
@@ -175,6 +175,50 @@ class Repeated(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.values.__getitem__, self.places)
+
+
+class LazyColumns(Mapping[str, Sequence[Any]]):
+    """Columns that become Python values when they are first asked for.
+
+    Args:
+        names: the columns.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._columns: dict[str, Sequence[Any]] = {}
+
+    @abstractmethod
+    def _values(self, name: str) -> Sequence[Any]:
+        """The values of one of the columns."""
+
+    @abstractmethod
+    def named(self, names: Sequence[str]) -> LazyColumns:
+        """Some of the columns."""
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        column = self._columns.get(name)
+        if column is None:
+            if name not in self._names:
+                raise KeyError(name)
+            column = self._columns[name] = self._values(name)
+        return column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def columns_named(
+    columns: Mapping[str, Sequence[Any]], names: Iterable[str]
+) -> Mapping[str, Sequence[Any]]:
+    """Those of the columns that are named; names that there are not are passed over."""
+    present = [name for name in columns if name in set(names)]
+    if isinstance(columns, LazyColumns):
+        return columns.named(present)
+    return {name: columns[name] for name in present}
 
 
 class JsonColumn(Sequence[Any]):

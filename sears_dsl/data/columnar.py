@@ -16,7 +16,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sears_dsl.data.batches import Batch, Changes, Frame, JsonColumn, ReadOptions, Repeated
+from sears_dsl.data.batches import (
+    Batch,
+    Changes,
+    Frame,
+    JsonColumn,
+    LazyColumns,
+    ReadOptions,
+    Repeated,
+)
 from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.errors import DataError, UsageError
 
@@ -48,30 +56,23 @@ class ArrowValues(list[Any]):
         return ArrowValues(self.array.take(require_pyarrow().array(places)))
 
 
-class RecordBatchColumns(Mapping[str, Sequence[Any]]):
-    """The columns of a record batch as lists, each made when it is first asked for.
+class RecordBatchColumns(LazyColumns):
+    """The columns of a record batch.
 
     Attributes:
         record_batch: what they are made of; this alone goes along where they are pickled.
     """
 
     def __init__(self, record_batch: Any) -> None:
+        super().__init__(record_batch.schema.names)
         self.record_batch = record_batch
-        self._lists: dict[str, ArrowValues] = {}
 
-    def __getitem__(self, name: str) -> Sequence[Any]:
-        values = self._lists.get(name)
-        if values is None:
-            if name not in self.record_batch.schema.names:
-                raise KeyError(name)
-            values = self._lists[name] = ArrowValues(self.record_batch.column(name))
-        return values
+    def _values(self, name: str) -> ArrowValues:
+        return ArrowValues(self.record_batch.column(name))
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.record_batch.schema.names)
-
-    def __len__(self) -> int:
-        return len(self.record_batch.schema.names)
+    def named(self, names: Sequence[str]) -> RecordBatchColumns:
+        """Some of the columns."""
+        return RecordBatchColumns(self.record_batch.select(names))
 
     def at(self, places: Sequence[int], added: Mapping[str, Any]) -> RecordBatchColumns:
         """The rows at some places, with columns of numbers behind their own."""
@@ -92,16 +93,6 @@ class RecordBatchColumns(Mapping[str, Sequence[Any]]):
 def _unpickled(part: bytes) -> RecordBatchColumns:
     [record_batch] = require_pyarrow().ipc.open_stream(part)
     return RecordBatchColumns(record_batch)
-
-
-def columns_named(
-    columns: Mapping[str, Sequence[Any]], names: Iterable[str]
-) -> Mapping[str, Sequence[Any]]:
-    """Those of the columns that are named; names that there are not are passed over."""
-    present = [name for name in columns if name in set(names)]
-    if isinstance(columns, RecordBatchColumns):
-        return RecordBatchColumns(columns.record_batch.select(present))
-    return {name: columns[name] for name in present}
 
 
 def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractSet[int]) -> Any:

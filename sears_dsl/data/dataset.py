@@ -2,7 +2,8 @@
 
 In: a path and what the user says about it. Out: a `Dataset` whose first batch has been looked at.
 Always holds: a column that is used exists; ids that come from a column are distinct. Costs one
-batch, and 12 bytes a row where ids are checked.
+batch, and 12 bytes a row where ids are checked; nothing a row where they count on, as numbers of
+rows do.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ FORMAT_NAMES = tuple(_FORMATS)
 _ALIASES = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "text": "txt", "tab": "tsv"}
 _USUAL_TEXT_COLUMNS = ("text", "sentence", "question", "review")
 _ID_COLUMN = "id"
+_MOST_DIGITS = 18
 
 
 def format_named(name: str) -> Format:
@@ -266,7 +268,7 @@ def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format
 
 
 class IdLedger:
-    """All ids seen so far, as 64-bit hashes in sorted runs.
+    """All ids seen so far: numbers that count on from the first row, then 64-bit hashes in runs.
 
     Two different ids of a million rows are taken for the same with a chance under 1 in 10 million,
     of a billion with one of 2.7%; within a batch ids are compared in full.
@@ -284,10 +286,18 @@ class IdLedger:
 
     def __init__(self, where: str) -> None:
         self._where = where
+        self._counted = range(0)
         self._runs: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
 
     def add(self, ids: Sequence[str], *, first: int) -> None:
         """Enter the ids of rows that follow ``first`` others."""
+        if not self._runs and first == len(self._counted) and self._counts_on(ids):
+            return
+        if self._counted:
+            for row, name in enumerate(ids, start=first):
+                number = _number(name)
+                if number in self._counted:
+                    self._fail(ids, first, number - self._counted.start, row)
         hashes = np.fromiter(map(hash, ids), np.int64, len(ids))
         order = np.argsort(hashes, kind="stable")
         run = (hashes[order], (order + first).astype(np.uint32))
@@ -303,6 +313,14 @@ class IdLedger:
                 self._fail(ids, first, int(rows[at[equal[0]]]), int(run[1][equal[0]]))
         if len(ids):
             self._merge(run)
+
+    def _counts_on(self, ids: Sequence[str]) -> bool:
+        """Whether the ids are the numbers that follow those of all rows so far; these are kept."""
+        begin = self._counted.stop if self._counted else _number(ids[0] if ids else "")
+        if begin < 0 or ids != list(map(str, range(begin, begin + len(ids)))):
+            return False
+        self._counted = range(self._counted.start if self._counted else begin, begin + len(ids))
+        return True
 
     def _merge(self, run: tuple[NDArray[np.int64], NDArray[np.uint32]]) -> None:
         """Join runs of like length, so that there are few and each id is moved seldom."""
@@ -321,3 +339,9 @@ class IdLedger:
             f"{ids[later - first]!r}",
             help="make the ids distinct, or choose another column with --id-column",
         )
+
+
+def _number(name: str) -> int:
+    """The whole number that an id is written as; -1 where it is none."""
+    is_number = name.isascii() and name.isdigit() and len(name) <= _MOST_DIGITS
+    return int(name) if is_number and (name[0] != "0" or len(name) == 1) else -1

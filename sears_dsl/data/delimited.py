@@ -3,38 +3,48 @@
 In: the lines of a file. Out: `Batch`es of text columns, and parts of new files. Always holds: a
 row without a change is written as it stood, its quoting and line end included; in a changed row
 only the changed fields are written anew. A row that does not fit its file is a `DataError` with
-its line. Costs the standard csv reader; where every line is a row, rows cost nothing of their own.
+its line. Python's csv module reads rows one by one, and says what is wrong with one; where kernels
+are compiled they read and write csv a batch at a time (`csv_kernels`). Costs a microsecond a row
+and column by the csv module.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from io import StringIO
 from itertools import chain
 from typing import Any
 
-from sears_dsl.data.batches import Batch, JsonColumn, ReadOptions, Repeated
+import numpy as np
+
+from sears_dsl.data.batches import Batch, JsonColumn, ReadOptions, Repeated, cells
+from sears_dsl.data.csv_kernels import FieldColumns, quoted_lines
 from sears_dsl.data.plain_text import (
     LineReader,
+    SourceRows,
     TextFormat,
     encoded,
     json_text,
     line_body,
     lone_return,
 )
+from sears_dsl.data.streams import line_ends, line_feeds
 from sears_dsl.errors import DataError
+from sears_dsl.runtime.kernels import compiles, expect
 
 # A longer field is most likely a quote that is never closed; larger values break some C compilers.
 _LONGEST_FIELD = 1 << 27
 _EMPTY = '""'
-# Joins texts for a moment; where one of them holds it, they are taken one by one.
-_SEPARATOR = "\x1f"
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
+_OPEN_FIELD = "unexpected end of data"  # as the csv module says it
 _FIELD = {
     ",": re.compile(r'"(?:[^"]|"")*"|[^,\r\n]*'),
     "\t": re.compile(r'"(?:[^"]|"")*"|[^\t\r\n]*'),
 }
+# Bytes that take the csv module as long as a kernel in plain Python takes for a step.
+_BYTES_A_STEP = 800
 
 
 class Delimited(TextFormat):
@@ -79,38 +89,18 @@ class Delimited(TextFormat):
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """A line a row."""
-        fields = list(map(self._fields, columns.values()))
+        if self.quoting and compiles():
+            # Most columns are texts already; to see that costs as much as to write them.
+            lines = quoted_lines(list(columns.values()))
+            if lines is None:
+                lines = quoted_lines(list(map(_texts, columns.values())))
+            if lines is not None:
+                return lines if encoding == "utf-8" else encoded(lines.decode(), encoding)
+        fields = [cells(_texts(column), self.field) for column in columns.values()]
         if self.quoting and len(fields) == 1:
             fields = [[field or _EMPTY for field in fields[0]]]
-        lines = map(self.delimiter.join, zip(*fields, strict=True))
-        return encoded("\n".join([*lines, ""]), encoding)
-
-    def _fields(self, column: Sequence[Any]) -> list[str]:
-        """A column as fields, its texts taken together where that is sure to be the same."""
-        if isinstance(column, JsonColumn):
-            column = column.json_texts()
-        elif isinstance(column, Repeated):
-            fields = self._fields(column.values)
-            return list(map(fields.__getitem__, column.places))
-        kinds = set(map(type, column))
-        if kinds <= {int, float}:
-            return list(map(str, column))
-        if not self.quoting or kinds != {str}:
-            return list(map(self.field, column))
-        joined = _SEPARATOR.join(column)
-        marks = [mark for mark in ('"', self.delimiter, "\n", "\r") if mark in joined]
-        if not marks:
-            return list(column)
-        if '"' in marks:
-            doubled = joined.replace('"', '""').split(_SEPARATOR)
-            if len(doubled) != len(column):
-                return list(map(self.field, column))
-            column = doubled
-        if len(marks) == 1:
-            [mark] = marks
-            return [f'"{text}"' if mark in text else text for text in column]
-        marked = re.compile(f"[{''.join(marks)}]").search
-        return [f'"{text}"' if marked(text) else text for text in column]
+        rows = map(self.delimiter.join, zip(*fields, strict=True))
+        return encoded("\n".join([*rows, ""]), encoding)
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
         """The row with the changed fields written anew, the others as they stood."""
@@ -152,8 +142,8 @@ class Delimited(TextFormat):
 class _DelimitedReader(LineReader):
     """Rows of fields, a chunk of lines at a time.
 
-    Where every line of a chunk is a row, which is nearly always, the lines are the sources of the
-    rows; where a field goes over several lines, or lines are blank, rows are read one by one.
+    A row that goes on in the next chunk is read with that, as are blank lines, which are part of
+    what stands before the next row.
     """
 
     def __init__(self, path: str, options: ReadOptions, form: Delimited) -> None:
@@ -161,165 +151,153 @@ class _DelimitedReader(LineReader):
         if csv.field_size_limit() < _LONGEST_FIELD:
             csv.field_size_limit(_LONGEST_FIELD)
         self._form = form
-        self._width: int | None = None
-        self._line = 0  # lines whose rows came before the present chunk
-        self._blank = ""  # blank lines whose row is still to come
-        self._chunks = self.chunks()
-        self._blocks = self._parsed()
-        self._names: list[str] = []
-        self._ahead = next(self._blocks, None)
-        if self._ahead is None:
-            if options.header:
-                raise DataError(
-                    f"{self.name} is empty: it has not even a line with the names of its columns"
-                )
-        elif options.header:
-            self._names = self._ahead[0].pop(0)
-            self.prologue += self._ahead[1].pop(0)
-            self._check_names()
-        else:
-            self._names = [str(number + 1) for number in range(len(self._ahead[0][0]))]
+        self._width = 0  # not known before the first row
+        self._line = 0  # lines of the rows before those that are being read
 
-    def _check_names(self) -> None:
+    def batches(self) -> Iterator[Batch]:
+        """Batches of whole rows, about as many as the options say."""
+        first, limit = 0, self.options.limit
+        names, content, of_file = self._header()
+        chunks = chain([content] if content else [], of_file, [b""])
+        content, least = b"", 0
+        while first != limit and (chunk := next(chunks, None)) is not None:
+            content += chunk
+            if chunk and len(content) < least:
+                continue
+            most = None if limit is None else limit - first
+            columns, source = self._rows(names, content, last=not chunk, most=most)
+            if source.content:
+                yield Batch(first, len(source), columns, source)
+                first += len(source)
+            self._line += line_feeds(source.content)
+            # One long row is not looked through again with each of the chunks that it takes.
+            least = 0 if source.content else 2 * len(content)
+            content = content[len(source.content) :]
+        if not first:
+            yield Batch(0, 0, {name: [] for name in names}, SourceRows(b""))
+        if first != limit:
+            self.epilogue = content.decode()
+
+    def _header(self) -> tuple[list[str], bytes, Iterator[bytes]]:
+        """The names of the columns, what was read after them, and the chunks that follow."""
+        chunks = self.chunks()
+        content = b""
+        while True:
+            chunk = next(chunks, b"")
+            content += chunk
+            rows, source = self._one_by_one(content, last=not chunk, most=1)
+            if rows or not chunk:
+                break
+        if not self.options.header:
+            self._width = len(rows[0]) if rows else 0
+            return [str(number + 1) for number in range(self._width)], content, chunks
+        if not rows:
+            raise DataError(
+                f"{self.name} is empty: it has not even a line with the names of its columns"
+            )
+        [names] = rows
+        self._check_names(names)
+        self._width = len(names)
+        header = source.content
+        self.prologue += header.decode()
+        self._line = line_feeds(header)
+        return names, content[len(header) :], chunks
+
+    def _check_names(self, names: Sequence[str]) -> None:
         without = "the file may have no header: --no-header names its columns 1, 2, …"
-        for number, name in enumerate(self._names):
+        for number, name in enumerate(names):
             if "\r" in name and not self._form.quoting:
                 raise lone_return(f"{self.name}, line 1")
             if not name:
                 raise DataError(f"{self.name}: column {number + 1} has no name", help=without)
-            if name in self._names[:number]:
+            if name in names[:number]:
                 raise DataError(
-                    f"{self.name}: columns {self._names.index(name) + 1} and {number + 1} are both "
+                    f"{self.name}: columns {names.index(name) + 1} and {number + 1} are both "
                     f"named {name!r}",
                     help=without,
                 )
 
-    def _parsed(self) -> Iterator[tuple[list[list[str]], list[str]]]:
-        """Rows with their sources; blank lines are part of the source of the row after them."""
-        line_count = 0
-        for lines in self._chunks:
-            rows = self._line_by_line(lines)
-            if rows is None:
-                rows, sources = self._quoted(lines) if self._form.quoting else self._split(lines)
-            else:
-                sources = lines
-                if self._blank:
-                    sources[0] = self._blank + sources[0]
-                    self._blank = ""
-            line_count += len(lines)
-            if rows:
-                self._check_widths(rows, sources)
-                yield rows, sources
-            self._line = line_count - self._blank.count("\n")
+    def _rows(
+        self, names: Sequence[str], content: bytes, *, last: bool, most: int | None
+    ) -> tuple[Mapping[str, Sequence[str]], SourceRows]:
+        """The rows that end in some lines, at most so many, as columns and as they stand."""
+        at_once = self._form.quoting and names and most is None and not last
+        if at_once and len(content) < _LONGEST_FIELD:
+            expect(len(content) // _BYTES_A_STEP)
+            columns = FieldColumns.of(content, names) if compiles() else None
+            if columns is not None:
+                return columns, columns.source
+        rows, source = self._one_by_one(content, last=last, most=most)
+        values: Iterator[Sequence[str]] = zip(*rows, strict=True)
+        return dict(zip(names, values, strict=True)) if rows else {}, source
 
-    def _line_by_line(self, lines: list[str]) -> list[list[str]] | None:
-        """A row for every line; None where it is not as simple as that."""
-        if not self._form.quoting:
-            delimiter = self._form.delimiter
-            rows = [line_body(line).split(delimiter) for line in lines]
-            return None if [""] in rows and self._width != 1 else rows
-        try:
-            rows = list(csv.reader(lines, delimiter=self._form.delimiter, strict=True))
-        except csv.Error:
-            return None
-        return rows if len(rows) == len(lines) and all(rows) else None
-
-    def _quoted(self, lines: list[str]) -> tuple[list[list[str]], list[str]]:
-        """Rows of a chunk one by one; the last may take lines of the next chunk."""
-        position = 0
-
-        def feed() -> Iterator[str]:
-            nonlocal position
-            while position < len(lines) or self._append_chunk(lines):
-                position += 1
-                yield lines[position - 1]
-
-        reader = csv.reader(feed(), delimiter=self._form.delimiter, strict=True)
-        rows: list[list[str]] = []
-        sources: list[str] = []
-        while position < len(lines):
-            start = position
-            try:
-                row = next(reader)
-            except csv.Error as error:
-                if _LONE_RETURN.search("".join(lines[start:position])):
-                    raise lone_return(f"{self.name}, line {self._line_of(sources) + 1}") from error
-                raise DataError(
-                    f"{self.name}, line {self._line_of(sources) + 1}: invalid csv: {error}",
-                    help="a quote inside a quoted field is written twice; a file without quoting "
-                    "is read with --format tsv if tabs part its columns",
-                ) from error
-            source = "".join(lines[start:position])
-            if row:
-                rows.append(row)
-                sources.append(self._blank + source)
-                self._blank = ""
-            else:
-                self._blank += source
-        return rows, sources
-
-    def _append_chunk(self, lines: list[str]) -> bool:
-        more = next(self._chunks, None)
-        lines.extend(more or ())
-        return more is not None
-
-    def _split(self, lines: list[str]) -> tuple[list[list[str]], list[str]]:
-        """Rows of a chunk that has blank lines, which a file of several columns may have."""
-        rows: list[list[str]] = []
-        sources: list[str] = []
-        for line in lines:
-            if line_body(line):
-                rows.append(line_body(line).split(self._form.delimiter))
-                sources.append(self._blank + line)
-                self._blank = ""
-            else:
-                self._blank += line
-        return rows, sources
-
-    def _line_of(self, sources: Sequence[str]) -> int:
-        """Lines of the file up to and with these sources and the blank lines after them."""
-        return self._line + sum(text.count("\n") for text in [*sources, self._blank])
-
-    def _check_widths(self, rows: list[list[str]], sources: list[str]) -> None:
-        width = self._width = self._width or len(rows[0])
-        if set(map(len, rows)) == {width}:
-            return
-        at = next(index for index, row in enumerate(rows) if len(row) != width)
-        blank = len(sources[at]) - len(sources[at].lstrip("\r\n"))
-        line = self._line + sum(text.count("\n") for text in [*sources[:at], sources[at][:blank]])
-        raise DataError(
-            f"{self.name}, line {line + 1}: {len(rows[at])} fields in a file of {width} columns",
-            help="a field that holds the separator must be quoted"
+    def _one_by_one(
+        self, content: bytes, *, last: bool, most: int | None
+    ) -> tuple[list[list[str]], SourceRows]:
+        """The same, row by row; more lines may follow unless these are the last."""
+        lines = StringIO(content.decode(), newline="\n")
+        delimiter = self._form.delimiter
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        numbered: Iterator[tuple[int, list[str]]] = (
+            ((reader.line_num, row) for row in reader)
             if self._form.quoting
-            else "a tsv field holds no tab; a quoted file is read with --format csv",
+            else enumerate((line_body(line).split(delimiter) for line in lines), start=1)
+        )
+        ends = line_ends(content)
+        rows: list[list[str]] = []
+        last_lines: list[int] = []
+        before = 0
+        try:
+            for line, row in numbered:
+                if row and (self._form.quoting or self._width == 1 or row != [""]):
+                    self._check_width(row, before)
+                    rows.append(row)
+                    last_lines.append(line)
+                    if len(rows) == most:
+                        break
+                before = line
+        except csv.Error as error:
+            if last or str(error) != _OPEN_FIELD:
+                begin, end = (
+                    int(ends[line - 1]) if line else 0 for line in (before, reader.line_num)
+                )
+                raise self._invalid(content[begin:end].decode(), before, error) from error
+        return rows, SourceRows.until(content, ends[np.array(last_lines, np.int64) - 1])
+
+    def _check_width(self, row: Sequence[str], before: int) -> None:
+        width = self._width or len(row)
+        if len(row) != width:
+            raise DataError(
+                f"{self.name}, line {self._line + before + 1}: {len(row)} fields in a file of "
+                f"{width} columns",
+                help="a field that holds the separator must be quoted"
+                if self._form.quoting
+                else "a tsv field holds no tab; a quoted file is read with --format csv",
+            )
+
+    def _invalid(self, row: str, before: int, error: csv.Error) -> DataError:
+        place = f"{self.name}, line {self._line + before + 1}"
+        if _LONE_RETURN.search(row):
+            return lone_return(place)
+        return DataError(
+            f"{place}: invalid csv: {error}",
+            help="a quote inside a quoted field is written twice; a file without quoting "
+            "is read with --format tsv if tabs part its columns",
         )
 
-    def batches(self) -> Iterator[Batch]:
-        """Batches of whole rows, about as many as the options say."""
-        first = 0
-        limit = self.options.limit
-        blocks = self._blocks if self._ahead is None else chain([self._ahead], self._blocks)
-        while first != limit and (block := next(blocks, None)) is not None:
-            left = None if limit is None else limit - first
-            rows, sources = block[0][:left], block[1][:left]
-            if rows:
-                yield self._batch(first, rows, sources)
-                first += len(rows)
-        if not first:
-            yield self._batch(0, [], [])
-        if first != limit:
-            self.epilogue = self._blank
 
-    def _batch(self, first: int, rows: list[list[str]], sources: list[str]) -> Batch:
-        values: Iterable[Sequence[str]] = (
-            zip(*rows, strict=True) if rows else ([] for _ in self._names)
-        )
-        return Batch(first, len(rows), dict(zip(self._names, values, strict=True)), sources)
+def _texts(column: Sequence[Any]) -> Sequence[str]:
+    """A column as texts."""
+    if isinstance(column, JsonColumn):
+        return column.json_texts()
+    if isinstance(column, Repeated):
+        return Repeated(_texts(column.values), column.places)
+    return column if set(map(type, column)) <= {str} else list(map(_cell, column))
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, str):
-        return value
+        return str.__str__(value)  # of a class of its own
     if value is None:
         return ""
     if isinstance(value, (list, dict, tuple, bool)):

@@ -2,8 +2,10 @@
 
 In: the text of a file. Out: `Batch`es of objects as columns, and parts of new files. Always holds:
 an object without a change is written as it stood; of a changed one only the changed values are
-written anew, so that numbers, spacing, escapes and the order of keys stay. Costs one decoding of
-each row; an array is decoded row by row, never as a whole.
+written anew, so that numbers, spacing, escapes and the order of keys stay. Values are decoded by
+Python's json module alone. Costs one decoding of each row; an array is decoded row by row, never as
+a whole. Lines that all have their keys as the first one has them are decoded column by column where
+kernels are compiled, which find the values: no object is made of each.
 """
 
 from __future__ import annotations
@@ -12,26 +14,35 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import StringIO
 from itertools import chain
 from operator import itemgetter
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from sears_dsl.data.batches import Batch, Frame, JsonColumn, ReadOptions, cells
 from sears_dsl.data.plain_text import (
     LineReader,
+    SourceRows,
     TextFormat,
     encoded,
     json_text,
     lone_return,
     plain_value,
 )
-from sears_dsl.data.streams import JsonCursor, TextSource
+from sears_dsl.data.streams import JsonCursor, TextSource, line_ends, line_feeds
 from sears_dsl.errors import DataError
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8Array
+from sears_dsl.runtime.kernels import compiles, expect, kernel
 
 # `json.loads` without its looks for what hardly any line has: white space before the object.
 _DECODE = json.JSONDecoder().raw_decode
 _ASCII_TEXT = json.JSONEncoder(default=plain_value).encode
 _SPACE = " \t\r\n"
+_LINE_FEED = "\n"
+# Bytes that are read in so much time as a kernel in plain Python takes for a step.
+_BYTES_A_STEP = 800
 _LINE_ENDS = ("\n", "\r\n", "")
 
 
@@ -43,19 +54,20 @@ def _objects(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _at_once(lines: list[str]) -> list[dict[str, Any]] | None:
-    """The object of each line; None where it takes a look at each line to tell what it is.
+def _at_once(text: str, count: int) -> list[dict[str, Any]] | None:
+    """The object of each of so many lines; None where it takes a look at each to tell what it is.
 
     Between the lines stands a number that nobody can guess: where it is every other value, no line
     has more or less than one value.
     """
     mark = secrets.randbits(64)
+    between = f",{mark},"
     try:
-        values = _DECODE(f"[{f',{mark},'.join(lines)}]", 0)[0]
+        values = _DECODE(f"[{text.removesuffix(_LINE_FEED).replace(_LINE_FEED, between)}]", 0)[0]
     except (ValueError, RecursionError):
         return None
     rows, marks = values[::2], values[1::2]
-    alike = len(values) == 2 * len(lines) - 1 and set(marks) <= {mark}
+    alike = len(values) == 2 * count - 1 and set(marks) <= {mark}
     return rows if alike and set(map(type, rows)) == {dict} else None
 
 
@@ -73,6 +85,15 @@ def _objects_written(columns: Mapping[str, Sequence[Any]], around: str) -> Itera
 def _spliced(text: str, new: Mapping[str, Any]) -> str:
     """A JSON object with the values of some keys written anew, all else as it stood."""
     written = _ASCII_TEXT if text.isascii() else json_text
+    places = _value_places(text)
+    for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
+        start, end = places[key]
+        text = text[:start] + written(new[key]) + text[end:]
+    return text
+
+
+def _value_places(text: str) -> dict[str, tuple[int, int]]:
+    """Where the values of a JSON object stand: of a key that comes again, the last one."""
     places: dict[str, tuple[int, int]] = {}
     at = text.index("{")
     while text[at] != "}":
@@ -81,10 +102,7 @@ def _spliced(text: str, new: Mapping[str, Any]) -> str:
         _, end = _DECODE(text, at)
         places[key] = (at, end)
         at = _after_space(text, end)
-    for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
-        start, end = places[key]
-        text = text[:start] + written(new[key]) + text[end:]
-    return text
+    return places
 
 
 def _after_space(text: str, at: int) -> int:
@@ -115,33 +133,60 @@ class JsonLines(_JsonFormat):
 
 class _JsonLinesReader(LineReader):
     def batches(self) -> Iterator[Batch]:
-        """Batches; blank lines are part of the source of the row after them."""
+        """Batches; blank lines are part of what stands before the row after them."""
         first = line = 0
-        blank = ""
+        blank = b""
         limit = self.options.limit
-        for lines in self.chunks():
-            whole = _at_once(lines) if limit is None and not blank else None
-            rows: list[dict[str, Any]] = whole or []
-            sources: list[str] = lines if whole else []
-            line += len(sources)
-            for text in lines[len(sources) :]:
-                line += 1
-                if text.isspace():
-                    blank += text
-                    continue
-                if first + len(rows) == limit:
-                    break
-                rows.append(self._row(text, line))
-                sources.append(blank + text)
-                blank = ""
-            if rows:
-                yield Batch(first, len(rows), _objects(rows), sources)
-                first += len(rows)
+        for chunk in self.chunks():
+            content = blank + chunk
+            columns = self._columns(content) if limit is None and not blank else None
+            source = SourceRows(content)
+            if columns is None:
+                most = None if limit is None else limit - first
+                columns, source, blank = self._one_by_one(content, line, most)
+            if source.content:
+                yield Batch(first, len(source), columns, source)
+                first += len(source)
+                line += line_feeds(source.content)
             if first == limit:
                 break
         if not first:
-            yield Batch(0, 0, {}, [])
-        self.epilogue = blank
+            yield Batch(0, 0, {}, SourceRows(b""))
+        self.epilogue = blank.decode()
+
+    def _columns(self, content: bytes) -> dict[str, list[Any]] | None:
+        """The columns of lines that are objects all; None where one may be something else."""
+        expect(len(content) // _BYTES_A_STEP)
+        columns = columns_of_lines(content) if compiles() else None
+        if columns is None:
+            text = content.decode()
+            rows = _at_once(text, line_feeds(content) + (not text.endswith(_LINE_FEED)))
+            columns = _objects(rows) if rows else None
+        return columns
+
+    def _one_by_one(
+        self, content: bytes, before: int, most: int | None
+    ) -> tuple[dict[str, list[Any]], SourceRows, bytes]:
+        """The columns of at most so many rows, these as they stand, and blank lines after them.
+
+        Args:
+            before: lines of the file before these.
+        """
+        rows: list[dict[str, Any]] = []
+        ends: list[int] = []
+        end_of_blank = 0
+        lines = StringIO(content.decode(), newline=_LINE_FEED)
+        for line, (text, end) in enumerate(
+            zip(lines, line_ends(content).tolist(), strict=True), start=before + 1
+        ):
+            if not text.isspace():
+                if len(rows) == most:
+                    break
+                rows.append(self._row(text, line))
+                ends.append(end)
+            end_of_blank = end
+        source = SourceRows.until(content, np.array(ends, np.int64))
+        return _objects(rows), source, content[len(source.content) : end_of_blank]
 
     def _row(self, text: str, line: int) -> dict[str, Any]:
         try:
@@ -234,14 +279,158 @@ class _JsonArrayReader(JsonReader):
             size += len(sources[-1])
             most, characters = options.bounds(number)
             if len(rows) >= most or size >= characters:
-                yield Batch(first, len(rows), _objects(rows), sources)
+                yield Batch(first, len(rows), _objects(rows), SourceRows.of(sources))
                 first += len(rows)
                 number += 1
                 rows, sources, size = [], [], 0
         if rows or not first:
-            yield Batch(first, len(rows), _objects(rows), sources)
+            yield Batch(first, len(rows), _objects(rows), SourceRows.of(sources))
         if cursor.peek() == "]":
             cursor.take("]")
             self.epilogue = cursor.cut() + cursor.rest()
         else:
             self.epilogue = "\n]\n"
+
+
+# ---------------------------------------------------------------- whole batches by kernels
+
+_QUOTE, _BACKSLASH, _COMMA, _OPEN, _CLOSE = map(ord, '"\\,[]')
+_BRACE_OPEN, _BRACE_CLOSE = map(ord, "{}")
+_AFTER_SPACE = ord(" ")
+
+
+def columns_of_lines(content: bytes) -> dict[str, list[Any]] | None:
+    r"""The columns of lines of objects whose keys stand in all of them as in the first.
+
+    Returns:
+        None where a line is something else, or no JSON.
+
+    Example:
+        >>> columns_of_lines(b'{"n": 1, "text": "a"}\n{"n": [2], "text": null}\n')
+        {'n': [1, [2]], 'text': ['a', None]}
+    """
+    if not content.endswith(b"\n"):
+        content += b"\n"
+    first = content[: content.index(b"\n") + 1].decode()
+    try:
+        if not isinstance(json.loads(first), dict):
+            return None
+        places = _value_places(first)
+    except (ValueError, RecursionError):
+        return None
+    if not places or sorted(places.values()) != list(places.values()):
+        return None
+    # What stands around the values, and where these pieces end.
+    starts, stops = zip(*places.values(), strict=True)
+    between = [
+        first[stop:start].encode()
+        for stop, start in zip((0, *stops), (*starts, len(first)), strict=True)
+    ]
+    pieces = np.frombuffer(b"".join(between), np.uint8)
+    piece_ends = np.cumsum(list(map(len, between)))
+    data = np.frombuffer(content, np.uint8)
+    count = line_feeds(content)
+    bounds = np.empty((count, 2 * len(places)), np.int32)
+    if find_values(data, pieces, piece_ends, bounds) != count:
+        return None
+    columns: dict[str, list[Any]] = {}
+    joined = np.empty(len(data) + 2, np.uint8)
+    for number, name in enumerate(places):
+        size = join_values(data, bounds[:, 2 * number : 2 * number + 2], joined)
+        array = joined[:size].tobytes().decode()
+        try:
+            columns[name], end = _DECODE(array, 0)
+        except (ValueError, RecursionError):
+            return None
+        if end != len(array) or len(columns[name]) != count:
+            return None
+    return columns
+
+
+@kernel
+def find_values(
+    data: UInt8Array, pieces: UInt8Array, piece_ends: Int64Array, bounds: Int32Array
+) -> Any:
+    """Where the values of objects stand, one object a line.
+
+    Args:
+        data: the lines.
+        pieces: what stands before, between and behind the values of each.
+        piece_ends: where each of these ends.
+        bounds: (lines, 2 for a value): beginning and end of the values; no more lines are read.
+
+    Returns:
+        How many lines are such objects, if values are what they seem to be.
+    """
+    length = len(data)
+    at = 0
+    for line in range(len(bounds)):
+        begin = 0
+        for piece in range(len(piece_ends)):
+            if piece > 0:
+                bounds[line, 2 * piece - 2] = at
+                at = end_of_value(data, at)
+                bounds[line, 2 * piece - 1] = at
+            end = piece_ends[piece]
+            if length - at < end - begin:
+                return line
+            piece_of_line = data[at : at + end - begin]
+            same = True
+            for place in range(len(piece_of_line)):
+                same &= piece_of_line[place] == pieces[begin + place]
+            if not same:
+                return line
+            at += end - begin
+            begin = end
+    return len(bounds)
+
+
+@kernel
+def end_of_value(data: UInt8Array, at: Integer) -> Any:
+    """Where the value ends that begins at a place, if there is one."""
+    length = len(data)
+    depth = 0
+    while at < length:
+        code = data[at]
+        if code == _QUOTE:
+            rest = data[at + 1 :]
+            size = 0
+            while size < len(rest) and rest[size] != _QUOTE:
+                if rest[size] == _BACKSLASH:
+                    size += 2
+                while size < len(rest) and rest[size] != _QUOTE and rest[size] != _BACKSLASH:
+                    size += 1
+            at += size + 2
+        elif code in (_OPEN, _BRACE_OPEN):
+            depth += 1
+            at += 1
+        elif code in (_CLOSE, _BRACE_CLOSE):
+            depth -= 1
+            at += 1
+        elif depth > 0:
+            at += 1
+            continue
+        else:  # a number or a name
+            while at < length and data[at] > _AFTER_SPACE:
+                if data[at] == _COMMA or data[at] == _CLOSE or data[at] == _BRACE_CLOSE:
+                    break
+                at += 1
+            return at
+        if depth <= 0:
+            return at
+    return length
+
+
+@kernel
+def join_values(data: UInt8Array, bounds: Int32Array, joined: UInt8Array) -> Any:
+    """Values as a JSON array; how many bytes it has."""
+    size = 0
+    for line in range(len(bounds)):
+        joined[size] = _COMMA if line else _OPEN
+        value = data[bounds[line, 0] : bounds[line, 1]]
+        target = joined[size + 1 :]
+        for place in range(len(value)):
+            target[place] = value[place]
+        size += 1 + len(value)
+    joined[size] = _CLOSE
+    return size + 1

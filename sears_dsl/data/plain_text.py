@@ -1,8 +1,8 @@
 """Plain text, a row a line; and what all text formats share.
 
-In: a file's text in lines. Out: `Batch`es, and parts of new files. Always holds: a row without a
-change is written as it stood, its line end included. Costs little: untouched rows are sliced and
-joined, never taken apart and put together.
+In: a file's text in blocks of lines. Out: `Batch`es, and parts of new files. Always holds: a row
+without a change is written as it stood, its line end included. Costs little: rows that did not
+change are copied together, never taken apart and put together.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions
-from sears_dsl.data.streams import TextSource
+from sears_dsl.data.streams import TextSource, line_ends, line_feeds
 from sears_dsl.errors import DataError
 
 _MARK = "\ufeff"
@@ -66,19 +69,25 @@ class TextFormat:
         self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
     ) -> bytes:
         """The rows of a batch with some changed and some left out."""
-        sources: list[str] = batch.source
-        if changes or dropped:
-            names = list(batch.columns)
-            sources = list(sources)
-            for row, new in changes.items():
-                try:
-                    sources[row] = self.replaced(sources[row], names, new)
-                except DataError as error:
-                    raise DataError(
-                        f"row {batch.row_number(row)}: {error.message}", help=error.help
-                    ) from error
-            sources = [text for row, text in enumerate(sources) if row not in dropped]
-        return encoded("".join(sources), encoding)
+        rows: SourceRows = batch.source
+        names = list(batch.columns)
+        pieces: list[bytes] = []
+        at = 0
+        for row in sorted({*changes, *dropped}):
+            start, end = rows.bounds(row)
+            pieces.append(rows.content[at:start])
+            at = end
+            if row in dropped:
+                continue
+            try:
+                new = self.replaced(rows.content[start:end].decode(), names, changes[row])
+            except DataError as error:
+                raise DataError(
+                    f"row {batch.row_number(row)}: {error.message}", help=error.help
+                ) from error
+            pieces.append(encoded(new, "utf-8"))
+        content = b"".join([*pieces, rows.content[at:]])
+        return content if encoding == "utf-8" else encoded(content.decode(), encoding)
 
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
         """Prologue, parts and epilogue, one after another."""
@@ -90,8 +99,50 @@ class TextFormat:
             output.write(encoded(frame.around()[1], frame.encoding))
 
 
+class SourceRows:
+    r"""The rows of a batch as they stand in the file.
+
+    Args:
+        content: UTF-8.
+        ends: where in it each row ends; None where every line is a row.
+
+    Example:
+        >>> SourceRows(b"one\ntwo\n").bounds(1)
+        (4, 8)
+    """
+
+    def __init__(self, content: bytes, ends: NDArray[np.integer[Any]] | None = None) -> None:
+        self.content = content
+        self._ends = ends
+
+    @property
+    def ends(self) -> NDArray[np.integer[Any]]:
+        """Where each row ends."""
+        if self._ends is None:
+            self._ends = line_ends(self.content)
+        return self._ends
+
+    @classmethod
+    def of(cls, sources: Iterable[str]) -> SourceRows:
+        """Rows that are texts already."""
+        pieces = [encoded(source, "utf-8") for source in sources]
+        return cls(b"".join(pieces), np.cumsum(list(map(len, pieces)), dtype=np.int64))
+
+    @classmethod
+    def until(cls, content: bytes, ends: NDArray[np.integer[Any]]) -> SourceRows:
+        """Rows without what stands after the last of them."""
+        return cls(content[: int(ends[-1]) if len(ends) else 0], ends)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def bounds(self, row: int) -> tuple[int, int]:
+        """Where a row begins and ends, with what stands before and after it."""
+        return int(self.ends[row - 1]) if row else 0, int(self.ends[row])
+
+
 class LineReader:
-    """A reader over lines; subclasses say what a list of lines means."""
+    """A reader over lines; subclasses say what they mean."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.source = TextSource(path, encoding=options.encoding, errors=options.errors)
@@ -101,31 +152,37 @@ class LineReader:
         self.prologue = ""
         self.epilogue = ""
 
-    def chunks(self) -> Iterator[list[str]]:
-        """The lines within the bounds of a batch, the byte order mark moved to the prologue."""
-        first = True
+    def chunks(self) -> Iterator[bytes]:
+        """Whole lines within the bounds of a batch, the byte order mark moved to the prologue."""
         number = 0
         limit = self.options.limit
-        for lines in self.source.lines():
-            if first and lines[0].startswith(_MARK):
+        first = True
+        for block in self.source.line_blocks():
+            content = block
+            if first and block.startswith(_MARK.encode()):
                 self.prologue = _MARK
-                lines[0] = lines[0][1:]
+                content = block.removeprefix(_MARK.encode())
             first = False
-            if lines == [""]:
-                continue
-            mean = max(1, sum(map(len, lines)) // len(lines))
-            at = 0
-            while at < len(lines):
+            lines = line_feeds(content) + (not content.endswith(b"\n"))
+            mean = max(1, len(content) // lines)
+            ends = None
+            at = begin = 0
+            while content and at < lines:
                 most, characters = self.options.bounds(number)
                 if characters < self.options.characters:  # more than a mebibyte are no lines
                     most = max(1, min(most, characters // mean))
                 if limit is None:  # a small rest would cost nearly what a whole batch costs
-                    rest = len(lines) - at
+                    rest = lines - at
                     most = -(-rest // -(-rest // most))
                 else:  # what stands beyond the limit may be anything
                     most = min(most, limit + 1)
-                yield lines[at : at + most]
                 at += most
+                end = len(content)
+                if at < lines:
+                    ends = line_ends(content) if ends is None else ends
+                    end = int(ends[at - 1])
+                yield content[begin:end]
+                begin = end
                 number += 1
 
 
@@ -167,19 +224,25 @@ class _PlainReader(LineReader):
         """One row a line, blank lines included."""
         first = 0
         limit = self.options.limit
-        for lines in self.chunks():
-            if not first and len(lines) == 1 and "\r" in lines[0] and lines[0][-1] != "\n":
+        for content in self.chunks():
+            text = content.decode()
+            if not first and "\r" in text and "\n" not in text:
                 # Without a single line feed this is hardly one row with a return in it.
                 raise lone_return(f"{self.name}, line 1")
-            if limit is not None:
-                del lines[limit - first :]
-            if lines:
-                yield Batch(first, len(lines), {"text": [line_body(line) for line in lines]}, lines)
-                first += len(lines)
+            texts = text.removesuffix("\n").split("\n")
+            if "\r" in text:
+                texts = [each.removesuffix("\r") for each in texts]
+            rows = SourceRows(content)
+            if limit is not None and limit - first < len(texts):
+                del texts[limit - first :]
+                rows = SourceRows(content[: rows.bounds(len(texts) - 1)[1]] if texts else b"")
+            if texts:
+                yield Batch(first, len(texts), {"text": texts}, rows)
+                first += len(texts)
             if first == limit:
                 break
         if not first:
-            yield Batch(0, 0, {"text": []}, [])
+            yield Batch(0, 0, {"text": []}, SourceRows(b""))
 
 
 def plain_value(value: Any) -> Any:

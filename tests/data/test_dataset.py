@@ -67,12 +67,16 @@ def test_ids_are_the_column_or_the_row_numbers() -> None:
 
 
 @given(
-    ids=st.lists(st.integers(0, 400).map(str), max_size=120),
-    cuts=st.lists(st.integers(0, 120), max_size=5),
+    counted=st.builds(range, st.integers(0, 9), st.integers(0, 60)),
+    ids=st.lists(
+        st.integers(0, 400).map(str) | st.sampled_from(["00", "07", "a", "²"]), max_size=120
+    ),
+    cuts=st.lists(st.integers(0, 180), max_size=5),
 )
 def test_the_first_id_that_is_there_twice_is_told_with_both_rows(
-    ids: list[str], cuts: list[int]
+    counted: range, ids: list[str], cuts: list[int]
 ) -> None:
+    ids = [*map(str, counted), *ids]
     ledger = IdLedger("a.csv")
     places = sorted({0, len(ids), *(cut for cut in cuts if cut < len(ids))})
     message = ""
