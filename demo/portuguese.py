@@ -57,7 +57,7 @@ def main() -> None:
     sears(
         ["discover", "--tagger", "fast:pt", "--model", f"sklearn:{FOLDER / 'sentiment.joblib'}",
          "--data", str(FOLDER / "held-out.csv"), "--column", "text", "--label", "label",
-         "--text", str(FOLDER / "training.csv"), "-o", str(FOLDER / "found.sear")],
+         "--text", str(FOLDER / "training.csv"), "--restart", "-o", str(FOLDER / "found.sear")],
         standalone_mode=False,
     )  # fmt: skip
 
