@@ -164,8 +164,8 @@ def _summary(document: AuditDocument) -> str:
     whole = document.together
     same = sum(each.expect == "same" and each.changed > 0 for each in document.rules)
     sentences = [
-        f"{same} of the {len(document.rules):,} rules reword a row so that the answer should stay "
-        f"the same; together they change {whole.changed:,} rows."
+        f"Rules that reword a row so that the answer should stay the same: {same:,} of "
+        f"{len(document.rules):,}. Together they change {counted(whole.changed, 'row')}."
     ]
     flipped = whole.flipped
     if flipped.rate is not None:
