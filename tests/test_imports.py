@@ -13,7 +13,7 @@ import sears_dsl.errors
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, Span
 from sears_dsl.language.loader import load, parse
 
-ERRORS = [name for name in sears_dsl.errors.__all__ if name.endswith("Error")]
+ERRORS = [name for name in vars(sears_dsl.errors) if name.endswith("Error")]
 PRIVATE = "root:x:0:0:root:/root:/bin/bash\nKEY=hunter2\n"
 
 

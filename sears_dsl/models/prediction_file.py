@@ -54,7 +54,7 @@ class FilePredictor(AnsweringPredictor):
 
     def __init__(self, predictions: Path, *, inputs: Path | None = None) -> None:
         # A name that no format belongs to is better told before somebody runs a model.
-        format_of(str(predictions))
+        format_of(str(predictions), reading=False)
         self.predictions = predictions
         self.inputs = inputs or predictions.with_name(predictions.stem + ".inputs.jsonl")
         if self.inputs == predictions:

@@ -84,8 +84,9 @@ ARGUMENTS = ["discover", "--model", "parts:brittle", "--data", "dev.csv", "--col
 FEW = ("--no-known", "--known", "synonyms/reviews")
 
 
-def call(*more: str, known: Sequence[str] = FEW) -> Result:
-    return CliRunner().invoke(sears, [*ARGUMENTS, *known, *more])
+def call(*more: str, known: Sequence[str] = FEW, model: str = "brittle") -> Result:
+    arguments = [each.replace("brittle", model) for each in ARGUMENTS]
+    return CliRunner().invoke(sears, [*arguments, *known, *more])
 
 
 def test_known_flips_stand_above_the_search_and_in_the_file(place: Path) -> None:
@@ -128,7 +129,7 @@ def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
 
 
 def test_a_model_that_bears_everything_is_told_what_that_means(place: Path) -> None:
-    done = call("--model", "parts:invariant", known=())
+    done = call(model="invariant", known=())
     assert done.exit_code == 0, done.output
     assert "flips one: the model withstands all" in done.output
     assert "no new rule\n" in done.output

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.answers import answer_f1, answers_equal, normalized_answer
+from benchmarks.small_reader import answer_f1
+from sears_dsl.answers import answers_equal, normalized_answer
 from sears_dsl.errors import ModelError
 from sears_dsl.models.labels import answers_of, ask_answers
 from sears_dsl.models.predictor import row_key
