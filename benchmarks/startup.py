@@ -3,7 +3,8 @@
 Method: whole processes, run in turn with an empty Python process; the median of the differences is
 what the package adds. The budget speaks of the whole command, so that is printed too. Ten rows are
 also rewritten where no kernel was ever compiled (numba's folder is empty). 10,000 film reviews and
-book sentences are rewritten into JSON lines by the rules on questions, and by all shipped rules;
+book sentences are rewritten into JSON lines by the rules on questions, and by all shipped rules but
+those of noise, of papers, and rejected ones;
 the time of the same command on one row is its start-up.
 `--cold`: rules on contractions over all of these texts where no kernel was ever compiled: when the
 first part of the output is there, as it is and with everything compiled before, in turns. Beside
@@ -21,9 +22,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.endtoend import sentences
+from benchmarks.processes import themes
 from benchmarks.record import Row, write_record
 
 ROUNDS = 15
@@ -49,8 +52,8 @@ def _milliseconds(command: list[str], environment: dict[str, str] | None = None)
     return 1000 * (time.perf_counter() - start)
 
 
-def _applying(rules: str, source: Path) -> list[str]:
-    return [SEARS, "apply", rules, str(source), "-o", str(source.with_suffix(".jsonl"))]
+def _applying(rules: Sequence[str], source: Path) -> list[str]:
+    return [SEARS, "apply", *rules, str(source), "-o", str(source.with_suffix(".jsonl"))]
 
 
 def _write(path: Path, texts: list[str]) -> Path:
@@ -62,7 +65,7 @@ def _many_rows(folder: Path, texts: list[str]) -> list[Row]:
     """10,000 rows less one row, by whole processes in turn."""
     many, single = _write(folder / "many.txt", texts[:MANY]), _write(folder / "one.txt", texts[:1])
     rows = []
-    for rules in ("questions", "rulesets"):
+    for name, rules in {"questions": ["questions"], "all rules": themes()}.items():
         times: dict[Path, list[float]] = {many: [], single: []}
         for _ in range(MANY_ROUNDS):
             for source, found in times.items():
@@ -72,7 +75,7 @@ def _many_rows(folder: Path, texts: list[str]) -> list[Row]:
         after = statistics.median(times[many]) - statistics.median(times[single])
         rows.append(
             Row(
-                f"10,000 rows, {rules}",
+                f"10,000 rows, {name}",
                 {"milliseconds after start-up": round(after)},
                 at_least="1000 ms",
                 reached=after <= 1000,
@@ -84,7 +87,7 @@ def _many_rows(folder: Path, texts: list[str]) -> list[Row]:
 def _first_part(folder: Path, source: Path, choice: str) -> tuple[float, float]:
     """Seconds of the clock, and of the processor, until a part is written; nothing is compiled."""
     cold = {"SEARS_COMPILE": choice, "NUMBA_CACHE_DIR": tempfile.mkdtemp(dir=folder)}
-    command = [*_applying("contractions", source), "--jobs", "1", "--quiet"]
+    command = [*_applying(["contractions"], source), "--jobs", "1", "--quiet"]
     part = source.with_suffix(".jsonl.sears-partial") / f"{0:08}.part"
     start = time.perf_counter()
     with subprocess.Popen(command, env={**os.environ, **cold}) as run:
@@ -135,7 +138,7 @@ def main() -> None:
 
 
 def _whole_commands(folder: Path) -> list[Row]:
-    ten = _applying("questions/wh-words", _write(folder / "ten.txt", sentences(books=0)[:10]))
+    ten = _applying(["questions/wh-words"], _write(folder / "ten.txt", sentences(books=0)[:10]))
     commands = {**COMMANDS, TEN: ten, FRESH: ten}
     times: dict[str, list[float]] = {name: [] for name in commands}
     for command in commands.values():
