@@ -203,6 +203,8 @@ def test_text_of_rows_stays_text(hostile: AuditDocument) -> None:
 
 def test_pages_say_what_the_document_says(document: AuditDocument) -> None:
     text = Page(audit_page(document)).text
+    assert re.search(r"\d+ of \d+ rows, 95% ", text)
+    assert not re.search(r"(95% [\d.]+%–[\d.]+%), \1", text)
     assert "The model fails" in text
     assert "4 rules: 1 failed, 2 passed, 1 not judged" in text
     assert "movie -> reel (turn): 30 of 33 fail (91%), clearly above 10%" in text

@@ -123,7 +123,7 @@ def _tiles(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
     yield (
         percent(flipped.rate),
         "of the right rows that rules change become wrong under some rule",
-        f"{_counted(flipped)}, 95% {percent(flipped.low)}–{percent(flipped.high)}",
+        _counted(flipped),
     )
     counts = document.verdict.counts
     yield (
