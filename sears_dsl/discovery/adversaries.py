@@ -45,21 +45,14 @@ class Adversary:
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseFlips:
-    """What the model answers to paraphrases of its right rows.
+    """What the model answers to paraphrases of its right rows."""
 
-    Attributes:
-        adversaries: the adversaries, sorted by row, then best first; equal scores by text.
-        paraphrases: how many paraphrases the model was asked about.
-        flipping: how many of these flipped it, whatever their score.
-        base_rows: rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at.
-        base_flips: how many of these paraphrases flipped the model.
-    """
-
+    # The adversaries, sorted by row, then best first; equal scores by text
     adversaries: tuple[Adversary, ...]
-    paraphrases: int
-    flipping: int
-    base_rows: int
-    base_flips: int
+    paraphrases: int  # how many paraphrases the model was asked about
+    flipping: int  # how many of these flipped it, whatever their score
+    base_rows: int  # rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at
+    base_flips: int  # how many of these paraphrases flipped the model
 
     @property
     def base_rate(self) -> float:

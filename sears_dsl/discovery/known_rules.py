@@ -49,16 +49,12 @@ READERS_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class KnownRules:
-    """Rules with what they come from.
+    """Rules with what they come from."""
 
-    Attributes:
-        matcher: the rules compiled; they are ``matcher.rules``.
-        sources: for each rule the name of its ruleset, such as ``contractions/expand``.
-        scopes: for each rule its ruleset, whose options and sets it is read under.
-    """
-
-    matcher: Matcher
+    matcher: Matcher  # the rules compiled; they are ``matcher.rules``
+    # For each rule the name of its ruleset, such as ``contractions/expand``
     sources: tuple[str, ...]
+    # For each rule its ruleset, whose options and sets it is read under
     scopes: tuple[Ruleset, ...]
 
     @property
@@ -187,19 +183,13 @@ def believed() -> Callable[[Rule], bool]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KnownFlips:
-    """What known rules do to the searched rows, as far as the model was asked.
-
-    Attributes:
-        applications: what they make of the rows, where the model was asked about it.
-        flips: bool (rewrites,): whether a rewrite flips the model.
-        not_asked: how many rules that change a row the model was not asked about to the end.
-    """
+    """What known rules do to the searched rows, as far as the model was asked."""
 
     known: KnownRules
-    applications: Applications
-    flips: NDArray[np.bool_]
+    applications: Applications  # what they make of the rows, where the model was asked about it
+    flips: NDArray[np.bool_]  # bool (rewrites,): whether a rewrite flips the model
     right: RightRows
-    not_asked: int = 0
+    not_asked: int = 0  # how many rules that change a row the model was not asked about to the end
 
     @cached_property
     def flips_of_rule(self) -> NDArray[np.int64]:

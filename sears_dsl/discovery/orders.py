@@ -198,19 +198,12 @@ class Search:
 
 @dataclass(kw_only=True)
 class SearchOutcome:
-    """What one of the orders found.
+    """What one of the orders found."""
 
-    Attributes:
-        candidates: rules that the model was asked about, and which of them pass.
-        base_rate: how often a paraphrase that keeps the meaning flips its row.
-        base_rows: how many rows that was counted on.
-        counts: of the `Funnel`, what only this order knows.
-    """
-
-    candidates: Candidates
-    base_rate: float
-    base_rows: int
-    counts: dict[str, Any]
+    candidates: Candidates  # rules that the model was asked about, and which of them pass
+    base_rate: float  # how often a paraphrase that keeps the meaning flips its row
+    base_rows: int  # how many rows that was counted on
+    counts: dict[str, Any]  # of the `Funnel`, what only this order knows
     closest: tuple[Closest, ...] = ()
     known: KnownFlips | None = None
 

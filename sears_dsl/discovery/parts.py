@@ -58,27 +58,21 @@ _MOST_JOBS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class PartsChoice:
-    """What a person chooses about paraphrases and scores.
+    """What a person chooses about paraphrases and scores."""
 
-    Attributes:
-        scorer: what says whether meaning is kept, as `as_scorer` takes it; ``none`` for nothing.
-        paraphraser: rewordings of one's own, as `as_paraphraser` takes it; None for the search
-            through translation models.
-        tau: S from which on texts count as equivalent; None for the scorer's own.
-        pivots: languages to translate through; none for the pair that packages carry.
-        beam: width of the search for paraphrases; None for `BEAM_WIDTH`.
-        jobs: processes that translate; None for as many as cores, eight at most.
-        readings: what readers of one's own said of rewrites; they count in the judge.
-    """
-
+    # What says whether meaning is kept, as `as_scorer` takes it; ``none`` for nothing
     scorer: AnyScorer = DEFAULT_SCORER
+    # Rewordings of one's own, as `as_paraphraser` takes it; None for the search through translation
+    # models
     paraphraser: AnyParaphraser | None = None
     paraphrases: bool = True
-    tau: float | None = None
+    tau: float | None = None  # S from which on texts count as equivalent; None for the scorer's own
+    # Languages to translate through; none for the pair that packages carry
     pivots: tuple[str, ...] = ()
-    beam: int | None = None
+    beam: int | None = None  # width of the search for paraphrases; None for `BEAM_WIDTH`
     device: str = "cpu"
-    jobs: int | None = None
+    jobs: int | None = None  # processes that translate; None for as many as cores, eight at most
+    # What readers of one's own said of rewrites; they count in the judge
     readings: tuple[Reading, ...] = ()
 
     def in_language(self, language: str, note: Callable[[str], None]) -> PartsChoice:

@@ -39,23 +39,16 @@ _LONGEST_TEST = 200
 
 @dataclass(frozen=True, slots=True)
 class EmittedRule:
-    """A rule with what is written under it.
+    """A rule with what is written under it."""
 
-    Attributes:
-        rule: antecedent and consequent; of a known rule its tags and own tests stay, too.
-        why: its numbers in one sentence.
-        firing: (original, rewritten) sentences, best first.
-        silent: sentences that it must leave alone, best first.
-        source: where a known rule comes from, such as ``contractions/expand``; empty for new ones.
-        scope: the file that a known rule was read in, with its options and sets; None for new ones.
-    """
-
-    rule: Rule
+    rule: Rule  # antecedent and consequent; of a known rule its tags and own tests stay, too
     name: str
-    why: str
-    firing: Sequence[tuple[str, str]]
-    silent: Sequence[str]
+    why: str  # its numbers in one sentence
+    firing: Sequence[tuple[str, str]]  # (original, rewritten) sentences, best first
+    silent: Sequence[str]  # sentences that it must leave alone, best first
+    # Where a known rule comes from, such as ``contractions/expand``; empty for new ones
     source: str = ""
+    # The file that a known rule was read in, with its options and sets; None for new ones
     scope: Ruleset | None = None
 
 
@@ -125,12 +118,9 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
 
 @dataclass
 class _Sets:
-    """The sets of a file that takes rules of other files, each with the sets that it names.
+    """The sets of a file that takes rules of other files, each with the sets that it names."""
 
-    Attributes:
-        known: members → name, as they stand in the new file.
-    """
-
+    # Members → name, as they stand in the new file
     known: dict[tuple[Test, ...], str] = field(default_factory=dict)
 
     @property

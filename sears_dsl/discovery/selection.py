@@ -184,19 +184,14 @@ _ONE = 1 << 40
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """What each rule covers.
+    """What each rule covers."""
 
-    Attributes:
-        offsets: int64 (rules + 1,): the entries of rule r are ``offsets[r]:offsets[r + 1]``.
-        rows: int (entries,): rows that the rule flips with S ≥ τ.
-        weights: int64 (entries,): S as a multiple of 2⁻⁴⁰.
-        ranks: int64 (rules,): the place of each rule by simplicity; all are different.
-    """
-
+    # int64 (rules + 1,): the entries of rule r are ``offsets[r]:offsets[r + 1]``
     offsets: NDArray[np.int64]
-    rows: NDArray[np.integer]
-    weights: NDArray[np.int64]
+    rows: NDArray[np.integer]  # int (entries,): rows that the rule flips with S ≥ τ
+    weights: NDArray[np.int64]  # int64 (entries,): S as a multiple of 2⁻⁴⁰
     row_count: int
+    # int64 (rules,): the place of each rule by simplicity; all are different
     ranks: NDArray[np.int64]
     twins: Twins
 
@@ -225,17 +220,12 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """Rules that were selected.
+    """Rules that were selected."""
 
-    Attributes:
-        rules: their positions: the given start, then in the order in which they were taken.
-        gains: what each added to the sum of Equation 3.
-        collapsed: rules that were left out since another one says the same.
-    """
-
+    # Their positions: the given start, then in the order in which they were taken
     rules: tuple[int, ...]
-    gains: tuple[float, ...]
-    collapsed: tuple[Collapsed, ...]
+    gains: tuple[float, ...]  # what each added to the sum of Equation 3
+    collapsed: tuple[Collapsed, ...]  # rules that were left out since another one says the same
 
     @property
     def with_inverses(self) -> tuple[int, ...]:

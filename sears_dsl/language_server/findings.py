@@ -71,17 +71,12 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do.
-
-    Attributes:
-        place: what is replaced; of an insertion an empty place.
-        code: of the finding that it mends; None where it mends none.
-    """
+    """Something to do."""
 
     title: str
-    place: NameSpan
+    place: NameSpan  # what is replaced; of an insertion an empty place
     new: str
-    code: str | None = None
+    code: str | None = None  # of the finding that it mends; None where it mends none
 
 
 def actions(

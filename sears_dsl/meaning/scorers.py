@@ -45,14 +45,11 @@ def spread_of(scorer: Scorer) -> Callable[[Sequence[tuple[str, str]]], NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """What a scorer is shipped with.
-
-    Attributes:
-        provenance: how the numbers were found: the criterion, the date, and what is known of each
-            set of judgements.
-    """
+    """What a scorer is shipped with."""
 
     tau: float
+    # How the numbers were found: the criterion, the date, and what is known of each set of
+    # judgements
     provenance: Mapping[str, Any]
 
 

@@ -72,15 +72,11 @@ def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class SentenceMeaning:
-    """A scorer of whole sentences.
-
-    Attributes:
-        few: the curves of pairs that differ in at most `FEW` words.
-    """
+    """A scorer of whole sentences."""
 
     name = "meaning"
 
-    few: Curves
+    few: Curves  # the curves of pairs that differ in at most `FEW` words
     many: Curves
     evidence: Evidence
     identity: str

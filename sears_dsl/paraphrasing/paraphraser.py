@@ -80,14 +80,10 @@ _DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase:
-    """Another way of saying a sentence.
-
-    Attributes:
-        log_score: log S(sentence, text), natural logarithm, at most 0, to four decimals.
-    """
+    """Another way of saying a sentence."""
 
     text: str
-    log_score: float
+    log_score: float  # log S(sentence, text), natural logarithm, at most 0, to four decimals
 
 
 class SearchBounds(NamedTuple):

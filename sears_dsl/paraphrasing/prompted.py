@@ -53,12 +53,9 @@ _JUDGE = "judge"
 
 
 class PromptedPart:
-    """A language model as a part: what it costs is told before and after.
+    """A language model as a part: what it costs is told before and after."""
 
-    Attributes:
-        announce: told before each round of questions, larger than those before, what it will cost.
-    """
-
+    # Told before each round of questions, larger than those before, what it will cost
     announce: Callable[[str], None] = staticmethod(lambda _: None)
     _what: str
 

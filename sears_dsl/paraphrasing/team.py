@@ -41,22 +41,17 @@ _PAIRS, _MOST_PAIRS = 32, 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How to make a paraphraser, a scorer or both; goes to other processes.
+    """How to make a paraphraser, a scorer or both; goes to other processes."""
 
-    Attributes:
-        pivots: names as `load_pivots` takes them; none for the embedded pair.
-        scorer: a name as `load_scorer` takes it; None where somebody else scores.
-        tau: the threshold of the run; None for the scorer's own. The search follows it.
-        readings: what readers of one's own said of rewrites, for the judge.
-    """
-
-    pivots: tuple[str, ...] = ()
+    pivots: tuple[str, ...] = ()  # names as `load_pivots` takes them; none for the embedded pair
+    # A name as `load_scorer` takes it; None where somebody else scores
     scorer: str | None = DEFAULT_SCORER
     paraphrases: bool = True
     beam: int = 30
+    # The threshold of the run; None for the scorer's own. The search follows it
     tau: float | None = None
     device: str = "cpu"
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[Reading, ...] = ()  # what readers of one's own said of rewrites, for the judge
 
     @property
     def translates(self) -> bool:

@@ -21,15 +21,11 @@ SPACE = "\u2581"
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What the paraphrases of one sentence must and must not say.
-
-    Attributes:
-        ignore_case: whether ``Film`` does for ``film``.
-    """
+    """What the paraphrases of one sentence must and must not say."""
 
     required: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
-    ignore_case: bool = True
+    ignore_case: bool = True  # whether ``Film`` does for ``film``
 
 
 def check_constraints(constraints: Constraints) -> None:

@@ -38,15 +38,11 @@ _FILES = ("sklearn:", "hf:", "file:", "llm:")
 
 
 class ProjectChoice(NamedTuple):
-    """A value for an option.
+    """A value for an option."""
 
-    Attributes:
-        value: as it would be written on the command line, a list where it may be given repeatedly.
-        key: where it stands in the project file.
-    """
-
+    # As it would be written on the command line, a list where it may be given repeatedly
     value: Any
-    key: str
+    key: str  # where it stands in the project file
 
 
 Choices = Mapping[str, ProjectChoice]

@@ -84,15 +84,10 @@ class DecoderInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A finished output.
+    """A finished output."""
 
-    Attributes:
-        pieces: ids without the end.
-        log_probability: of the pieces and the end, natural logarithm.
-    """
-
-    pieces: tuple[int, ...]
-    log_probability: float
+    pieces: tuple[int, ...]  # ids without the end
+    log_probability: float  # of the pieces and the end, natural logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +115,12 @@ def beam_search(
     limit: int | None = None,
     pieces: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The likeliest outputs of each sentence.
+    """The likeliest outputs of each sentence, by falling log-probability, then by pieces.
 
-    Args:
-        floors: log-probability under which nothing of a sentence is wanted; -inf for no floor.
-        lengths: most pieces of an output.
-        limit: outputs wanted of a sentence; the search ends when no prefix can come among them.
-        pieces: the only pieces to write with, in rising order, with the end and all that guides
-            ask for among them; their probabilities are taken to sum to one. All if None.
-
-    Returns:
-        For each sentence its hypotheses, by falling log-probability, then by pieces.
+    Nothing of a sentence is wanted under its floor, -inf for none, nor above so many pieces; the
+    search ends when no prefix can come among its ``limit`` outputs. ``pieces`` are the only ones to
+    write with, in rising order, with the end and all that guides ask for among them; their
+    probabilities are taken to sum to one. All if None.
     """
     model = readers[0].model
     states = [reader.model.start(reader.memory, reader.rows) for reader in readers]

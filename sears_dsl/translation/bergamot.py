@@ -38,11 +38,7 @@ _EPSILON = 1e-9
 
 
 class Bergamot(TranslationModel):
-    """A tiny model of Firefox Translations, dequantized to float32.
-
-    Raises:
-        ModelError: a file cannot be read or holds another network.
-    """
+    """A tiny model of Firefox Translations, dequantized to float32; ModelError where it is none."""
 
     def __init__(
         self,

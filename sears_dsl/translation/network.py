@@ -30,16 +30,11 @@ _PIECES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the decoder reads of a batch of B encoded texts.
+    """What the decoder reads of a batch of B encoded texts."""
 
-    Attributes:
-        keys: for each decoder layer the cross-attention keys, (B, H, L, D).
-        mask: (B, 1, 1, L), True where there is a piece.
-    """
-
-    keys: tuple[Tensor, ...]
+    keys: tuple[Tensor, ...]  # for each decoder layer the cross-attention keys, (B, H, L, D)
     values: tuple[Tensor, ...]
-    mask: Tensor
+    mask: Tensor  # (B, 1, 1, L), True where there is a piece
 
     def __len__(self) -> int:
         return int(self.mask.shape[0])
@@ -65,15 +60,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """N hypotheses, all of them ``position`` pieces long.
+    """N hypotheses, all of them ``position`` pieces long."""
 
-    Attributes:
-        rows: (N,), which text of the memory each hypothesis reads.
-        cells: what the network remembers, one tensor or several a layer, each (N, …).
-    """
-
-    rows: Tensor
+    rows: Tensor  # (N,), which text of the memory each hypothesis reads
     position: int
+    # What the network remembers, one tensor or several a layer, each (N, …)
     cells: tuple[Tensor, ...]
 
     def __len__(self) -> int:
@@ -101,21 +92,16 @@ class TranslationModel:
     It brings its pieces, `encode`, `start`, `advance`, and its output layer as ``_output`` (V, W)
     and ``_output_bias`` (V,); pieces that it never writes have the bias −∞. The decoder loop over
     positions, scoring and the output layer are those of all networks.
-
-    Attributes:
-        name: for people, ``bergamot-enpt``.
-        identity: the name and the first 16 hex digits of the SHA-256 of the weights.
-        source, target: the languages, ``en`` and ``pt``.
-        end: the id of ``</s>`` on the target side; every hypothesis ends with it.
-        device: where the tensors live.
     """
 
-    name: str
+    name: str  # for people, ``bergamot-enpt``
+    # The name and the first 16 hex digits of the SHA-256 of the weights. source, target: the
+    # languages, ``en`` and ``pt``
     identity: str
     source: str
     target: str
-    end: int
-    device: torch.device
+    end: int  # the id of ``</s>`` on the target side; every hypothesis ends with it
+    device: torch.device  # where the tensors live
     _output: Tensor
     _output_bias: Tensor
 

@@ -98,21 +98,15 @@ def believed_share(scores: Floats, spread: float) -> float:
 
 
 class RuleJudgements(NamedTuple):
-    """What came of judging rules.
+    """What came of judging rules."""
 
-    Attributes:
-        passed: rules that keep the meaning nearly everywhere, in the order given, one a change.
-        failed: those that do not, each followed by the narrowed forms of it that do not either.
-        too_few: how many act at too few places to be judged; they are among the failed.
-        undecided: how many there was no time for.
-        decisions: how many rewrites were judged.
-    """
-
+    # Rules that keep the meaning nearly everywhere, in the order given, one a change
     passed: Candidates
+    # Those that do not, each followed by the narrowed forms of it that do not either
     failed: Candidates
-    too_few: int
-    undecided: int
-    decisions: int
+    too_few: int  # how many act at too few places to be judged; they are among the failed
+    undecided: int  # how many there was no time for
+    decisions: int  # how many rewrites were judged
 
 
 def judge_rules(

@@ -47,19 +47,13 @@ _DECIDED = (CandidateVerdict.PASSED, CandidateVerdict.REJECTED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filtered:
-    """What became of the candidates.
+    """What became of the candidates."""
 
-    Attributes:
-        verdicts: int8 (rules,): a `CandidateVerdict` each.
-        flips: int64 (rules,): rows that each rule flips.
-        asked: pairs that the scorer was asked about.
-        without_stopping: pairs that it would have been asked about to score every rule with
-            enough flips on every row; each distinct pair once.
-    """
-
-    verdicts: NDArray[np.int8]
-    flips: NDArray[np.int64]
-    asked: int
+    verdicts: NDArray[np.int8]  # int8 (rules,): a `CandidateVerdict` each
+    flips: NDArray[np.int64]  # int64 (rules,): rows that each rule flips
+    asked: int  # pairs that the scorer was asked about
+    # Pairs that it would have been asked about to score every rule with enough flips on every row;
+    # each distinct pair once
     without_stopping: int
 
     @property
