@@ -73,12 +73,9 @@ def find_adversaries(
 ) -> ParaphraseFlips:
     """The paraphrases that flip a model's answer and keep the meaning.
 
-    Args:
-        scorer: S; asked for paraphrases that flip, and for a few of each row besides.
-        ask: what the model says of right rows with other texts, None where there was no time to
-            ask; `RightRows.ask` if None.
-        stop: asked between portions of questions to the scorer; True leaves the rest out.
-        base: whether the base rate is wanted, which costs some questions to the scorer.
+    The scorer is asked about those that flip, and where the ``base`` rate is wanted a few of each
+    row besides; ``stop`` between portions leaves the rest out. ``ask`` says None where there was no
+    time; `RightRows.ask` if None.
     """
     # The best paraphrases of all rows come first: where time ends, each row was looked at.
     questions = sorted(

@@ -102,18 +102,12 @@ def load_known(
     with_shipped: bool = True,
     tagger: Tagger,
 ) -> KnownRules | None:
-    """The shipped rules that keep the meaning, and those of files.
+    """The shipped rules that keep the meaning, and those of files; None where there are none.
 
     Of the shipped ones the rules of the paper are left, which are kept as printed, those that are
     there to be rejected, those with the tag ``careless``, and those of which it is not four in five
     that readers accept nine of ten rewrites (`believed`); by the names of their rulesets they are
     loaded like any file. Of a folder the files of rules that reviewers rejected are left.
-
-    Returns:
-        The rules; None where there are none.
-
-    Raises:
-        RuleSyntaxError: findings in a file.
     """
     names = {path.resolve(): name for name, path in shipped().items()}
     accepted = {path: name for path, name in names.items() if not name.startswith(NOT_ACCEPTED)}

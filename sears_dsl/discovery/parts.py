@@ -94,12 +94,7 @@ class PartsChoice:
             )
 
     def own(self) -> OwnParts:
-        """The user's parts, ready.
-
-        Raises:
-            DataError: a file of paraphrases cannot be read.
-            ModelError: a part cannot be imported.
-        """
+        """The user's parts, ready; an error where one cannot be read or imported."""
         if self.readings:
             require_judge(self.scorer)
         searched = self.paraphrases and self.paraphraser is None
@@ -226,9 +221,8 @@ def open_parts(
 ) -> Iterator[Parts]:
     """What rewords sentences, if that is wanted, and scores pairs.
 
-    Args:
-        folder: where the journal lies; None keeps it in memory.
-        language: of the texts, see `in_language`; None: that of the pivots.
+    The journal lies in ``folder``, or in memory where that is None. Without a ``language`` of the
+    texts, see `in_language`, it is that of the pivots.
     """
     from sears_dsl.paraphrasing.team import Recipe, Team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
@@ -326,11 +320,7 @@ def load_chosen_scorer(
     device: str | None = None,
     language: str | None = None,
 ) -> Scorer:
-    """A scorer that works by itself in this process, loaded.
-
-    Args:
-        language: of the texts, see `in_language`; None: that of the pivots.
-    """
+    """A scorer that works by itself in this process, loaded; for ``language`` see `in_language`."""
     if language is not None:
         name, pivots = in_language(name, tuple(pivots), language)
     own = _own_scorer(name, pivots=pivots, tau=tau)
@@ -356,8 +346,7 @@ def _own_scorer(
 ) -> Scorer | None:
     """The scorer that is no shipped one by name.
 
-    Args:
-        searched: whether paraphrases are searched by translation, which pivots are for as well.
+    Where paraphrases are ``searched`` by translation pivots are for that as well.
     """
     if scorer == NO_SCORER:
         return None

@@ -59,13 +59,10 @@ def emit(
     comment: Sequence[str] = (),
     tagger: Tagger,
 ) -> str:
-    """The text of a ruleset file.
+    """The text of a ruleset file, with comments (without their ``#``) before everything.
 
     The file is read with exact case, as new rules are, unless a known rule in it is read otherwise;
     then new rules have their words in quotes.
-
-    Args:
-        comment: lines that stand before everything, without their ``#``.
     """
     options = replace(_options(rules), language=tagger.language)
     sets = _Sets()
@@ -131,9 +128,8 @@ class _Sets:
     def carried_over(self, rule: Rule, scope: Ruleset, *, to_smart: bool) -> Rule:
         """A rule of another file, with its sets here.
 
-        Args:
-            to_smart: whether words are written so that they are read under ``case = smart`` as
-                they are there.
+        Under ``to_smart`` words are written so that they are read under ``case = smart`` as they
+        are there.
         """
 
         def moved(elements: Iterable[Element], file: Ruleset = scope) -> tuple[Element, ...]:

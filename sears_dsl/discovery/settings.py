@@ -108,14 +108,9 @@ class Settings:
 
     @staticmethod
     def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
-        """All that the paper chooses beside what a person did: scorer, thresholds, no known rules.
+        """All that the paper chooses: scorer, settings, no known rules; what a person chose counts.
 
-        Args:
-            choices: what a person chose, by name; it counts.
-
-        Returns:
-            ``scorer``, ``no_known`` and settings; a τ only where the scorer is the paper's, since
-            of another it would mean nothing.
+        A τ only where the scorer is the paper's, since of another it would mean nothing.
         """
         papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
         if choices.get("scorer", "pivot") == "pivot":

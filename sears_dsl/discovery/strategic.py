@@ -105,17 +105,12 @@ def reword(
     on_stage: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> list[RewordedRow]:
-    """Reword the sentences of rows without their most important words.
+    """Reword the sentences of rows without their most important words; what has to stay stays.
 
-    Args:
-        data: labelled rows; their guards say what has to stay.
-        predictor: the model; it has to say how sure it is where words are to be avoided.
-        paraphraser: rewords sentences; one that takes no constraints is asked as ever, and of its
-            paraphrases those without forbidden words are taken.
-
-    Returns:
-        In the order of the rows; those of which nothing could be reworded are absent, and where
-        words are to be avoided those of which the model does not say how sure it is.
+    The model has to say how sure it is where words are to be avoided. A paraphraser that takes no
+    constraints is asked as ever, and of its paraphrases those without forbidden words are taken. In
+    the order of the rows; those of which nothing could be reworded are absent, and where words are
+    to be avoided those of which the model does not say how sure it is.
     """
     if settings.avoid:
         require_confidence(data, predictor)

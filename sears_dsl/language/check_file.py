@@ -141,7 +141,7 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
 
 def usage_warnings(ruleset: Ruleset) -> Iterator[Diagnostic]:
     """W601 to W604; a file of sets alone is a library, whose sets are used elsewhere."""
-    nodes = (*ruleset.rules, *ruleset.templates)
+    nodes: tuple[Rule | Template, ...] = (*ruleset.rules, *ruleset.templates)
     if ruleset.name is not None:
         for node in nodes:
             yield from _missing_tests(node)

@@ -88,11 +88,9 @@ class Calibration:
 
 
 def operating_curve(scores: ArrayLike, equivalent: ArrayLike) -> Curve:
-    """The ROC curve of scores against judgements, one point for each distinct score.
+    """The ROC curve of (N,) scores, higher for pairs that are more alike, against judgements.
 
-    Args:
-        scores: (N,) numbers, higher for pairs that are more alike.
-        equivalent: (N,) whether people call the pair equivalent.
+    It has one point for each distinct score.
     """
     values, same = _checked(scores, equivalent)
     thresholds, positives, totals = _counts_from_top(values, same)
@@ -152,11 +150,7 @@ def entropy_threshold(
 def calibrated(
     scores: ArrayLike, equivalent: ArrayLike, *, tau: float | None = None
 ) -> Calibration:
-    """Fit τ on judgements, or look at a given one, and measure it on them.
-
-    Args:
-        tau: a threshold to measure instead of the best one.
-    """
+    """Fit τ on judgements, or look at a given one, and measure it on them."""
     values, same = _checked(scores, equivalent)
     threshold = entropy_threshold(values, same) if tau is None else tau
     above = values >= threshold

@@ -221,12 +221,9 @@ def answering(recipe: Recipe) -> Callable[[_Question], _Reply]:
 class Team:
     """A paraphraser and a scorer in one, by as many processes as there are jobs.
 
-    It starts them, and they load their models, when it is first asked for something: a model that
-    is missing is an error then.
-
-    Args:
-        jobs: how many processes; 1 does everything in this one, by one thread.
-        on_loading: called before the first of them loads anything.
+    It starts them, and they load their models, when it is first asked for something, after
+    ``on_loading``: a model that is missing is an error then. One job does everything in this
+    process, by one thread.
     """
 
     def __init__(

@@ -50,12 +50,10 @@ Choices = Mapping[str, ProjectChoice]
 
 
 def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Choices:
-    """What a command takes from the project.
+    """What a command takes from the project, beside what the user gave: options, and ``rules``.
 
-    Args:
-        arguments: what the user gave: options such as ``--data``, and ``rules``. A name that the
-            project file defines stands for what it defines, so ``--data test`` brings the file and
-            the columns of ``[datasets.test]``.
+    A name that the project file defines stands for what it defines, so ``--data test`` brings the
+    file and the columns of ``[datasets.test]``.
     """
     return dict(_Choosing(project, command, arguments).choices())
 

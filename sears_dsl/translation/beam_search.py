@@ -149,14 +149,9 @@ def beam_search(
             for candidate, state in search.admitted(prefixes, candidates):
                 parent = prefixes[candidate.parent]
                 parents.append(candidate.parent)
-                following.append(
-                    _Prefix(
-                        parent.row,
-                        (*parent.pieces, candidate.piece),
-                        candidate.log_probability,
-                        state,
-                    )
-                )
+                pieces_so_far = (*parent.pieces, candidate.piece)
+                total = candidate.log_probability
+                following.append(_Prefix(parent.row, pieces_so_far, total, state))
         prefixes = following
         index = torch.tensor(parents, dtype=torch.long, device=model.device)
         last_pieces = [prefix.pieces[-1] for prefix in prefixes]
@@ -238,19 +233,16 @@ class _BeamSearch:
         changed = set()
         for prefix, end in zip(prefixes, ends, strict=True):
             total = prefix.log_probability + end
-            if total >= self._floors[prefix.row] and self._guides[prefix.row].complete(
-                prefix.state
-            ):
+            guide = self._guides[prefix.row]
+            if total >= self._floors[prefix.row] and guide.complete(prefix.state):
                 self.hypotheses[prefix.row].append(Hypothesis(prefix.pieces, total))
                 changed.add(prefix.row)
         if self._limit is None:
             return
         for row in changed:
-            if len(self.hypotheses[row]) >= self._limit:
-                totals = sorted(
-                    (item.log_probability for item in self.hypotheses[row]), reverse=True
-                )
-                self._floors[row] = max(self._floors[row], totals[self._limit - 1])
+            totals = sorted(-item.log_probability for item in self.hypotheses[row])
+            if len(totals) >= self._limit:
+                self._floors[row] = max(self._floors[row], -totals[self._limit - 1])
 
     def candidates(
         self, prefixes: Sequence[_Prefix], scores: torch.Tensor

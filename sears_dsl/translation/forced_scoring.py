@@ -64,39 +64,27 @@ def read_originals(
 ) -> Originals:
     """Encode the sources and follow their originals, the piece ids of each with ``</s>``."""
     memory = model.encode(sources)
-    count, longest = len(targets), max(map(len, targets))
-    order = sorted(range(count), key=lambda row: -len(targets[row]))
+    count = len(targets)
+    way = model.follow(memory, torch.arange(count, device=model.device), targets)
     places = np.empty(count, np.int64)
-    places[order] = np.arange(count)
-    padded = torch.from_numpy(_padded([targets[row] for row in order])).to(model.device)
-    lengths = np.array([len(targets[row]) for row in order])
-    state = model.start(memory, torch.as_tensor(order, device=model.device))
-    states, vectors, pieces = [], [], []
-    for position in range(longest):
-        alive = int((lengths > position).sum())
-        if alive < len(state):
-            state = state.select(torch.arange(alive, device=model.device))
-        last = padded[:alive, position - 1] if position else None
-        hidden_here, state = model.advance(memory, state, last)
-        states.append(state)
-        vectors.append(hidden_here)
-        pieces.append(padded[:alive, position])
-    flat = torch.cat(vectors)
+    places[way.order] = np.arange(count)
+    longest = len(way.hidden)
+    flat = torch.cat(way.hidden)
     flat_normalizers, likely = _normalizers_and_likely(model, flat)
-    scores = model.piece_logits(flat, torch.cat(pieces)) - flat_normalizers
+    scores = model.piece_logits(flat, torch.cat(way.pieces)) - flat_normalizers
     hidden = flat.new_zeros(count, longest, flat.shape[1])
     normalizers = flat.new_zeros(count, longest)
     by_position = np.zeros((count, longest + 1))
     at = 0
-    for position, here in enumerate(vectors):
+    for position, here in enumerate(way.hidden):
         rows = slice(at, at + len(here))
-        alive_rows = order[: len(here)]
+        alive_rows = way.order[: len(here)]
         hidden[alive_rows, position] = here
         normalizers[alive_rows, position] = flat_normalizers[rows]
         by_position[alive_rows, position + 1] = scores[rows].double().cpu().numpy()
         at += len(here)
     so_far = by_position.cumsum(1)
-    return Originals(memory, targets, states, places, hidden, normalizers, so_far, likely)
+    return Originals(memory, targets, way.states, places, hidden, normalizers, so_far, likely)
 
 
 def join_originals(parts: Sequence[Originals]) -> Originals:

@@ -80,14 +80,8 @@ def _load_model(
     if files is not None:
         files.verify()
         if name.startswith("bergamot-") and files.origin != "hub":
-            return Bergamot(
-                name,
-                files.path(".bin"),
-                files.path(".spm"),
-                source=source,
-                target=target,
-                device=device,
-            )
+            weights, vocabulary = files.path(".bin"), files.path(".spm")
+            return Bergamot(name, weights, vocabulary, source=source, target=target, device=device)
     # Importing `transformers`' models takes three seconds.
     from sears_dsl.translation.marian import MarianModel, weights_file  # noqa: PLC0415
 

@@ -54,8 +54,8 @@ class Places:
     """Rewrites of rules in a corpus."""
 
     # int64 (rules + 1,): the places of rule r are ``offsets[r]:offsets[r + 1]``, in the order in
-    # which they are to be looked at. rows, starts, ends: int32 (places,): the row, and the tokens
-    # that the rule replaces
+    # which they are to be looked at; the others int32 (places,): the row, and the tokens that the
+    # rule replaces
     offsets: NDArray[np.int64]
     rows: Int32Array
     starts: Int32Array
@@ -93,12 +93,10 @@ class Corpus:
         without: Collection[str] = (),
         sample: Sequence[str] | None = None,
     ) -> Corpus:
-        """Put texts together.
+        """Put texts together, without some, such as held-out rows.
 
-        Args:
-            without: texts that must not be there, such as held-out rows.
-            sample: a sample of the language; None for the shipped one, which is of English: with
-                a tagger of another language there is none.
+        The sample is one of the language; by default the shipped one, which is of English: with a
+        tagger of another language there is none.
         """
         if len(text) > _MOST_TEXTS:
             order = np.argsort(lots(text, "judged"), kind="stable")[:_MOST_TEXTS]

@@ -121,17 +121,12 @@ def narrowed(
 ) -> list[Narrowed]:
     """The rule under the shortest conditions that keep what was accepted and leave what was not.
 
-    Args:
-        verdicts: int (sites,): `ACCEPTED`, `REFUSED` or `NOT_JUDGED` of each.
-        delta: the share of the judged places at which a narrowed rule acts that may be refused.
-        least: judged places from which on a tag or word counts by itself; places that nobody
-            judged are kept by what is known of others.
-        negations: whether a condition may say what must not stand there. Such a rule acts beside
-            words that nobody judged.
-
-    Returns:
-        The shortest description of the verdicts first; then longer ones that act at more places.
-        Nothing where no place was refused, or no condition leaves out enough of those that were.
+    Of the judged places at which a narrowed rule acts a share of ``delta`` may be refused. From
+    ``least`` judged places on a tag or word counts by itself; places that nobody judged are kept by
+    what is known of others. With ``negations`` a condition may say what must not stand there; such
+    a rule acts beside words that nobody judged. The shortest description of the verdicts comes
+    first; then longer ones that act at more places. Nothing where no place was refused, or no
+    condition leaves out enough of those that were.
     """
     known = np.asarray(verdicts)
     if known.shape != sites.rows.shape:

@@ -76,12 +76,7 @@ class _NewWord(NamedTuple):
 
 
 def consequent_of(site: ContextChange, tags: Sequence[str | None]) -> tuple[Piece, ...]:
-    """The consequent for a site.
-
-    Args:
-        tags: for each token of the run the tag that the antecedent names it by; None where it
-            has the text.
-    """
+    """The consequent for a site; ``tags`` name tokens of the run, None where the text does."""
     pieces: list[Piece] = []
     copies: dict[str, int] = {}
     previous: _NewWord | None = None

@@ -287,8 +287,7 @@ def found_rules(
 ) -> tuple[tuple[FoundRule, ...], int | None]:
     """The selected rules with their numbers, and how many held-out rows they flip together.
 
-    Args:
-        scores: float64 (rewrites,): S of all that selected rules write.
+    ``scores`` are S of all that selected rules write.
     """
     chosen = candidates.passed[list(selection.rules)]
     rules = candidates.keep(chosen)

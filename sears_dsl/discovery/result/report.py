@@ -82,11 +82,7 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
 def write_discovery(
     discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
 ) -> Manifest:
-    """Write the ruleset, its manifest and a report beside it.
-
-    Raises:
-        DataError: a file cannot be written.
-    """
+    """Write the ruleset, its manifest and a report beside it."""
     if path.suffix != ".sear":
         raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
     text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
