@@ -26,8 +26,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
-from sears_dsl.paraphrasing.guide import ParaphraseGuide
-from sears_dsl.paraphrasing.word_constraints import Constraints, check_constraints
+from sears_dsl.paraphrasing.guide import Constraints, ParaphraseGuide, check_constraints
 from sears_dsl.translation.beam_search import DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of

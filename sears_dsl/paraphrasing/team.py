@@ -166,7 +166,7 @@ class _Member:
             if question.kind == "too long":
                 return paraphraser.too_long(items), ()
             if question.kind == "paraphrase without":
-                from sears_dsl.paraphrasing.word_constraints import Constraints  # noqa: PLC0415
+                from sears_dsl.paraphrasing.guide import Constraints  # noqa: PLC0415
 
                 sentences = [sentence for sentence, _ in items]
                 constraints = [Constraints(forbidden=words) if words else None

@@ -310,55 +310,35 @@ def _structure(
     """What the grammar could have taken says what is open."""
     opened = _unclosed(bare, position)
     rest = bare[position:].strip()
+    here, to_the_end = (position, position + 1), (position, len(line))
     context = re.search(r"[ \t]/(?:[ \t]|$)", bare)
     if "_CLOSE_BRACKET" in expected or "COMPARISON" in expected or "ATTRIBUTE_NAME" in expected:
-        place = bare.rfind("[", 0, position + 1)
-        return Finding(
-            "E116",
-            "a test in brackets that is not complete",
-            (max(place, 0), len(line)),
+        place = max(bare.rfind("[", 0, position + 1), 0), len(line)
+        advice = (
             "write it as in `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
-            "a choice is `(a|b)`",
+            "a choice is `(a|b)`"
         )
+        return Finding("E116", "a test in brackets that is not complete", place, advice)
     if "ATTRIBUTE_VALUE" in expected:
-        return Finding(
-            "E116",
-            "a test of an attribute without a value",
-            (position, len(line)),
-            'write it as in `lemma=be`; a value with punctuation is quoted: `text="?"`',
-        )
+        advice = 'write it as in `lemma=be`; a value with punctuation is quoted: `text="?"`'
+        return Finding("E116", "a test of an attribute without a value", to_the_end, advice)
     if opened and ({"_BAR", "_CLOSE"} <= expected or "GROUP_PUNCTUATION" in expected):
         if rest[:1] in {"|", ")"}:
-            return Finding(
-                "E106",
-                "an empty alternative",
-                (position, position + 1),
-                "leave the bar out; a group is made optional as a whole: `(a|b)?`",
-            )
-        return Finding(
-            "E106",
-            "a group that is not closed",
-            (opened[-1], opened[-1] + 1),
-            'write it as in `(a b|c)`; a parenthesis as a literal is quoted: `"("`',
-        )
+            advice = "leave the bar out; a group is made optional as a whole: `(a|b)?`"
+            return Finding("E106", "an empty alternative", here, advice)
+        place = opened[-1], opened[-1] + 1
+        advice = 'write it as in `(a b|c)`; a parenthesis as a literal is quoted: `"("`'
+        return Finding("E106", "a group that is not closed", place, advice)
     if rest[:1] == ")":
-        return Finding(
-            "E106",
-            "a `)` that closes nothing",
-            (position, position + 1),
-            'a group opens glued: `(a b|c)`; to mean the text itself, quote it: `")"`',
-        )
+        advice = f"a group opens glued: `(a b|c)`; {as_text(')')}"
+        return Finding("E106", "a `)` that closes nothing", here, advice)
     if context and position > context.start():
-        return Finding(
-            "E109",
-            "a context that is not complete",
-            (context.start() + 1, len(line)),
-            "write it as in `movie -> film / left __ right`, with the mark once",
-        )
+        place = context.start() + 1, len(line)
+        advice = "write it as in `movie -> film / left __ right`, with the mark once"
+        return Finding("E109", "a context that is not complete", place, advice)
     if "_ARROW" in expected and not rest:
-        return Finding(
-            "E102", "a rule without an arrow", (0, len(line)), _NO_ARROW + _comment_note(line)
-        )
+        advice = _NO_ARROW + _comment_note(line)
+        return Finding("E102", "a rule without an arrow", (0, len(line)), advice)
     if "_WS" in expected and rest:
         return _glued(line, bare, position, reads)
     return None
@@ -441,33 +421,19 @@ _VALUES_OF_KEYS = {
 def _metadata(line: str, bare: str, position: int) -> Finding:
     first = re.match(r"[A-Za-z_-]+", line)
     word = first[0] if first else ""
+    whole = 0, len(line)
     if word == "test":
-        return Finding(
-            "E112",
-            "a test that is not complete",
-            (0, len(line)),
-            'write `test "in" => "out"` or `test "in" => none`',
-        )
+        advice = 'write `test "in" => "out"` or `test "in" => none`'
+        return Finding("E112", "a test that is not complete", whole, advice)
     if _ARROW.search(bare):
-        return Finding(
-            "E113",
-            "a rule that is indented",
-            (0, len(line)),
-            "statements start at the margin, metadata is indented under its rule",
-        )
+        advice = "statements start at the margin, metadata is indented under its rule"
+        return Finding("E113", "a rule that is indented", whole, advice)
     if word in KEYS:
-        return Finding(
-            "E112",
-            f"`{word}` without a value",
-            (0, max(position, len(word))),
-            f"write {code(_VALUES_OF_KEYS[word])}",
-        )
-    return Finding(
-        "E112",
-        "an indented line that is no metadata",
-        (0, max(position, 1)),
-        f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}',
-    )
+        advice = f"write {code(_VALUES_OF_KEYS[word])}"
+        place = 0, max(position, len(word))
+        return Finding("E112", f"`{word}` without a value", place, advice)
+    advice = f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}'
+    return Finding("E112", "an indented line that is no metadata", (0, max(position, 1)), advice)
 
 
 def _fallback(line: str, position: int) -> Finding:
