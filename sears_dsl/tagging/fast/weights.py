@@ -55,7 +55,6 @@ def weights_of(language: str) -> Path:
 _DIGEST = 32
 
 _TAG_PAIRS = (TAGS + 1) ** 2
-_REINSTALL = "install sears-dsl anew; in a checkout python -m training.tagger makes the file"
 
 
 class TaggerTables(NamedTuple):
@@ -130,10 +129,8 @@ def load(path: Path | None = None) -> Weights:
         there = place.stat()
         return _load(place, there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
     except OSError as error:
-        raise TaggerError(
-            f"the tagger's weights {place} could not be read: {error.strerror or error}",
-            help=_REINSTALL,
-        ) from error
+        reason = error.strerror or error
+        raise _unusable(f"the tagger's weights {place} could not be read: {reason}") from error
 
 
 @lru_cache(maxsize=2)
@@ -141,33 +138,28 @@ def _load(place: Path, *_version: int) -> Weights:
     content = place.read_bytes()
     digest = _digest(content[: -2 - _DIGEST])
     if content[-_DIGEST:] != digest.encode("ascii"):
-        raise TaggerError(
-            f"{place} is damaged or no file of tagger weights: it does not agree with its hash",
-            help=_REINSTALL,
+        raise _unusable(
+            f"{place} is damaged or no file of tagger weights: it does not agree with its hash"
         )
     try:
         return _read(content, place, digest)
     # It agrees with the hash in it, which anybody can write.
     except (KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
-        raise TaggerError(
-            f"{place} holds no weights of a tagger: {error}", help=_REINSTALL
-        ) from error
+        raise _unusable(f"{place} holds no weights of a tagger: {error}") from error
 
 
 def _read(content: bytes, place: Path, digest: str) -> Weights:
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         about = json.loads(bytes(file["about"]))
         if about["format"] != FORMAT:
-            raise TaggerError(
+            raise _unusable(
                 f"{place} has weights of format {about['format']}, and this version of sears "
-                f"reads {FORMAT}",
-                help=_REINSTALL,
+                f"reads {FORMAT}"
             )
         if about["features"] != FEATURES:
-            raise TaggerError(
+            raise _unusable(
                 f"{place} has weights for features of version {about['features']}, and this "
-                f"version of sears makes those of version {FEATURES}",
-                help=_REINSTALL,
+                f"version of sears makes those of version {FEATURES}"
             )
         arrays = {name: file[name] for name in file.files if name != "about"}
     stored = Stored(
@@ -294,6 +286,11 @@ def _dense(stored: Stored, entry_starts: Int32Array, first: int, last: int) -> A
     rows = np.repeat(np.arange(last - first), stored.row_sizes[first:last])
     scores[rows, stored.entry_tags[entries]] = stored.entry_weights[entries]
     return scores
+
+
+def _unusable(message: str) -> TaggerError:
+    advice = "install sears-dsl anew; in a checkout python -m training.tagger makes the file"
+    return TaggerError(message, help=advice)
 
 
 def _digest(content: bytes) -> str:
