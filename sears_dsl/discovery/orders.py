@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,6 +119,10 @@ class Search:
         in_time = self.budget.stage(stage)
         return lambda: not in_time()
 
+    def in_time(self, stage: Stage) -> Callable[[], bool] | None:
+        """Whether a stage may go on; None where time is not limited."""
+        return self.budget.stage(stage) if self.budget.limited else None
+
     @property
     def portion(self) -> int:
         """Pairs that the scorer gets at once: few where time is limited."""
@@ -129,21 +133,17 @@ class Search:
         most = self.settings.max_questions
         self.questions.most = None if most is None else max(1, round(_OF_ROWS * most))
         right = RightRows(
-            self.data,
-            self.predictor,
-            comparison=self.settings.comparison,
-            in_time=self.budget.stage("rows") if self.budget.limited else None,
-            on_progress=self.shown("asking the model"),
+            self.data, self.predictor, comparison=self.settings.comparison,
+            in_time=self.in_time("rows"), on_progress=self.shown("asking the model"),
             questions=self.questions,
-        )
+        )  # fmt: skip
         self.questions.most = self.settings.questions(len(right))
         return right
 
     def asker(self, right: RightRows, *, shown: str, stage: Stage) -> Ask:
         """Asks the model about right rows with other texts, while there is time."""
-        in_time = self.budget.stage(stage) if self.budget.limited else None
-        return lambda rows, texts: right.ask_in_time(
-            rows, texts, in_time=in_time, on_progress=self.shown(shown)
+        return partial(
+            right.ask_in_time, in_time=self.in_time(stage), on_progress=self.shown(shown)
         )
 
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
@@ -183,10 +183,9 @@ class Search:
         """Right rows that take no part; None where there are none."""
         if not len(right):
             return None
-        in_time = self.budget.stage("telling") if self.budget.limited else None
         return HeldOutRows(
             right=right, tagger=self.tagger, scorer=self.remembered, tau=self.settings.tau,
-            in_time=in_time,
+            in_time=self.in_time("telling"),
         )  # fmt: skip
 
     def corpus(self, held_out: HeldOutRows | None) -> Corpus:
@@ -198,19 +197,12 @@ class Search:
 
 @dataclass(kw_only=True)
 class SearchOutcome:
-    """What one of the orders found.
+    """What one of the orders found."""
 
-    Attributes:
-        candidates: rules that the model was asked about, and which of them pass.
-        base_rate: how often a paraphrase that keeps the meaning flips its row.
-        base_rows: how many rows that was counted on.
-        counts: of the `Funnel`, what only this order knows.
-    """
-
-    candidates: Candidates
-    base_rate: float
-    base_rows: int
-    counts: dict[str, Any]
+    candidates: Candidates  # rules that the model was asked about, and which of them pass
+    base_rate: float  # how often a paraphrase that keeps the meaning flips its row
+    base_rows: int  # how many rows that was counted on
+    counts: dict[str, Any]  # of the `Funnel`, what only this order knows
     closest: tuple[Closest, ...] = ()
     known: KnownFlips | None = None
 
@@ -365,15 +357,12 @@ def _judged(
 def _known_rules(search: Search) -> Candidates:
     """The known rules that a found file can hold."""
     known = search.known
-    if known is None:
-        return Candidates(())
-    return Candidates(
-        tuple(
-            CandidateRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
+    rules = () if known is None else (
+        CandidateRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
                       name=known.ids[each])
-            for each in np.flatnonzero(known.writable).tolist()
-        )
+        for each in np.flatnonzero(known.writable).tolist()
     )  # fmt: skip
+    return Candidates(tuple(rules))
 
 
 def _ask_about_rules(
@@ -562,12 +551,9 @@ def _candidates(
         minimum_frequency=settings.minimum_frequency,
     )
     # What flips nothing where it was proposed has to be proposed more than once.
+    sources = [each.sources for each in candidates.rows]
     return candidates.keep(
-        [
-            rule
-            for rule, each in enumerate(candidates.rows)
-            if each.sources[0] < flipping or len(each.sources) > 1
-        ]
+        [rule for rule, of in enumerate(sources) if of[0] < flipping or len(of) > 1]
     )
 
 

@@ -39,23 +39,16 @@ _LONGEST_TEST = 200
 
 @dataclass(frozen=True, slots=True)
 class EmittedRule:
-    """A rule with what is written under it.
+    """A rule with what is written under it."""
 
-    Attributes:
-        rule: antecedent and consequent; of a known rule its tags and own tests stay, too.
-        why: its numbers in one sentence.
-        firing: (original, rewritten) sentences, best first.
-        silent: sentences that it must leave alone, best first.
-        source: where a known rule comes from, such as ``contractions/expand``; empty for new ones.
-        scope: the file that a known rule was read in, with its options and sets; None for new ones.
-    """
-
-    rule: Rule
+    rule: Rule  # antecedent and consequent; of a known rule its tags and own tests stay, too
     name: str
-    why: str
-    firing: Sequence[tuple[str, str]]
-    silent: Sequence[str]
+    why: str  # its numbers in one sentence
+    firing: Sequence[tuple[str, str]]  # (original, rewritten) sentences, best first
+    silent: Sequence[str]  # sentences that it must leave alone, best first
+    # Where a known rule comes from, such as ``contractions/expand``; empty for new ones
     source: str = ""
+    # The file that a known rule was read in, with its options and sets; None for new ones
     scope: Ruleset | None = None
 
 
@@ -66,13 +59,10 @@ def emit(
     comment: Sequence[str] = (),
     tagger: Tagger,
 ) -> str:
-    """The text of a ruleset file.
+    """The text of a ruleset file, with comments (without their ``#``) before everything.
 
     The file is read with exact case, as new rules are, unless a known rule in it is read otherwise;
     then new rules have their words in quotes.
-
-    Args:
-        comment: lines that stand before everything, without their ``#``.
     """
     options = replace(_options(rules), language=tagger.language)
     sets = _Sets()
@@ -125,12 +115,9 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
 
 @dataclass
 class _Sets:
-    """The sets of a file that takes rules of other files, each with the sets that it names.
+    """The sets of a file that takes rules of other files, each with the sets that it names."""
 
-    Attributes:
-        known: members → name, as they stand in the new file.
-    """
-
+    # Members → name, as they stand in the new file
     known: dict[tuple[Test, ...], str] = field(default_factory=dict)
 
     @property
@@ -141,9 +128,8 @@ class _Sets:
     def carried_over(self, rule: Rule, scope: Ruleset, *, to_smart: bool) -> Rule:
         """A rule of another file, with its sets here.
 
-        Args:
-            to_smart: whether words are written so that they are read under ``case = smart`` as
-                they are there.
+        Under ``to_smart`` words are written so that they are read under ``case = smart`` as they
+        are there.
         """
 
         def moved(elements: Iterable[Element], file: Ruleset = scope) -> tuple[Element, ...]:

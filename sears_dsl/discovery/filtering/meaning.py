@@ -82,12 +82,9 @@ def counted_share(accepted: int, count: int) -> float:
 def believed_share(scores: Floats, spread: float) -> float:
     """The share of a rule's rewrites that readers accept at least, with a chance of `BELIEF`.
 
-    Args:
-        scores: (n,) S of some of its rewrites: the chance that readers accept each.
-        spread: the standard deviation, in log-odds, of the error that all of them share.
-
-    Each value of the shared error gives a share, known from n rewrites as well as a binomial one;
-    the bound is a quantile over both.
+    ``scores`` are S of some of its rewrites, ``spread`` the standard deviation, in log-odds, of the
+    error that all of them share. Each value of the shared error gives a share, known from n
+    rewrites as well as a binomial one; the bound is a quantile over both.
     """
     odds = conditional_odds(scores, spread).clip(-_SURE, _SURE)
     chances = 1 / (1 + np.exp(-(odds[:, None] + spread * _NORMAL)))
@@ -98,21 +95,15 @@ def believed_share(scores: Floats, spread: float) -> float:
 
 
 class RuleJudgements(NamedTuple):
-    """What came of judging rules.
+    """What came of judging rules."""
 
-    Attributes:
-        passed: rules that keep the meaning nearly everywhere, in the order given, one a change.
-        failed: those that do not, each followed by the narrowed forms of it that do not either.
-        too_few: how many act at too few places to be judged; they are among the failed.
-        undecided: how many there was no time for.
-        decisions: how many rewrites were judged.
-    """
-
+    # Rules that keep the meaning nearly everywhere, in the order given, one a change
     passed: Candidates
+    # Those that do not, each followed by the narrowed forms of it that do not either
     failed: Candidates
-    too_few: int
-    undecided: int
-    decisions: int
+    too_few: int  # how many act at too few places to be judged; they are among the failed
+    undecided: int  # how many there was no time for
+    decisions: int  # how many rewrites were judged
 
 
 def judge_rules(
@@ -130,11 +121,9 @@ def judge_rules(
 ) -> RuleJudgements:
     """Judge rules on a corpus, and narrow those that fail in some places only.
 
-    Args:
-        spread: of a scorer whose S is the chance that readers accept; None takes its word.
-        supported: says of narrowed rules which act in enough rows; all do if None.
-        stop: asked before each portion; True leaves what is open undecided.
-        portion: pairs that the scorer gets at once.
+    ``spread`` is of a scorer whose S is the chance that readers accept; None takes its word.
+    ``supported`` says of narrowed rules which act in enough rows. ``stop``, asked before each
+    portion of pairs, leaves what is open undecided.
     """
     judge = _RuleJudge(
         corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread,

@@ -41,23 +41,18 @@ _PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Participants:
-    """Who took part in a discovery, by identity.
-
-    Attributes:
-        beam: prefixes that the search for paraphrases keeps; None where nothing is searched.
-        also: further columns that the model reads.
-        search: the bounds of the search for paraphrases, where they are known.
-        paraphraser: what made the paraphrases, where no search did.
-    """
+    """Who took part in a discovery, by identity."""
 
     model: str
     pivots: tuple[str, ...]
     scorer: str
+    # Prefixes that the search for paraphrases keeps; None where nothing is searched
     beam: int | None
     label: str | None
-    also: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # further columns that the model reads
+    # The bounds of the search for paraphrases, where they are known
     search: SearchRecord | None = None
-    paraphraser: str | None = None
+    paraphraser: str | None = None  # what made the paraphrases, where no search did
 
 
 def rounded(share: float) -> str:
@@ -87,11 +82,7 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
 def write_discovery(
     discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
 ) -> Manifest:
-    """Write the ruleset, its manifest and a report beside it.
-
-    Raises:
-        DataError: a file cannot be written.
-    """
+    """Write the ruleset, its manifest and a report beside it."""
     if path.suffix != ".sear":
         raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
     text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
