@@ -197,14 +197,7 @@ def audit(
     later: Sequence[Effects] = (),
     by_rate: Sequence[tuple[float, Effects]] = (),
 ) -> AuditDocument:
-    """Count, judge and explain.
-
-    Args:
-        columns: what to slice by: further columns, a value for each row, and what is computed.
-
-    Raises:
-        UsageError: a gate is for no rule, or a column is of another length.
-    """
+    """Count, judge and explain; sliced by columns, a value for each row, and what is computed."""
     choices = circumstances.choices
     judgements = judge(
         effects.rules, gates, templates=None if sentences is None else sentences.templates

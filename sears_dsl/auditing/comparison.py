@@ -114,11 +114,7 @@ class ComparisonDocument(DocumentRecord):
 
 
 def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
-    """Set two audits side by side.
-
-    Raises:
-        UsageError: they are of other rows, or rows were changed or compared in other ways.
-    """
+    """Set two audits of the same rows, changed and compared in the same ways, side by side."""
     _check(first, second)
     records = _matched(first.rules, second.rules)
     # A rule that one audit alone has would make the model of that audit look worse.

@@ -206,11 +206,7 @@ class _JudgedAnswer(NamedTuple):
 def instances(
     audits: Mapping[str, AuditDocument], of_rows: Mapping[str, Sequence[SliceValue]] | None = None
 ) -> LearningRows:
-    """Lay out the answers of audits with what is known of them.
-
-    Args:
-        of_rows: further features, a value for each row of the data, such as ``words(context)``.
-    """
+    """Lay out the answers of audits with what is known of them, and of the rows of the data."""
     same_rows(audits)
     answers = [each for name, audit in audits.items() for each in _answers(name, audit)]
     features = [

@@ -163,11 +163,7 @@ class Gates:
         rules: Iterable[tuple[str, Rule]],
         templates: Iterable[tuple[str, Template]] = (),
     ) -> None:
-        """Every gate has a rule, or one that asks about robustness a template.
-
-        Raises:
-            UsageError: one has none; the nearest name is offered.
-        """
+        """Refuse a gate without a rule or, where it asks about robustness, a template."""
         of_failures = set(_selectors(rules))
         of_robustness = {each for each in of_failures if not each.startswith(_SEVERITY)} | {_ALL}
         for name, template in templates:
@@ -337,12 +333,7 @@ def judge_share(
     judge_by: JudgeBy,
     changed: int,
 ) -> tuple[JudgementOutcome, str]:
-    """The outcome of one share of failures, and why.
-
-    Args:
-        q_value: of the test against the limit; None where nothing was tested.
-        changed: rows that were changed, tested or not.
-    """
+    """The outcome of one share of failures, of so many changed rows, and why."""
     certain = q_value is not None and q_value < CERTAIN
     if share.rate is None:
         why = (

@@ -145,11 +145,7 @@ class GridDocument(DocumentRecord):
 
 
 def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
-    """Set audits side by side.
-
-    Args:
-        audits: by the names of the columns; the first is what the others are held against.
-    """
+    """Set audits side by side, by the names of their columns, held against the first."""
     if len(audits) < _LEAST:
         raise UsageError("one audit is no grid", help="name two audits or more")
     (_, first), *others = audits.items()

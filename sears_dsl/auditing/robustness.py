@@ -179,14 +179,9 @@ def robustness(
     seed: int = 0,
     later: Sequence[Effects] = (),
 ) -> Robustness | None:
-    """How robust the model is to all rules, to each tag and to each rule.
+    """How robust the model is to all rules, to each tag and to each rule, over all draws.
 
-    Args:
-        tolerance: τ; None for that of `TOLERANCE` where a gate asks about robustness.
-        later: what the rules that draw do in further draws; their rewrites count beside the first.
-
-    Returns:
-        None where nobody wants to know.
+    None where nobody wants to know: there is no τ and no gate that asks about it.
     """
     demanded = gates.of_robustness
     if tolerance is None and not demanded:
@@ -212,14 +207,9 @@ def robustness(
 def column_accuracies(
     effects: Effects, columns: Mapping[str, Sequence[Any]]
 ) -> tuple[ColumnAccuracy, ...]:
-    """Accuracy by the values of each column that holds words: templates, phenomena, sources.
+    """Accuracy on untouched rows with labels by each column of words: templates, sources.
 
-    Args:
-        effects: of which only the answers to the untouched rows count.
-        columns: a value for each row. Numbers have no values that could be alike, and are left out.
-
-    Returns:
-        Nothing where the data has no labels.
+    Numbers have no values that could be alike, and are left out.
     """
     if not effects.labelled:
         return ()
@@ -357,13 +347,7 @@ def record_of(
     gates: Gates,
     tolerance: float,
 ) -> RobustnessRecord:
-    """What was counted of some rules or templates, with what is to be thought of it.
-
-    Args:
-        rules: how many rules or templates.
-        mean: the mean over them of the share of expected answers.
-        labels: how many there are; 0 where answers are free.
-    """
+    """What was counted of some rules or templates, with what is to be thought of it."""
     enough, number = robustness.rows >= gates.support, labels or None
     return RobustnessRecord(
         **asdict(robustness),

@@ -122,13 +122,8 @@ def slicings(
 ) -> dict[str, list[str]]:
     """The part of each row: by label, by length, by type of question, and by further columns.
 
-    Args:
-        data: the rows. Only where most of them are questions is there a type of question; only
-            where they have labels, and not as many as rows, are there parts by label.
-        columns: further columns, a value for each row, and what is computed.
-
-    Raises:
-        DataError: a column holds something that nothing can be computed of.
+    Only where most rows are questions is there a type of question; only where they have labels, and
+    not as many as rows, are there parts by label.
     """
     texts = data.texts
     parts: dict[str, list[str]] = {}
@@ -285,11 +280,7 @@ class Computed:
     cells: Sequence[Any] | None
 
     def values(self, answers: Sequence[Answer] | None = None) -> list[SliceValue]:
-        """The value of each row.
-
-        Args:
-            answers: what the model says of each untouched row; wanted where there are no cells.
-        """
+        """The value of each row, by what the model says of it where there are no cells."""
         cells = self.cells
         if cells is None:
             if answers is None:
@@ -349,10 +340,7 @@ def read_slicings(
 ) -> dict[str, Sequence[Any] | Computed]:
     """What to slice by: columns of the rows, and what is computed of columns and answers.
 
-    The model does not see any of it.
-
-    Args:
-        options: how it is read; the same as for the rows.
+    The model does not see any of it. It is read with the same options as the rows.
     """
     if not names:
         return {}

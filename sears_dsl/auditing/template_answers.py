@@ -89,11 +89,7 @@ def template_answers(
     comparison: Comparison,
     on_stage: OnStage,
 ) -> TemplateAnswers:
-    """What a model says of sentences.
-
-    Args:
-        table: the sentences. Where they are the rows of the data themselves, it was asked already.
-    """
+    """What a model says of sentences; where they are the rows themselves, it was asked already."""
     templates = {
         name: template
         for ruleset in rulesets
@@ -216,8 +212,7 @@ def with_templates(
 ) -> Robustness | None:
     """Semantic robustness of rules, and after it that of all templates, each tag, each template.
 
-    Args:
-        gates: what is demanded; a gate that means rules and templates holds where both do.
+    A gate that means rules and templates holds where both do.
     """
     if robustness is None:
         return None

@@ -191,11 +191,7 @@ class RateCurve:
 
 
 def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tuple[RateCurve, ...]:
-    """The accuracy under the rules that draw, at several rates of their noise.
-
-    Args:
-        by_rate: rates, ascending, each with what the rules that draw do at it.
-    """
+    """The accuracy under the rules that draw, at several rates of their noise, ascending."""
     clean = share_of(int(effects.right.sum()), len(effects.right))
     curves = []
     for written in effects.rules:

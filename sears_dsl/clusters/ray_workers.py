@@ -119,11 +119,7 @@ class RayWorkers(Closing):
     def answers(
         self, work: Callable[[Question], Answer], questions: Sequence[Question]
     ) -> Iterator[Answer]:
-        """What the work gives for each question, as it comes; none of one whose workers all died.
-
-        Raises:
-            DataError: the workers cannot begin, for instance since sears is not installed there.
-        """
+        """What the work gives for each question, as it comes; none where its workers died."""
         if not questions:
             return
         data = import_module("ray.data")

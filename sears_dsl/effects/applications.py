@@ -79,11 +79,7 @@ class Applications:
         return self.rewrites[self.rule_offsets[rule] : self.rule_offsets[rule + 1]]
 
     def count(self, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """How many applications of each rule give a marked rewrite.
-
-        Args:
-            marked: bool (rewrites,), such as those that flip the model.
-        """
+        """How many applications of each rule give a marked rewrite: bool (rewrites,)."""
         hits = self.rules[marked[self.rewrites]]
         return np.bincount(hits, minlength=self.rule_count)
 
@@ -103,11 +99,7 @@ class Applications:
         return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
 
     def where(self, mask: NDArray[np.bool_]) -> Applications:
-        """Some of the applications; rules and rewrites keep their numbers.
-
-        Args:
-            mask: bool (applications,).
-        """
+        """Some of the applications, bool (applications,); rules and rewrites keep their numbers."""
         offsets = np.zeros(self.rule_count + 1, np.int64)
         np.cumsum(np.bincount(self.rules[mask], minlength=self.rule_count), out=offsets[1:])
         return Applications(offsets, self.rewrites[mask], self.rows, self.texts, self.originals)
@@ -189,8 +181,7 @@ def applications_of(
 ) -> Applications:
     """Apply each compiled rule by itself to each row, at its first instance in each unit.
 
-    Args:
-        keep: gives the rewrites that count; None for all.
+    Of the rewrites those count that `keep` gives, or all.
     """
     protected = None if guards is None else guards.protected
     if matcher.unit == "sentence":

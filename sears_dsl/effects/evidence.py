@@ -122,11 +122,7 @@ def hold_out(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split rows by their texts: those to find rules on, and those that take no part.
 
-    Args:
-        share: how many are held out, about: each text falls by its hash.
-
-    Returns:
-        The positions of both kinds, each in order.
+    Each text falls by its hash, about a `share` of them into the second kind.
     """
     if not 0 < share < 1:
         raise UsageError(f"the share is {share}", help="give a number between 0 and 1")

@@ -153,16 +153,9 @@ def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], S
 def accepted(
     rewrites: Rewrites, data: LabelledRows, oracle: Oracle, *, needed: bool = True
 ) -> tuple[Rewrites, Counter[int]]:
-    """The rewrites that an oracle keeps.
+    """The rewrites that an oracle keeps, and how many it rejects of each rule, by its position.
 
-    Args:
-        needed: whether it is an error that it keeps none.
-
-    Returns:
-        Those that are kept, and for the position of each rule how many of its are not.
-
-    Raises:
-        ModelError: the oracle fails.
+    Where some are `needed`, it is an error that it keeps none.
     """
     if not len(rewrites):
         return rewrites, Counter()

@@ -103,11 +103,9 @@ class Sentences:
         )
 
     def members(self, numbers: Numbers) -> list[tuple[list[str], Numbers]]:
-        """What stands in the slots of some sentences.
+        """For each slot its members as written there, and which of them some sentences have.
 
-        Returns:
-            For each slot its members as written there, "" where it may be empty, and which of them
-            each sentence has.
+        Where it may be empty, "" is one of them.
         """
         return [
             (self._formed(choice, choice.slot.functions).tolist(), self._digits(numbers, place))
@@ -190,12 +188,7 @@ class Sentences:
     def _joined(
         self, parts: Sequence[str | _Filled], digits: Mapping[int, Numbers], count: int
     ) -> Texts:
-        """The parts joined, under each of some combinations of members.
-
-        Args:
-            parts: of a sentence.
-            digits: slot → its member in each combination.
-        """
+        """The parts of a sentence, joined under each of some combinations: slot → its members."""
         places = dict.fromkeys(part.place for part in parts if not isinstance(part, str))
         if not places:
             return np.full(count, "".join(map(str, parts)), object)

@@ -85,9 +85,8 @@ def generated(
 ) -> Generated:
     """The sentences of all templates of some rulesets, as `sears.generate` takes them.
 
-    Args:
-        keep: says of some sentences, as rows of the table, which are kept; asked about all of a
-            template at once, before the limit. None keeps all.
+    What `keep` says of rows of the table counts before the limit; it is asked about all of a
+    template at once.
     """
     draw = Draw(seed)
     templates = [

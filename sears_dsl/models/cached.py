@@ -123,9 +123,8 @@ class CachedPredictor:
     ) -> list[str | None]:
         """One label for each row, None where there was no time to ask.
 
-        Args:
-            in_time: asked before each batch; when it says no, the rest is left. Batches are small
-                at first then, so that a slow model does not go far beyond the time.
+        When `in_time`, asked before each batch, says no, the rest is left. Batches are small at
+        first then, so that a slow model does not go far beyond the time.
         """
         keys = [row_key(row) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))

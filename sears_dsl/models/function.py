@@ -66,11 +66,7 @@ def inputs_of(rows: Sequence[Row]) -> list[str] | list[dict[str, str]]:
 
 
 def load_callable(spec: str, *, comparison: Comparison = "exact") -> CallablePredictor:
-    """The predictor of ``module:object``, where the object may be dotted.
-
-    Raises:
-        ModelError: the module raised while it was imported.
-    """
+    """The predictor of ``module:object``, where the object may be dotted."""
     model, identity = load_object(spec, kind="model")
     try:
         return CallablePredictor(model, identity=identity, comparison=comparison)

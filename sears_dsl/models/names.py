@@ -16,11 +16,7 @@ _LEAST = 2
 
 
 def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, object]:
-    """The models by their names: those given, else the shortest that tell them apart.
-
-    Args:
-        models: specifications or objects; a mapping names them itself.
-    """
+    """The models by their names: those given, else the shortest that tell them apart."""
     if isinstance(models, Mapping):
         named = {str(name): each for name, each in models.items()}
         names = list(named)

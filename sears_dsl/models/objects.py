@@ -39,11 +39,7 @@ def is_object_name(text: str) -> bool:
 
 
 def load_object(spec: str, *, kind: str) -> NamedObject:
-    """The object that ``module:object`` names.
-
-    Raises:
-        ModelError: the module raised while it was imported.
-    """
+    """The object that ``module:object`` names."""
     module_name, _, path = spec.partition(":")
     if not is_object_name(spec):
         dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")

@@ -20,11 +20,7 @@ from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
 
 
 class EstimatorPredictor(AnsweringPredictor):
-    """A fitted estimator, most often a pipeline that begins with a vectorizer.
-
-    Raises:
-        UsageError: there is no ``predict``.
-    """
+    """A fitted estimator, most often a pipeline that begins with a vectorizer."""
 
     def __init__(
         self, estimator: Any, *, identity: str | None = None, comparison: Comparison = "exact"

@@ -189,11 +189,7 @@ def measure_amounts(
     settings: AmountSettings,
     on_training: OnTraining[NoiseAmount] | None = None,
 ) -> Amounts:
-    """Train on each amount, and ask about held-out rows before and after the rules.
-
-    Raises:
-        ModelError: a training failed, or a model cannot be asked; answers so far are kept.
-    """
+    """Train on each amount, and ask about held-out rows before and after the rules."""
     held_out, matcher = inputs.held_out, inputs.matcher
     if held_out.labels is None:
         raise UsageError(

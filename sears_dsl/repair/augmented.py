@@ -82,14 +82,9 @@ ALL = Amount()
 def choose(
     rules: Sequence[Sequence[int]], *, limit: int | None, balanced: bool = True, seed: int = 0
 ) -> list[tuple[int, int]]:
-    """Choose rewrites.
+    """Choose rewrites, or take all: (rewrite, rule that it counts for), by rewrite.
 
-    Args:
-        limit: how many; None for all.
-        balanced: the rules take turns; otherwise every rewrite has the same chance.
-
-    Returns:
-        (rewrite, rule that it counts for), by rewrite.
+    Balanced, the rules take turns; otherwise every rewrite has the same chance.
     """
     random = Random(seed)  # noqa: S311 - a sample, no secret
     order = random.sample(range(len(rules)), len(rules))
@@ -179,11 +174,7 @@ def augmented(
     seed: int = 0,
     rulesets: Sequence[str] | None = None,
 ) -> Augmented:
-    """Add rewrites of a table's rows to it.
-
-    Args:
-        rulesets: for each rule what its ruleset is called; adds the columns of `PROVENANCE`.
-    """
+    """Add rewrites of a table's rows to it, with `PROVENANCE` where rulesets name each rule's."""
     limit = amount.of(len(table))
     chosen = choose(
         [each.rules for each in expansion.rewrites], limit=limit, balanced=balanced, seed=seed

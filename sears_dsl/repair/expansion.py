@@ -168,9 +168,6 @@ def expand_table(
     """`expand` of a table's column, or of either of several, ``premise,hypothesis``.
 
     Of several, a new row says in ``moved`` what its column became.
-
-    Raises:
-        UsageError: two columns are to be rewritten as one; and what `expand` raises.
     """
     sets = column_sets(column, tuple(table.columns))
     if any(len(names) > 1 for names in sets):

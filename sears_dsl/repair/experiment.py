@@ -142,12 +142,7 @@ def repair(
     settings: RepairSettings,
     on_training: OnTraining[TrainingVariant] | None = None,
 ) -> Repair:
-    """Train on rows with and without rewrites, and compare.
-
-    Raises:
-        DataError: no rule changes a training row or a held-out row, or the labels differ.
-        ModelError: a training failed, or a model cannot be asked; answers so far are kept.
-    """
+    """Train on rows with and without rewrites, and compare."""
     training, held_out, columns = inputs.training, inputs.held_out, inputs.columns
     if held_out.labels is None or columns.label is None:
         raise UsageError(

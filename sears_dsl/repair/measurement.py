@@ -129,11 +129,7 @@ def estimate(outcomes: Outcomes) -> Estimate:
 
 
 def change(before: Outcomes, after: Outcomes) -> ErrorChange:
-    """How the error changed.
-
-    Args:
-        after: of the models trained again, for the same seeds and items.
-    """
+    """How the error changed from models to those trained again, for the same seeds and items."""
     if before.wrong.shape != after.wrong.shape or (before.rows != after.rows).any():
         raise UsageError(
             "before and after are not about the same seeds and items",

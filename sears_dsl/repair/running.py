@@ -54,16 +54,9 @@ def check_origin(
     A flip that was looked for on these rows is there more often than on others, and what was
     repaired on them need not be repaired elsewhere.
 
-    Args:
-        files: rule files; those without a manifest beside them say nothing about their origin.
-        digests: name of further rules → SHA-256 of the rows that they were found on.
-        allowed: do it nevertheless; the report then says so.
-
-    Returns:
-        Notes for the report.
-
-    Raises:
-        DataError: a manifest that cannot be read.
+    Files without a manifest beside them say nothing about their origin; `digests` has the SHA-256
+    of the rows of further rules, by their names. Where it is allowed nevertheless, the notes for
+    the report, which come back, say so.
     """
     # Rules may have been looked for without labels, the model's own answers counting as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}
@@ -133,11 +126,7 @@ def augment_table(
     oracle: Oracle | None,
     some: bool = True,
 ) -> tuple[Augmented, Mapping[str, Any]]:
-    """A table with rewrites of its own rows, and a record of how it was made.
-
-    Args:
-        some: whether it is an error that no rule changes a row.
-    """
+    """A table with rewrites of its own rows, if need be `some`, and a record of how it was made."""
     guards = _guards_of_each(table, choices.protection, column=columns.text)
     expansion = expand_table(
         matcher,

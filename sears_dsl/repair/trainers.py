@@ -58,14 +58,7 @@ class Trainer(Protocol):
         """What decides the models that it makes, data and seed aside."""
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Train a model.
-
-        Args:
-            place: a folder of this training alone; the model is written there as `MODEL`.
-
-        Raises:
-            ModelError: the training failed.
-        """
+        """Train a model, written as `MODEL` in a folder of this training alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +101,8 @@ def answers_of_trained(
 ) -> dict[Kind, list[list[list[str]]]]:
     """What models say of some rows once they are trained; asked once, then the journal knows it.
 
-    Args:
-        table: of a kind and a seed, what is trained on.
-        prefix: of the kinds in the journal and in the names of the folders of trainings.
-
-    Returns:
-        Of each kind, for each seed, for each list of rows an answer a row.
+    Of each kind, for each seed, for each list of rows an answer a row; the prefix stands before the
+    kinds in the journal and in the names of the folders of trainings.
     """
     answers_of: dict[Kind, list[list[list[str]]]] = {kind: [] for kind in kinds}
     runs = list(product(seeds, kinds))
@@ -157,13 +146,7 @@ class BuiltInTrainer:
     """Words and pairs of words weighted by how rare they are, under a logistic regression.
 
     It is trained by averaged stochastic gradient descent, so that seeds matter, as they do for the
-    models that people use. Of pairs it reads what `words_of_pair` makes of them.
-
-    Args:
-        text: the column of texts; ``a,b`` of either of two that rules rewrite.
-
-    Raises:
-        UsageError: scikit-learn is not installed.
+    models that people use. Of pairs, ``a,b``, it reads what `words_of_pair` makes of them.
     """
 
     def __init__(self, *, text: str, label: str) -> None:

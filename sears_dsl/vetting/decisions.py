@@ -158,11 +158,7 @@ def task_of(kind: str) -> ReviewTask | None:
 
 
 def replay(entries: Sequence[JournalEntry]) -> ReviewState:
-    """What holds after these entries.
-
-    Raises:
-        DataError: an entry that no version of this journal has, or that lacks what it needs.
-    """
+    """What holds after these entries."""
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}
     pairs: dict[Pair, bool] = {}

@@ -155,11 +155,7 @@ def _user() -> str:
 
 
 def judges_templates(ruleset: Ruleset, chosen: bool) -> bool:
-    """Whether templates are judged, and not rules.
-
-    Args:
-        chosen: whether a person asked for templates; those of a file without rules are meant.
-    """
+    """Whether templates are judged: a person has chosen so, or the file has no rules."""
     if chosen and not ruleset.templates:
         raise UsageError(
             f"{ruleset.path} has no templates", help="without --templates its rules are judged"

@@ -131,11 +131,7 @@ def comparison_bar(difference: Paired, reach: float, *, kind: str) -> str:
 
 
 def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: str = "") -> str:
-    """A share that may be negative as a dot on its interval, around nothing in the middle.
-
-    Args:
-        value: it, and the low and the high end of its interval; None where it is not known.
-    """
+    """A share that may be negative, with the ends of its interval, around nothing in the middle."""
     middle = _HEIGHT / 2
     half = (WIDTH - 2 * _PAD) / 2
 
@@ -155,11 +151,7 @@ def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: 
 
 
 def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> str:
-    """A few shares as horizontal bars from 0 to 100%, with whiskers where there is an interval.
-
-    Args:
-        entries: name, rate, and the share with its interval where there is one.
-    """
+    """Names and rates as horizontal bars from 0 to 100%, with whiskers where there is a share."""
     full = _BAR_WIDTH - _BAR_LABEL - 64
     parts = []
     for place, (name, rate, share) in enumerate(entries):

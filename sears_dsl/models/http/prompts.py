@@ -123,11 +123,9 @@ class PromptSettings:
         labels: Mapping[str, str] | None = None,
         room: int = MOST_TOKENS,
     ) -> PromptSettings:
-        """From the name of a .toml or .json file, or JSON.
+        """From the name of a .toml or .json file, beside which a ``cache`` lies, or JSON.
 
-        Args:
-            source: which; a ``cache`` is a file beside it.
-            prompt: what is asked where the settings do not say.
+        The other arguments count where the settings do not say.
         """
         content = read_map(source, "settings of a language model", _KEYS)
         content.setdefault("prompt", prompt)

@@ -50,16 +50,9 @@ class Deciding(ABC):
         """What the journal keeps of a decision; a `UsageError` where it means nothing."""
 
     def decide(self, kind: str, content: Mapping[str, Any], *, revision: int) -> View:
-        """Make a decision; what is seen then.
+        """Make a decision of a kind of entry, see `sears_dsl.vetting.decisions`; what is seen then.
 
-        Args:
-            kind: of entry, see `sears_dsl.vetting.decisions`.
-            content: what belongs to it; task, of an undo.
-
-        Raises:
-            Outdated: another decision was made meanwhile.
-            UsageError: a decision that means nothing.
-            DataError: the journal could not be written; nothing was decided.
+        `Outdated` where another decision was made meanwhile. Of an undo the content is its task.
         """
         if revision != self.state.revision:
             raise Outdated(

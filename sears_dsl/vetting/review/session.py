@@ -65,13 +65,9 @@ def order(
     replaced: Sequence[int] = (),
     skipped: Sequence[int] = (),
 ) -> list[QueuePlace]:
-    """The undecided rules that a reviewer sees next.
+    """The undecided rules that a reviewer sees next, the skipped ones last, of `most` in all.
 
-    Args:
-        coverage: of all rules, those included that a reviewer wrote instead of others.
-        rules: the first so many may be proposed; the others are replacements.
-        most: as many rules may be accepted.
-        skipped: undecided rules that the reviewer wants to see last.
+    The first `rules` may be proposed; those that cover rows after them are replacements.
     """
     unwanted = set(range(rules, len(coverage))) - set(accepted)
     out = {*rejected, *replaced, *unwanted} - set(accepted)
@@ -93,12 +89,7 @@ def order(
 
 
 class Session(Deciding):
-    """The work of one reviewer on rules.
-
-    Args:
-        bench: rows, model and rules; shared between reviewers.
-        most: how many rules may be accepted, the budget B of the paper.
-    """
+    """The work of one reviewer on rules, of whom `most` may be accepted: B of the paper."""
 
     def __init__(
         self,
@@ -365,12 +356,9 @@ class Session(Deciding):
         }
 
     def mistakes(self, text: str, *, deadline: float, instead_of: str | None = None) -> View:
-        """What a typed rule does to the model, as far as the time allows.
+        """What a typed rule does to the model, as far as the time allows, but to some rows.
 
-        Args:
-            instead_of: the id of a rule that it would replace, whose `expect:` it takes.
-            deadline: of ``time.monotonic()``; at least some rows are asked about, and what was
-                answered is kept, so that asking again goes on from there.
+        Asking again goes on from there. It takes the `expect:` of the rule that it would replace.
         """
         bench = self.bench
         expect = None
@@ -427,11 +415,7 @@ class Session(Deciding):
     # ------------------------------------------------------------ decisions
 
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """What the journal keeps of a decision.
-
-        Args:
-            content: rule, reason, note, new; text; rule, row, same; number, choice.
-        """
+        """What the journal keeps of a decision."""
         if kind in ("accept", "reject", "edit", "skip"):
             return self._verdict(kind, content)
         if kind == "pair":

@@ -130,14 +130,7 @@ class Trials:
         self._effects: dict[tuple[str, Expectation], RuleTable] = {}
 
     def rule(self, text: str, expect: Expectation = LABEL_STAYS) -> Rule:
-        """The rule that a text is.
-
-        Args:
-            expect: of the rule that it is to replace; a line that is typed cannot say it.
-
-        Raises:
-            UsageError: it is none; its findings are in the help.
-        """
+        """The rule that a text is, with what is expected of the rule that it is to replace."""
         typed = self.reader.read(text)
         if typed.rule is None:
             findings = "\n\n".join(each.render() for each in typed.findings)
@@ -201,15 +194,10 @@ class Proposal:
 def proposals(
     bench: Workbench, trials: Trials, rule: int, marks: Mapping[Pair, bool]
 ) -> list[Proposal]:
-    """Rules instead of one, by what was marked of its pairs.
+    """Rules instead of one, by which pairs were marked as the same, of whichever rule.
 
-    Args:
-        marks: pair → whether it means the same; pairs of other rules count where this one writes
-            them too.
-
-    Returns:
-        Nothing where no pair of the rule was marked as differing, or where no condition on the
-        words beside it, or in it, tells these from the rest.
+    Nothing where no pair of the rule was marked as differing, or where no condition on the words
+    beside it, or in it, tells these from the rest.
     """
     applications = bench.effects.applications
     rewrites = applications.of_rule(rule)

@@ -213,15 +213,9 @@ def _expectations(effects: RuleTable) -> list[Expectation]:
 
 
 class Workbench:
-    """Rows, model and tagger, ready for questions.
+    """Rows, model and the tagger that tagged them, ready for questions about rules.
 
-    Args:
-        ruleset: the rules to vet; rules that reviewers write are read under its options and sets.
-        tagger: the one that tagged them; says how words of rules are split.
-
-    Raises:
-        DataError: the model has no row right.
-        ModelError: the model failed; what it answered is kept.
+    Rules that reviewers write are read under the options and sets of the ruleset to vet.
     """
 
     def __init__(

@@ -122,8 +122,7 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
 class _Body:
     """The body of a request, chunked ones too, as far as it may be long.
 
-    Args:
-        waiting: whether the sender asked first, and sends nothing until we begin to read.
+    Where we are `waiting`, the sender asked first, and sends nothing until we begin to read.
     """
 
     def __init__(self, receive: Receive, *, waiting: bool) -> None:
@@ -132,11 +131,7 @@ class _Body:
         self._size = 0
 
     async def receive(self) -> Message:
-        """The next part.
-
-        Raises:
-            HTTPException: there are too many.
-        """
+        """The next part; an `HTTPException` where there are too many."""
         self._waiting = False
         message = await self._receive()
         self._size += len(message.get("body", b""))
