@@ -144,9 +144,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class AuditChoices:
     """What a person chooses about an audit, its gates aside: arguments of `sears.audit`.
 
-    Attributes:
-        rates: shares of their instances, in millionths and ascending, at which rules that draw are
-            measured too.
+    Rates of rules that draw are in millionths and ascending.
     """
 
     label: str | None = None
@@ -166,15 +164,9 @@ class AuditChoices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Under which an audit was made.
+    """Under which an audit was made, by identity; None for what took no part.
 
-    Attributes:
-        model: identity of the model.
-        tagger: name and version.
-        scorer: identity; None where nothing was scored.
-        tau: S from which on texts count as equivalent, chosen or the scorer's own.
-        oracle: identity of what rejected rewrites; None for nothing.
-        noise: what decides the noise of the rules, by name; empty where they write none.
+    τ is chosen or the scorer's own; the noise of the rules is decided by what has a name there.
     """
 
     rulesets: tuple[Ruleset, ...]

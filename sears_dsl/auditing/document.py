@@ -297,13 +297,7 @@ class AuditDocument(DocumentRecord):
 
 @dataclass(frozen=True, slots=True)
 class AnswerConfidence:
-    """How sure the model is of some answers.
-
-    Attributes:
-        name: of what they are answers to: a rule, or rows as they are.
-        id: of the rule; empty where there is none.
-        right: confidences of the answers that are right, ascending.
-    """
+    """How sure the model is of answers, ascending: to rows as they are, or (id) after a rule."""
 
     name: str
     id: str

@@ -139,11 +139,9 @@ class RobustnessGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """Semantic robustness, of all rules, each tag, each rule; then likewise of templates.
+    """Semantic robustness at a τ of all rules, each tag, each rule; then likewise of templates.
 
-    Attributes:
-        tolerance: τ of the records.
-        labels: K, how many labels there are; None where answers are free.
+    There are so many labels; None where answers are free.
     """
 
     tolerance: float
@@ -156,12 +154,8 @@ class Robustness:
 class ColumnAccuracy:
     """Accuracy on the untouched rows by the values of a column, such as the template of a row.
 
-    Attributes:
-        values: how many values it has.
-        pooled: the accuracy on all rows.
-        mean: the mean over values of the accuracy on the rows that have it.
-        constant: what the best constant answer would score on all rows, and in the mean over
-            values; None where answers are free.
+    That on all rows, the mean over values, and what the best constant answer would score in both
+    ways; None where answers are free.
     """
 
     column: str

@@ -268,12 +268,7 @@ _FEW_WORDS = 9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Computed:
-    """A function of a column, or of the model's own answers.
-
-    Attributes:
-        column: what stands in parentheses.
-        cells: the cell of each row; None for the model's own answers.
-    """
+    """A function of the cells of a column or, without cells, of the model's own answers."""
 
     function: str
     column: str

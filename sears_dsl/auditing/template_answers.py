@@ -58,8 +58,7 @@ _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
 class TemplateAnswers:
     """Sentences of templates, and whether a model has them right.
 
-    Attributes:
-        before: rows of data that the model has right, and all of them; None without data.
+    `before` is how many rows of data it has right, and how many there are; None without data.
     """
 
     table: Generated
@@ -291,14 +290,7 @@ def _numbered(column: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillerRow:
-    """One word in one slot, in every template that has the slot.
-
-    Attributes:
-        slot: the column of the slot.
-        filler: what stands there; empty where the slot is left out.
-        right: of each template the sentences that the model has right.
-        total: of each template the sentences with this word; 0 where there are none.
-    """
+    """One word in one slot, or "" for none: of each template its sentences, and those right."""
 
     slot: str
     filler: str
@@ -308,12 +300,7 @@ class FillerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillerGrid:
-    """Which word breaks which sentence.
-
-    Attributes:
-        templates: their ids, in the order of the files.
-        rows: the words, those with the lowest accuracy first.
-    """
+    """Which word breaks which sentence: ids of templates, words with the lowest accuracy first."""
 
     templates: tuple[str, ...]
     rows: tuple[FillerRow, ...]

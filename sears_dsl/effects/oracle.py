@@ -28,13 +28,9 @@ from sears_dsl.models.objects import describe_error, listed, object_name
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A rewrite, or a sentence of a template, that a model may be asked about.
+    """A rewrite, or a labelled sentence of a template, that a model may be asked about.
 
-    Attributes:
-        row: column → text of its row, after the rewrite.
-        original: the text before; of a sentence the sentence.
-        rule: the id of the rule, or of the template.
-        label: of a sentence; None of a rewrite.
+    Its row is column → text after the rewrite; the rule is the id of a rule or template.
     """
 
     row: Mapping[str, str]
@@ -116,11 +112,7 @@ class FunctionOracle:
 
 
 class CountedOracle:
-    """An oracle that knows how much it rejected.
-
-    Attributes:
-        rejected: id of a rule or template → rewrites or sentences of it that are not kept.
-    """
+    """An oracle that counts what it rejects of each rule or template, by id."""
 
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle

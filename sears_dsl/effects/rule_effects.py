@@ -139,12 +139,9 @@ class RuleEffect:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Effects:
-    """What a ruleset does to a model.
+    """What a ruleset does to a model, by its answers to the untouched rows and which are right.
 
-    Attributes:
-        answers: what the model says of each untouched row.
-        right: bool: whether it is right.
-        refused: rewrites that are left out, since the model refused them or their row.
+    Rewrites are refused, and left out, where the model refused them or their row.
     """
 
     data: LabelledRows

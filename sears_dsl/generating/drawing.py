@@ -29,12 +29,7 @@ By = Literal["template", "sentence"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """Sentences in the order in which they are written.
-
-    Attributes:
-        templates: int64 (sentences,): the template of each.
-        numbers: int64 (sentences,): its number there.
-    """
+    """Sentences in the order in which they are written, by template and number there."""
 
     templates: Numbers
     numbers: Numbers

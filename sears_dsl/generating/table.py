@@ -57,11 +57,7 @@ class TemplateCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """A table of sentences.
-
-    Attributes:
-        templates: what each template gave, in the order of the files.
-    """
+    """A table of sentences, and what each template gave, in the order of the files."""
 
     columns: dict[str, Sequence[str]]
     templates: tuple[TemplateCount, ...]

@@ -49,12 +49,7 @@ _NOTHING = Protection()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountSettings:
-    """The choices of a run: arguments of `sears.fix_by_amount`.
-
-    Attributes:
-        amounts: those that are wanted, each once.
-        seed: the first one; the others follow it. It also decides which half is rewritten.
-    """
+    """The choices of a run: arguments of `sears.fix_by_amount`. The seed decides the half, too."""
 
     amounts: tuple[NoiseAmount, ...] = NOISE_AMOUNTS
     seeds: int = 5
@@ -104,12 +99,7 @@ class AmountErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amounts:
-    """What was measured.
-
-    Attributes:
-        rewritten: training rows that rules change.
-        held_out_rewritten: held-out rows that rules change.
-    """
+    """What was measured, and how many training and held-out rows the rules change."""
 
     errors: tuple[AmountErrors, ...]
     training_rows: int
@@ -120,11 +110,7 @@ class Amounts:
 
 @dataclass(frozen=True, eq=False)
 class RewrittenTable:
-    """A table, and what rules in order make of its rows.
-
-    Attributes:
-        changed: column → the values of all rows after the rules.
-    """
+    """A table, and what rules in order make of the columns that they change."""
 
     table: Table
     columns: TableColumns

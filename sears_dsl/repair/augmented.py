@@ -119,11 +119,7 @@ PROVENANCE = ("source_row", "source_rule", "source_ruleset")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumns:
-    """Which columns matter.
-
-    Attributes:
-        text: the column that rules rewrite; ``a,b`` for either of two.
-    """
+    """Which columns matter; that of the texts may be ``a,b``, for either of two."""
 
     text: str
     label: str | None = None

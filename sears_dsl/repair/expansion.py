@@ -57,13 +57,7 @@ class Rewritten:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """Every distinct rewrite of some rows, by row.
-
-    Attributes:
-        rule_ids: the ids of all rules; those that change nothing too.
-        changed: rule → rows that it changes.
-        left_out: reason → rewrites that are left out for it.
-    """
+    """Every distinct rewrite of some rows, by row; how many rows each of all rules changes."""
 
     rewrites: Sequence[Rewritten]
     rule_ids: Sequence[str]

@@ -65,13 +65,7 @@ class RepairSettings:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One error of all models.
-
-    Attributes:
-        control: of those trained with random copies; None without.
-        change: from original to augmented.
-        control_change: from original to control; None without.
-    """
+    """One error of all models, and how it changed from the original ones to the others."""
 
     original: Estimate
     augmented: Estimate
@@ -82,13 +76,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class RuleRepair:
-    """What became of one rule's rewrites.
-
-    Attributes:
-        added: new training rows that count for it (of the first seed).
-        original: sensitivity of the original models to it.
-        augmented: sensitivity of those that were trained with rewrites.
-    """
+    """What became of one rule's rewrites: new rows (of the first seed), sensitivity to the rule."""
 
     id: str
     text: str

@@ -92,13 +92,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ErrorChange:
-    """What became of an error.
+    """What became of an error: after minus before, and the share of it that is gone.
 
-    Attributes:
-        difference: after minus before; None where nothing counts.
-        fall: the share of the error that is gone, 1 - after/before; negative where it rose; None
-            where there was no error before.
-        fall_interval: 95% of it.
+    None where nothing counts, and where there was no error before; with 95% intervals.
     """
 
     difference: float | None

@@ -59,12 +59,9 @@ class RepairGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairVerdict:
-    """Whether a repair does what is demanded.
+    """Whether a repair does what is demanded, with a reason for each demand that is not passed.
 
-    Attributes:
-        outcome: ``failed`` where a demand is not met; ``not judged`` where of one the rows cannot
-            tell; else ``passed``.
-        reasons: for each demand that is not passed, in a sentence; what failed first.
+    What failed comes first; ``not judged`` where of a demand the rows cannot tell.
     """
 
     outcome: RepairOutcome
@@ -216,17 +213,7 @@ ERRORS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairParticipants:
-    """Who took part, by identity.
-
-    Attributes:
-        rules: hash of all rules.
-        rulesets: what they are called.
-        training: SHA-256 of the training rows.
-        held_out: SHA-256 of the held-out rows.
-        notes: what a reader has to know beforehand.
-        oracle: what rejected rewrites; None for nothing.
-        noise: what decides the noise of the rules, by name; empty where they write none.
-    """
+    """Who took part, by names, identities and hashes, and what a reader has to know beforehand."""
 
     rules: str
     rulesets: tuple[str, ...]

@@ -78,11 +78,7 @@ def _canonical_text(ruleset: Ruleset) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a journal.
-
-    Attributes:
-        ruleset: the file of the ruleset, as the reviewer named it.
-    """
+    """The first line of a journal; the ruleset is its file, as the reviewer named it."""
 
     ruleset: str
     sha256: str
@@ -92,13 +88,9 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line after the first.
+    """One line after the first, with the beginning of the ruleset's hash.
 
-    Attributes:
-        time: in UTC, ``2026-11-21T17:30:00Z``.
-        ruleset: the first digits of the hash of the ruleset.
-        kind: what happened: see `sears_dsl.vetting.decisions`.
-        content: whatever belongs to it, as JSON.
+    Times are in UTC, ``2026-11-21T17:30:00Z``; kinds are those of `sears_dsl.vetting.decisions`.
     """
 
     number: int

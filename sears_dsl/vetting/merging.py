@@ -209,12 +209,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """What became of a rule, or of a template.
-
-    Attributes:
-        new: the rule instead, where it was edited.
-        verdicts: reviewer → verdict, of those who judged it.
-    """
+    """What became of a rule or template, the rule instead if edited, and who judged how."""
 
     rule: str
     decided: Decided
@@ -232,13 +227,9 @@ class VettingOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far reviewers agree on something.
+    """How far reviewers agree: every two on what both judged, all together on what all did.
 
-    Attributes:
-        pairs: κ of every two reviewers, on what both judged: Cohen's of rules, `choice_kappa` of
-            picks.
-        together: of all reviewers, on what all judged, Fleiss' or `choice_kappa`; None for fewer
-            than two reviewers.
+    κ is Cohen's and Fleiss', of picks that of `choice_kappa`.
     """
 
     reviewers: tuple[str, ...]

@@ -47,13 +47,7 @@ _PAIR_COLUMNS = ("original", "rewritten", "label", "reviewer", "source")
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """What was written.
-
-    Attributes:
-        left_out: the file of the rest; None where there is none.
-        counts: outcome → rules.
-        templates: outcome → templates; empty where none was judged.
-    """
+    """What was written, and how many rules and templates there are of each outcome."""
 
     vetted: Path
     left_out: Path | None

@@ -44,11 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VettingPlace:
-    """The ruleset, who judges it, and where things are written.
-
-    Attributes:
-        journals: reviewer → where the decisions are kept.
-    """
+    """The ruleset, and where the vetted one and the decisions of each reviewer go."""
 
     ruleset: Ruleset
     output: Path
@@ -57,11 +53,7 @@ class VettingPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class Sitting:
-    """What people judge with: arguments of `sears.vet`.
-
-    Attributes:
-        cached: whether tagged texts are kept on disk, where that saves time.
-    """
+    """What people judge with: arguments of `sears.vet`; tags are cached on disk where that pays."""
 
     data: LabelledRows
     predictor: CachedPredictor

@@ -29,11 +29,7 @@ _FEW_ROWS = 20
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From a rate to a place on the horizontal axis.
-
-    Attributes:
-        top: the rate at the right end.
-    """
+    """From a rate to a place on the horizontal axis, whose right end is at the rate `top`."""
 
     top: float
 

@@ -47,13 +47,7 @@ _SHORTEST_SECRET = 8
 
 
 class _MayPassError(Exception):
-    """A failure after which it is worth asking again.
-
-    Attributes:
-        reason: what it was, without particulars, for counting.
-        pause: seconds that the endpoint wants to be left alone.
-        help: what a person can do where it does not pass.
-    """
+    """A failure after which it is worth asking again: why, after how long, what else helps."""
 
     def __init__(
         self, reason: str, details: str = "", pause: float = 0.0, advice: str = _UNREACHED

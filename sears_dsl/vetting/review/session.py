@@ -43,12 +43,7 @@ _KEPT = 5
 
 @dataclass(frozen=True, slots=True)
 class QueuePlace:
-    """A rule in the queue.
-
-    Attributes:
-        gain: what it adds to the sum of Equation 3, at its place; 0 for what was not selected.
-        twin: the position of a rule in the queue that says the same; None for most.
-    """
+    """A rule in the queue, what it adds to Equation 3 there, and one that says the same."""
 
     rule: int
     gain: float

@@ -42,12 +42,7 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What came of a line.
-
-    Attributes:
-        text: its canonical text; empty where there are errors.
-        findings: errors, or warnings about a rule that can be used.
-    """
+    """What came of a line: a rule with its canonical text and warnings, or errors."""
 
     rule: Rule | None
     text: str
@@ -169,15 +164,8 @@ Pair = tuple[str, str]
 class Proposal:
     """A rule that acts where a reviewer liked another one, and not where she did not.
 
-    Attributes:
-        same: pairs marked as the same that it still writes.
-        of_same: those that the other rule writes.
-        differs: pairs marked as differing that it still writes: 0, but for a later place of a row.
-        of_differs: those that the other rule writes.
-        changed: rows that it changes.
-        of_changed: those that the other rule changes.
-        mistakes: of the mistakes that the other rule induces, those that it does too.
-        of_mistakes: how many the other rule induces.
+    Of pairs marked as the same and as differing, of changed rows and of mistakes: how many it has,
+    and (``of_…``) how many the other rule has. Differing are only later places of a row.
     """
 
     text: str

@@ -85,13 +85,7 @@ OnStageProgress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RuleSummary:
-    """What a rule does, in numbers.
-
-    Attributes:
-        right: changed rows that the model has right.
-        flips: those of these on which it then does not do as the rule expects.
-        interval: 95% (Wilson) of flips over right.
-    """
+    """What a rule does: rows it changes, those right, those that then fail, with Wilson's 95%."""
 
     changed: int
     right: int
