@@ -23,8 +23,14 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.notebook_tables import shown_audit
-from sears_dsl.api.results import Result, RulesetsResult, draw_bars, drawn_name, new_axes
+from sears_dsl.api.results import (
+    Result,
+    RulesetsResult,
+    draw_bars,
+    drawn_name,
+    new_axes,
+    shown_audit,
+)
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_audit, need_discovery
@@ -443,7 +449,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
-    from sears_dsl.models.names import named_models
+    from sears_dsl.models.loading import named_models
     from sears_dsl.vetting.oracle import open_oracle
 
     with in_python():

@@ -22,8 +22,7 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.notebook_tables import shown_findings
-from sears_dsl.api.results import Result, TableResult, draw_bars
+from sears_dsl.api.results import Result, TableResult, draw_bars, shown_findings
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery

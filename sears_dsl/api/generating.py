@@ -15,8 +15,7 @@ from sears_dsl.runtime.wording import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sears_dsl.generating.drawing import By
-    from sears_dsl.generating.table import Generated, TemplateCount
+    from sears_dsl.generating.table import By, Generated, TemplateCount
 
 
 @dataclass(eq=False, repr=False)

@@ -268,8 +268,7 @@ def augment(
     from sears_dsl.data.frames import Copies
     from sears_dsl.data.sources import frame_of
     from sears_dsl.data.table import read_table
-    from sears_dsl.repair.augmented import PROVENANCE, Amount
-    from sears_dsl.repair.expansion import require_rules
+    from sears_dsl.repair.augmented import PROVENANCE, Amount, require_rules
     from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
     from sears_dsl.vetting.oracle import open_oracle
 
@@ -389,8 +388,7 @@ def fix(
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
     Models", ACL 2018, Table 6.
     """
-    from sears_dsl.repair.augmented import Amount
-    from sears_dsl.repair.expansion import require_rules
+    from sears_dsl.repair.augmented import Amount, require_rules
     from sears_dsl.repair.experiment import RepairSettings
     from sears_dsl.repair.report import RepairGate
     from sears_dsl.repair.running import repair_model
@@ -490,7 +488,7 @@ def fix_by_amount(
     Adversarial Attacks', section 3.2.
     """
     from sears_dsl.repair.amounts import AmountSettings
-    from sears_dsl.repair.expansion import require_rules
+    from sears_dsl.repair.augmented import require_rules
     from sears_dsl.repair.running import amounts_of_noise
 
     with in_python():

@@ -26,8 +26,15 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.repair.augmented import ALL, Amount, augmented, duplicated
-from sears_dsl.repair.expansion import Expansion, expand, expand_table
+from sears_dsl.repair.augmented import (
+    ALL,
+    Amount,
+    Expansion,
+    augmented,
+    duplicated,
+    expand,
+    expand_table,
+)
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal

@@ -33,8 +33,15 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
-from sears_dsl.repair.augmented import ALL, Amount, Augmented, TableColumns, augmented, named_rules
-from sears_dsl.repair.expansion import expand_table
+from sears_dsl.repair.augmented import (
+    ALL,
+    Amount,
+    Augmented,
+    TableColumns,
+    augmented,
+    expand_table,
+    named_rules,
+)
 from sears_dsl.repair.experiment import Repair, RepairSettings, TrainingVariant, repair
 from sears_dsl.repair.report import RepairParticipants
 from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs, OnTraining

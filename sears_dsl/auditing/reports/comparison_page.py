@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleComparison
 from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, MeanConfidence
-from sears_dsl.auditing.reports import charts, sheet
+from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
@@ -68,8 +68,8 @@ def comparison_page(comparison: ComparisonDocument) -> str:
         ("accuracy against the worst rule for each row", comparison.worst_accuracy),
         ("rows flipped by any rule, of those both have right", comparison.rows_flipped),
     )
-    scale = charts.difference_scale([each.failures for each in comparison.rules])
-    axis = charts.comparison_axis(scale)
+    scale = sheet.difference_scale([each.failures for each in comparison.rules])
+    axis = sheet.comparison_axis(scale)
     heads = ("rule", "", f"difference of failure rates, 95% interval{axis}", ">points", ">before",
              ">after", ">p (Holm)", ">rows")  # fmt: skip
     return _page(
@@ -121,7 +121,7 @@ def _row(each: RuleComparison, scale: float) -> str:
     return (
         f"<tr>{sheet.rule(each.rule, f'{each.id} · {each.note}' if each.note else each.id)}"
         f"<td>{sheet.chip(each.outcome)}</td>"
-        f"<td>{charts.comparison_bar(paired, scale, kind=sheet.css_class(each.outcome))}</td>"
+        f"<td>{sheet.comparison_bar(paired, scale, kind=sheet.css_class(each.outcome))}</td>"
         f"{sheet.numbers(*numbers)}</tr>"
     )
 

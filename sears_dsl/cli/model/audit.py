@@ -221,7 +221,7 @@ def audit_command(
 
 def _models(options: dict[str, Any]) -> dict[str, str]:
     """The models by their names; the first is left as the one that the options name."""
-    from sears_dsl.models.names import named_models
+    from sears_dsl.models.loading import named_models
 
     specifications = options["model"]
     if isinstance(specifications, str):

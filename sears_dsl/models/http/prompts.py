@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.http.endpoint_mapping import read_map
+from sears_dsl.models.http.endpoint import read_map
 from sears_dsl.models.predictor import Row
 
 _KEYS = (

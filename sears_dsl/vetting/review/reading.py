@@ -15,8 +15,8 @@ from pathlib import PurePath
 from typing import Any
 
 from sears_dsl.errors import UsageError
-from sears_dsl.generating.drawing import Selection, selected
 from sears_dsl.generating.sentences import Sentences
+from sears_dsl.generating.table import Selection, selected
 from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
