@@ -87,13 +87,11 @@ def decide(
     of_robustness = () if robustness is None else robustness.gates
     failures += [f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome in fails]
     unjudged = list(_unjudged(judgements))
-    unjudged += [
-        f"{each.gate}: {each.reason}"
-        for each in of_robustness
-        if each.outcome == "not judged" and each.outcome not in fails
-    ]
-    if all_rules == "not judged" and all_rules not in fails:
-        unjudged.append(told_of_all)
+    if not gates.require_support:
+        unjudged += [
+            f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome == "not judged"
+        ]
+        unjudged += [told_of_all] if all_rules == "not judged" else []
     passed = counts["passed"] or "passed" in (all_rules, *(each.outcome for each in of_robustness))
     if not (failures or unjudged or passed):
         unjudged.append("no rule was tested on enough rows to be judged")
@@ -323,11 +321,8 @@ def _confidence(effect: RuleEffect, sure_from: float) -> Confidence | None:
     known = effect.tested & np.isfinite(before) & np.isfinite(after)
     if not known.any():
         return None
-    same = np.array(
-        [one == other for one, other in zip(effect.before, effect.after, strict=True)], np.bool_
-    )
     change = after - before
-    unchanged = known & same
+    unchanged = known & (np.array(effect.before, object) == np.array(effect.after, object))
     sure = known & effect.flipped & (before >= sure_from) & (after >= sure_from)
     return Confidence(
         rows=int(known.sum()),
@@ -431,13 +426,12 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
     notes += _unknown_labels(effects)
     silent = [effect.name for effect in effects.rules if not len(effect)]
     if silent:
-        shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
         verb = "changes" if len(silent) == 1 else "change"
         rules = f"{len(silent):,} of {counted(len(effects.rules), 'rule')} {verb}"
         where = " that the model answers" if effects.refused else " of this data"
         if any(effect.rejected for effect in effects.rules if not len(effect)):
             where += " in a way that the oracle keeps"
-        notes.append(f"{rules} no row{where}: {shown}.")
+        notes.append(f"{rules} no row{where}: {_some(silent)}.")
     unrenderable = sum(effect.unrenderable for effect in effects.rules)
     if unrenderable:
         notes.append(
@@ -490,12 +484,15 @@ def _rejections(effects: Effects, oracle: str | None) -> Iterator[str]:
     whole = some + sum(map(len, effects.rules)) + effects.refused
     if not whole:
         return
-    listed = ", ".join(f"{each.id} {each.rejected:,}" for each in rejecting[:_SHOWN])
-    more = ", …" if len(rejecting) > _SHOWN else ""
+    listed = _some([f"{each.id} {each.rejected:,}" for each in rejecting])
     yield (
         f"The oracle {oracle} rejected {some:,} of {whole:,} rewrites before the model was asked"
-        f"{f': {listed}{more}' if some else ''}."
+        f"{f': {listed}' if some else ''}."
     )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _unknown_labels(effects: Effects) -> Iterator[str]:
@@ -529,9 +526,8 @@ def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:
         if record.expect == "same" and record.meaning is not None and record.meaning.in_doubt
     ]
     if unsure:
-        shown = ", ".join(unsure[:_SHOWN]) + (", …" if len(unsure) > _SHOWN else "")
         rules = counted(len(unsure), "rule keeps", "rules keep")
         yield (
             f"{rules} the meaning of clearly fewer than {percent(EQUIVALENT)} of the rows, by the "
-            f"scorer: {shown}. A flip on a row whose meaning changed may be a right answer."
+            f"scorer: {_some(unsure)}. A flip on a row whose meaning changed may be a right answer."
         )
