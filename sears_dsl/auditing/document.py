@@ -74,16 +74,11 @@ EQUIVALENT = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """How sure the model is of its answers to the tested rows of a rule.
+    """How sure the model is of its answers to tested rows of a rule, those of which it says so.
 
-    Attributes:
-        rows: tested rows for which it says so before and after.
-        before: mean confidence in its answer before.
-        after: mean confidence in its answer after, whichever answer that is.
-        change: mean of after minus before.
-        change_interval: its 95% interval (Student); None for a single row.
-        change_kept: likewise over the rows whose answer stays; None where there are none.
-        sure_flips: flips of which it is sure, before and after.
+    Means before, after, whichever answer that is, and of the change, with its 95% interval
+    (Student; None for a single row), and over the rows whose answer stays; flips of which it is
+    sure, before and after.
     """
 
     rows: int
@@ -98,13 +93,9 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """Whether the rewrites of a rule keep the meaning, by the scorer.
+    """Whether the rewrites of a rule keep the meaning, by the scorer, on rows drawn at random.
 
-    Attributes:
-        scored: changed rows that were scored, drawn at random where there are many.
-        mean: mean S over them.
-        at_tau: how many of them have S ≥ τ.
-        flips_at_tau: of the flips among them, how many have S ≥ τ.
+    How many of these, and of the flips among them, have S ≥ τ.
     """
 
     scored: int
@@ -124,18 +115,11 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A row before and after a rule.
+    """A row, by its number in the file from 1, before and after a rule.
 
-    Attributes:
-        row: its number in the file, from 1.
-        edits: start, end, old and new text of each change.
-        label: what is right; None where the data does not say.
-        before: the model's answer before.
-        confidence_before: how sure it was; None where it does not say.
-        score: S; None where it was not scored.
-        failed: whether the model does not do as expected.
-        picture: the path of the picture that the text is about; None for none.
-        choices: what the answer is chosen from; none where nothing says.
+    Edits are start, end, old and new text of each change. None where the data or the model does not
+    say, or nothing was scored; failed where the model does not do as expected. The picture is a
+    path; choices are what the answer is chosen from.
     """
 
     row: int
@@ -155,30 +139,13 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRecord:
-    """Everything about one rule.
+    """Everything about one rule; None of what it or the model does not say, or nobody scored.
 
-    Attributes:
-        rule: its canonical text.
-        expect: ``same``, ``flip`` or ``label NAME``.
-        severity: as written in the rule; None where it says nothing.
-        tags: likewise.
-        why: likewise.
-        changed: rows that it changes.
-        right: those of them that the model has right.
-        flips: right rows that are not right after the rule, of the right rows.
-        flips_alone: flips on rows that no other rule flips.
-        gained: wrong rows that are right after the rule.
-        accuracy_p_value: of McNemar's exact test of flips against gained rows.
-        confidence: None where the model does not say how sure it is.
-        meaning: None where nothing was scored.
-        unrenderable: rows on which it could not fire for want of a single inflection.
-        rejected: rewrites that the oracle rejected; nothing else counts them.
-        examples: failures first.
-        rows: numbers of the rows that it changes, from 1, with spaces between.
-        outcomes: a letter for each.
-        answer_words: how many words the model's answer to each rewritten row has.
-        confidences: how sure the model is of it, as `per_row_text` writes numbers; empty where it
-            does not say.
+    Flips are right rows that are wrong after the rule, of the right rows; `flips_alone` those on
+    rows that no other rule flips; gained are wrong rows that are right after it; `accuracy_p_value`
+    is that of McNemar's exact test of these two. On unrenderable rows it could not fire for want of
+    a single inflection; nothing else counts the rewrites that the oracle rejected. Examples of
+    failures come first.
     """
 
     id: str
@@ -212,15 +179,10 @@ class RuleRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The decision.
+    """The decision: what failed, then which gates could not be judged, and rules by outcome.
 
-    Attributes:
-        outcome: ``passed`` where all that was demanded and could be judged is there; ``not judged``
-            where there is a gate of which nothing could be; ``measured`` where nothing was
-            demanded.
-        reasons: what failed, then which gates could not be judged.
-        counts: how many rules there are of each outcome.
-        all_rules: of the test of all rules together; ``measured`` where nothing is demanded.
+    ``passed`` where all that was demanded and could be judged is there; ``not judged`` where there
+    is a gate of which nothing could be; ``measured`` where nothing was demanded.
     """
 
     outcome: JudgementOutcome

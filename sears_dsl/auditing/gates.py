@@ -48,13 +48,10 @@ _ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A limit for some rules.
+    """A failure rate that rules may have at most; of robustness the tolerance, or the least share.
 
-    Attributes:
-        selector: a rule's id, ``tag:NAME`` or ``severity:high``; of a gate that asks about
-            robustness a rule's id, ``template:ID``, ``tag:NAME`` or ``all``.
-        rate: the failure rate that they may have at most; of robustness the tolerance, or the
-            least share.
+    A selector is a rule's id, ``tag:NAME`` or ``severity:high``; of a gate that asks about
+    robustness a rule's id, ``template:ID``, ``tag:NAME`` or ``all``.
     """
 
     selector: str
@@ -241,14 +238,10 @@ CERTAIN = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What is to be said of a rule.
+    """What is to be said of a rule, by the tested rows on which the model does not do as expected.
 
-    Attributes:
-        failures: tested rows on which the model does not do as expected.
-        limit: the failure rate that it may have; None where nothing is demanded.
-        against: the rate that p is about: the limit, or the tolerated rate.
-        p_value: of so many failures at that rate; None where no row was tested.
-        q_value: after control of false discoveries.
+    p is about the rate `against`, the limit or, where nothing is demanded, the tolerated rate; None
+    where no row was tested. q is after control of false discoveries.
     """
 
     outcome: JudgementOutcome

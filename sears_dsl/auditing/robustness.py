@@ -48,27 +48,18 @@ _ROWS_A_LABEL = 20
 class RobustnessRecord:
     """How robust the model is to some rules, or to the sentences of some templates.
 
-    What is not said here is that of `SemanticRobustness`, of one τ.
+    What is not said here is that of `SemanticRobustness`, of one τ. Of templates, rules are
+    templates, rows and rewrites their sentences, p is that on all rows of data, 1 without data, and
+    the interval of the gap is Newcombe's.
 
     Attributes:
-        about: all rules, those with a tag, or one rule; likewise of templates.
         name: the tag or the id of the rule or template; empty of all.
-        rules: rules that change a row; templates.
-        rows: rows that one of them changes: those that take part; of templates their sentences.
-        rewrites: what they make of them; of templates their sentences.
-        before: p, the accuracy on these rows; None where there are none, as for all rates here. Of
-            templates that on all rows of data, and 1 without data.
-        after: p′, the mean over rows of the mean over their rewrites, by what each rule expects.
-        mean: the mean over rules, or templates, of that share.
-        low: lower end of the gap's 95% interval (paired bootstrap over rows; of templates
-            Newcombe's).
-        high: its upper end.
+        rules: rules that change a row.
+        mean: the mean over rules, or templates, of p′.
         before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
         robust: whether p′ ≥ p - τ, by what judges; None with too few rows.
         invariant: whether also p′ ≤ p + τ.
         local: rows of which the mean over their rewrites is at least p - τ.
-        smallest_tau_everywhere: the smallest tolerance at which that holds for all of them.
-        curve: tolerance → rows for which it holds, where that number grows.
         constant: what the best constant answer would score on the rewrites.
     """
 

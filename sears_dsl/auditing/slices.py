@@ -56,16 +56,12 @@ _YES_NO = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceResult:
-    """A part of the rows.
+    """A part of the rows, by label, length, question type or a column.
 
-    Attributes:
-        slicing: by what: ``label``, ``length``, ``question type`` or the name of a column.
-        accuracy: rows that the model has right; None where the data has no labels.
-        worst: rows that it has right against the worst rule for each; likewise.
-        flipped: right rows that any rule flips, of those that any changes.
-        p_value: whether the rest of the slicing has the same flip rate; None where nothing can be
-            compared.
-        q_value: after control of false discoveries over all parts.
+    Accuracies, also against the worst rule for each row, are None where the data has no labels.
+    Flipped are right rows that any rule flips, of those that any changes. p asks whether the rest
+    of the slicing has the same flip rate, None where nothing can be compared; q follows over all
+    parts.
     """
 
     slicing: str

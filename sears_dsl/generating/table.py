@@ -99,15 +99,9 @@ _OWN = (TEXT, LABEL, TEMPLATE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateCount:
-    """What one template gave.
+    """What one template gave: its sentences, each once, and those written, rejected and empty.
 
-    Attributes:
-        sentences: how many it has, each once.
-        repeated: choices that write a sentence which an earlier one writes.
-        written: how many of them are in the table.
-        rejected: how many were not to be kept.
-        empty: how many of those in the table are empty, or white space.
-        slots: the columns of its slots.
+    Repeated are choices that write a sentence which an earlier one writes.
     """
 
     name: str

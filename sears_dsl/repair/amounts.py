@@ -82,12 +82,9 @@ class AmountSettings:
 class AmountErrors:
     """The errors of the models that were trained on one amount.
 
-    Attributes:
-        clean: error on the held-out rows as they are.
-        perturbed: error on the held-out rows with all rules applied; one that no rule changes is
-            among them.
-        rows: rows that a model of the first seed was trained on; of a vote those of its voters.
-        rewritten: rows of these that rules changed.
+    `perturbed` is on the held-out rows with all rules applied; one that no rule changes is among
+    them. Rows, and those of them that rules changed, are of the first seed; of a vote, of its
+    voters.
     """
 
     amount: NoiseAmount

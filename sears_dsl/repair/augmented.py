@@ -50,13 +50,10 @@ CONTRADICTORY = "two rules that write the same text expect different labels"
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """One new text.
+    """One new text, the rules that write it, by position, and its label; None for the row's own.
 
-    Attributes:
-        rules: the rules that write it, by position.
-        label: the label that it should have; None for the row's own.
-        moved: column → new value, of the columns that point into the text; where either of several
-            columns is rewritten, of that column too.
+    `moved` has the new values of the columns that point into the text and, where either of several
+    columns is rewritten, of that column too.
     """
 
     row: int
@@ -356,15 +353,10 @@ class TableColumns:
 
 @dataclass(frozen=True, eq=False)
 class Augmented:
-    """A table with new rows.
+    """A table, its old rows first, and for each new row which of the old ones it was made of.
 
-    Attributes:
-        table: the old rows, then the new ones.
-        sources: for each new row which of the old ones it was made of.
-        limit: how many were wanted; None for all that there are.
-        of_rule: id of a rule → how many new rows count for it; rules without any too.
-        relabelled: how many new rows have another label than their source.
-        changed: the columns in which a new row differs from its source.
+    So many were wanted, None for all; new rows by the id of each rule, rules without any too; how
+    many have another label than their source; the columns in which they differ from it.
     """
 
     table: Table

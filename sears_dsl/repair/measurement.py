@@ -70,15 +70,10 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An error.
+    """An error: wrong over counted items of all seeds, and of each; None where nothing counts.
 
-    Attributes:
-        error: wrong over counted items of all seeds; None where nothing counts.
-        interval: 95%, for another sample of rows.
-        over_seeds: 95%, for the mean over other seeds; None for fewer than two seeds.
-        wrong: wrong items, mean over seeds.
-        counted: counted items, mean over seeds.
-        rows: distinct rows that count, mean over seeds.
+    With 95% intervals for another sample of rows and for the mean over other seeds, None for fewer
+    than two. Items, and distinct rows that count, are means over seeds.
     """
 
     error: float | None

@@ -37,12 +37,10 @@ _NOT_JUDGED: RepairOutcome = "not judged"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairGate:
-    """What is demanded of a repair.
+    """What is demanded of a repair: by which share the error on the sensitivity set falls.
 
-    Attributes:
-        fall: the share by which the error on the sensitivity set falls at least.
-        margin: by how much the validation error may grow at most, as a share of the rows.
-        support: on fewer rows the fall is not judged.
+    The validation error may grow by the margin at most; on fewer rows than `support` the fall is
+    not judged.
     """
 
     fall: float

@@ -65,13 +65,10 @@ class Trainer(Protocol):
 class ExperimentInputs:
     """What an experiment trains on, and what it asks the models about.
 
-    Attributes:
-        held_out: labelled rows that nothing else has seen: neither the models nor whatever found
-            the rules; their guards say what has to stay in them.
-        matcher: the accepted rules, compiled with the seed of the settings.
-        columns: those of the training rows; the text's is the same in the held-out rows.
-        folder: for the files of the trainings, one folder each, and the journal.
-        oracle: rejects rewrites, of training and held-out rows; None keeps all.
+    Nothing else has seen the held-out rows: neither the models nor whatever found the rules; their
+    guards say what has to stay in them. The matcher has the seed of the settings; the column of
+    texts is the same in both; an oracle rejects rewrites of both. The folder holds one for each
+    training, and the journal.
     """
 
     training: Table

@@ -40,16 +40,12 @@ _NO_ERROR = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """Agreement of reviewers.
+    """Agreement of reviewers on the items that all of them judged; None where it is not defined.
 
-    Attributes:
-        items: that all of them judged.
-        observed: the share of agreement (of pairs of reviewers); None without items.
-        value: κ; None where it is not defined.
-        interval: 95%: of Cohen's κ by its large-sample error, of two reviewers' choices by
-            Wilson's of the observed share; None for more reviewers, where κ is not defined, and
-            where the large-sample error comes out as 0 (all agree, or one reviewer gave one
-            category only): that is no certainty, it says nothing.
+    The 95% interval is that of Cohen's κ by its large-sample error, of two reviewers' choices
+    Wilson's of the observed share; None for more reviewers, and where the large-sample error comes
+    out as 0 (all agree, or one reviewer gave one category only): that is no certainty, it says
+    nothing.
     """
 
     items: int

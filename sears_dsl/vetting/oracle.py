@@ -27,12 +27,8 @@ from sears_dsl.vetting.journal import read_journal, ruleset_digest
 class JournalOracle:
     """Rejects what a reviewer rejected: pairs, rules, sentences, templates.
 
-    Attributes:
-        differing: pairs (original, rewritten) that were marked as differing.
-        rejected: ids of rules that were rejected, or that others were written instead of.
-        sentences: (text, label) of sentences of templates that were rejected.
-        mislabelled: pairs whose label is not what a rule that may change it says.
-        changing: ids of such rules, whose pairs are looked up there.
+    A rule is rejected, too, where another was written instead of it. Of `changing` rules, which may
+    change the label, pairs are looked up among the mislabelled, of others among the differing.
     """
 
     identity: str

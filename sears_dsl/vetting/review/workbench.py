@@ -95,20 +95,11 @@ class RuleSummary:
 
 @dataclass(frozen=True, slots=True)
 class ExampleRow:
-    """A row that a rule changes.
+    """A row that a rule changes, by its place among the rows and its number in the file, from 1.
 
-    Attributes:
-        row: its place among the rows, from 1, by which it is asked about.
-        number: its number in the file, from 1.
-        pieces: both in one, the change marked.
-        labels: what counts as right.
-        after: what the model says of the rewrite; None where it was not asked yet.
-        right: whether the model has the original right.
-        flip: whether it then does not do as the rule expects.
-        score: S; None where nothing scored it.
-        picture: whether the row has a picture, which `Workbench.picture` gives.
-        choices: what the answer is chosen from; none where nothing says.
-        beside: (column, text) of what else the model reads, long texts cut.
+    Labels count as right. What the model says after is None where it was not asked yet, S where
+    nothing scored it; a flip is where it then does not do as the rule expects. `Workbench.picture`
+    gives the picture; beside stand column and text of what else the model reads, long texts cut.
     """
 
     row: int
@@ -131,14 +122,9 @@ class ExampleRow:
 class RuleTable:
     """Some rules: what they make of the rows, what the model says of it, and S.
 
-    Attributes:
-        applications: what they make of all rows.
-        answers: for each distinct rewrite what the model says; None where it was not asked.
-        flips: bool (rewrites,): those of right rows on which the model does not do as the rule
-            expects: where the label should stay, those that flip it.
-        scores: float64 (rewrites,): S of those that flip a label that should stay, NaN of others;
-            None without a scorer.
-        tau: S from which on a flip counts; 0 without a scorer.
+    Of each distinct rewrite: the answer, None where it was not asked; whether it flips: the row is
+    right, and the model then does not do as the rule expects; S where a label that should stay is
+    flipped, NaN else, None without a scorer. A flip counts from S ≥ `tau` on, 0 without a scorer.
     """
 
     rules: tuple[Rule, ...]
