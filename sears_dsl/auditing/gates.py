@@ -91,9 +91,6 @@ class Gates:
         support: rules that are tested on fewer rows are not judged.
         require_support: whether such a rule fails the gate.
         tolerated: the rate that a rule without a limit is tested against.
-
-    Raises:
-        UsageError: rates that are none, a support below 1, or two limits of one selector.
     """
 
     flip_rate: float | None = None

@@ -52,15 +52,10 @@ _MOST_TRIES = 4
 
 
 class RayWorkers(Closing):
-    """The workers of a cluster.
+    """The workers of a cluster, of one core each; as many as there are cores where nobody says.
 
-    Args:
-        address: of the cluster, ``HOST:PORT`` or ``auto`` for one that runs on this machine; None
-            starts Ray on this machine alone.
-        count: how many workers, of one core each; None for as many as there are cores.
-
-    Raises:
-        UsageError: Ray is not installed or does not start, or there is no cluster at this address.
+    The address is ``HOST:PORT`` or ``auto`` for a cluster that runs on this machine; None starts
+    Ray on this machine alone.
     """
 
     def __init__(self, *, address: str | None = None, count: int | None = None) -> None:

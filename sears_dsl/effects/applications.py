@@ -137,12 +137,8 @@ def apply_candidates(
 ) -> Applications:
     """Apply each rule by itself to each row, at its first instance, with exact case.
 
-    Known rules that are about sentences see each sentence by itself, all others the row.
-
-    Args:
-        rules: mined rules; those that share an antecedent are matched once.
-        scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
-            known rule; None for a mined one. All are mined where none are given.
+    Known rules that are about sentences see each sentence by itself, all others the row. Each is
+    read under the options and sets of its scope, or is mined, as all are where none are given.
     """
     mined = Ruleset((), options=mined_options(tagger))
     scoped = [(rule, scope or mined) for rule, scope in zip_longest(rules, scopes)]

@@ -70,10 +70,8 @@ def ask_in_rounds(
 ) -> Answers:
     """Ask about rules, a few rows each, then more of those that may flip enough.
 
-    Args:
-        minimum_flips: how many rows a rule has to flip; one number, or one a rule.
-        base_rate: how often a paraphrase that keeps the meaning flips its row, which a rule has to
-            reach; one number, or one a rule.
+    A rule has to flip `minimum_flips` rows, and to reach the base rate, at which a paraphrase that
+    keeps the meaning flips its row; each is one number, or one a rule.
     """
     order = _by_lot(applications, right.texts, seed)
     sizes = applications.changed

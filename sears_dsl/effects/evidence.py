@@ -72,14 +72,10 @@ def flip_evidence(
     base_rows: int | None = None,
     proposed_here: bool = True,
 ) -> FlipEvidence:
-    """Intervals and tests for every candidate.
+    """Intervals and tests for every candidate, of all rules that were looked at.
 
-    Args:
-        applications: of all rules that were looked at, not only of those that passed.
-        flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
-        base_rate: the share of flips among paraphrases that keep the meaning.
-        base_rows: how many rows that share was counted on; None where it is known for certain.
-        proposed_here: whether these rows proposed the rules; False for held-out rows.
+    Flips, bool (rewrites,), are answers other than that to the row. The base rate is the share of
+    flips among paraphrases that keep the meaning, counted on so many rows, or known for certain.
     """
     changed, flipped = applications.changed, applications.count(flips)
     low, high = wilson_interval(flipped, changed)

@@ -103,19 +103,15 @@ def _nothing_right(
 class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 
-    Args:
-        in_time: asked before each batch of questions; when it says no, the rest is left.
-        questions: counts what is asked, and limits it; of the rows the first ones are asked about.
+    `in_time` is asked before each batch of questions; when it says no, the rest is left, and so it
+    is where there may be no more `questions`: of the rows the first ones are asked about. That the
+    model has no row right is an error.
 
     Attributes:
         positions: for each right row its position in the data.
         predictions: for each what the model says of it.
         asked: how many rows of the data were asked about.
-        questions: what was asked in all.
         models: the names of several models that answer together; none of one.
-
-    Raises:
-        DataError: the model has no row right, or there was no time for any.
     """
 
     def __init__(

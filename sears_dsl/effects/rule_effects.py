@@ -175,10 +175,8 @@ def rule_effects(
 ) -> Effects:
     """Apply each rule by itself to each row and ask the model about what comes out.
 
-    Args:
-        predictor: the model; a `CachedPredictor` keeps what it said when it fails half way.
-        score_at_most: rewrites of a rule that are scored, drawn at random; None for all.
-        draw: which of several draws of the rules' noise, from 0.
+    At most so many rewrites of a rule are scored, drawn at random; `draw` is which of several draws
+    of the rules' noise.
     """
     model = AskedModel(predictor)
     on_stage("applying rules", 0, len(matcher.rules))

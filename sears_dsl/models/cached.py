@@ -44,18 +44,12 @@ _QUICK = 0.5
 
 
 class CachedPredictor:
-    """A model that remembers what it said.
+    """A model that remembers what it said, on disk where there is a store.
 
-    Args:
-        store: keeps predictions on disk; without, they are remembered as long as this object.
-        batch_size: rows that the model gets in a call; None leaves it to the model, 64 for one
-            that does not say.
-        on_error: whether a text that the model refuses is an error or is skipped; its answer is
-            `REFUSED` then, which equals no label and is not kept on disk.
-        announce: told what a round of questions will cost before it begins, of models that know.
-
-    Raises:
-        UsageError: a batch size below 1.
+    Without a batch size it gets as many rows in a call as it wants, 64 where it does not say. With
+    ``skip`` the answer to a text that it refuses is `REFUSED`, which equals no label and is not
+    kept on disk. `announce` is told what a round of questions will cost before it begins, of models
+    that know.
     """
 
     def __init__(

@@ -18,17 +18,11 @@ from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
 
 
 class CallablePredictor(AnsweringPredictor):
-    """A batched function as a predictor.
+    """A batched function as a predictor, or an object with such a method ``predict``.
 
-    Args:
-        model: a function of a list of texts (of dictionaries, where rows have several columns),
-            or an object with such a method ``predict``; it gives a label for each, or a pair of a
-            label and a confidence between 0.0 and 1.0.
-        identity: how to know the model again; None takes its name, which is enough as long as
-            predictions are not kept on disk.
-
-    Raises:
-        UsageError: neither a function nor an object with ``predict``, or a class.
+    It takes a list of texts (of dictionaries, where rows have several columns) and gives a label
+    for each, or a pair of a label and a confidence between 0.0 and 1.0. Its name is identity enough
+    as long as predictions are not kept on disk.
     """
 
     def __init__(

@@ -155,13 +155,8 @@ _PIPELINES: dict[str, tuple[Any, Any]] = {
 class PipelinePredictor(AnsweringPredictor):
     """A ``text-classification`` or ``token-classification`` pipeline of transformers.
 
-    Args:
-        classify: what ``transformers.pipeline("text-classification", …)`` gives.
-        comparison: which kind of answers is wanted: the most probable label; several labels, those
-            of at least one half; a number; or entities, which a token classifier gives.
-
-    Raises:
-        UsageError: another kind of pipeline, or a model that gives a number and no label.
+    The comparison says which kind of answers is wanted: the most probable label; several labels,
+    those of at least one half; a number; or entities, which a token classifier gives.
     """
 
     def __init__(

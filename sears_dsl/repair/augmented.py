@@ -115,11 +115,9 @@ def expand(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Expansion:
-    """Apply each rule by itself to each text.
+    """Apply each rule by itself to each text of a row with a label, which may be empty for none.
 
-    Args:
-        labels: of each row; an empty one is no label. None where there are none.
-        known: all labels that there are; without, those of the rows.
+    All labels that there are may be known; without, those of the rows count.
     """
     expectations = [rule.expectation for rule in matcher.rules]
     names = list(dict.fromkeys(known or filter(None, labels or ())))

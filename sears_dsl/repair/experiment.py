@@ -106,10 +106,8 @@ class Repair:
             is 0 for the original models; of the others it says how many of these rows another
             training moves, with no rule about.
         rewritten: error on all rewrites of held-out rows.
-        added: new training rows.
-        wanted: how many were to be added; None for all.
-        rewritten_rows: held-out rows that a rule changes.
-        rewrites: distinct texts that the rules make of these.
+        wanted: how many rows were to be added; None for all.
+        rewrites: distinct texts that the rules make of the held-out rows that one changes.
         shared: held-out rows whose text is a training row's too.
         left_out: reason → training rewrites without a known label.
     """

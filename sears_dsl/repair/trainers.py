@@ -211,16 +211,10 @@ class BuiltInTrainer:
 class GivenTrainer:
     """A way to train that somebody else knows.
 
-    Args:
-        train: a function of texts, labels and a seed that gives a model, as `load_predictor` takes
-            it; or an estimator of scikit-learn that is fitted anew each time, with every
-            ``random_state`` in it set to the seed.
-        text: the column of texts; ``a,b`` of either of two that rules rewrite.
-        also: further columns that the model reads. Where it reads several the function gets a list
-            of dictionaries, column → text, in the place of texts.
-
-    Raises:
-        UsageError: it is neither.
+    A function of texts, labels and a seed that gives a model, as `load_predictor` takes it; or an
+    estimator of scikit-learn that is fitted anew each time, with every ``random_state`` in it set
+    to the seed. Where the model reads several columns the function gets a list of dictionaries,
+    column → text, in the place of texts.
     """
 
     def __init__(
@@ -284,13 +278,9 @@ _LINES_TOLD = 8
 class CommandTrainer:
     """Runs a command to train.
 
-    Args:
-        command: how a user would type it, with ``{train}`` (the file of rows), ``{model}`` (where
-            the model belongs) and, where it takes one, ``{seed}``.
-        spec: how the model is asked, with ``{model}``: ``sklearn:{model}``, ``hf:{model}``.
-
-    Raises:
-        UsageError: a placeholder that is missing or unknown, or quotes that are not closed.
+    It is how a user would type it, with ``{train}`` (the file of rows), ``{model}`` (where the
+    model belongs) and, where it takes one, ``{seed}``. The spec is how the model is asked, with
+    ``{model}``: ``sklearn:{model}``, ``hf:{model}``.
     """
 
     def __init__(

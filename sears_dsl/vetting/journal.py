@@ -102,14 +102,10 @@ class JournalEntry:
 
 
 class Journal(Closing):
-    """A journal that is being written; `entries` has all that it holds.
+    """A journal that is being written by this process alone; `entries` has all that it holds.
 
-    `torn` is the part of a line that was cut off, `new` says whether the file was begun now.
-
-    Raises:
-        DataError: the file cannot be read or written, is damaged, or is about another ruleset,
-            another version of it, or of another reviewer.
-        UsageError: another process writes it.
+    `torn` is the part of a line that was cut off, `new` says whether the file was begun now. One
+    that is damaged, or about another version of the ruleset, or of another reviewer, is refused.
     """
 
     def __init__(

@@ -259,9 +259,8 @@ def outcomes(
 ) -> list[ReviewOutcome]:
     """What became of each rule, or of each template, in the order of the ruleset.
 
-    Args:
-        policy: a rule is kept if ``majority`` (more than half), ``all`` or ``any`` of those who
-            judged it accept it, as it is or edited. Skipping is not judging.
+    One is kept if more than half, all or any of those who judged it accept it, as it is or edited.
+    Skipping is not judging.
     """
     names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
     judgements = {review.reviewer: getattr(review.state, of) for review in reviews}
@@ -311,11 +310,9 @@ def _outcome(
 
 
 def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
-    """How far reviewers agree.
+    """How far reviewers agree on rules or templates, kept (as they are or edited) or rejected.
 
-    Args:
-        on: ``rules`` or ``templates``, kept (as they are or edited) or rejected; or ``picks``,
-            which adversary of a sentence is closest, or none.
+    Or on picks: which adversary of a sentence is closest, or none.
     """
     by_reviewer = {review.reviewer: _RATINGS[on](review.state) for review in reviews}
     pairs = {names: _kappa(by_reviewer, names, on) for names in combinations(by_reviewer, 2)}

@@ -303,12 +303,7 @@ _SHOWN = 200
 class HttpPredictor(AnsweringPredictor):
     """An endpoint as a predictor; close it, or let it go.
 
-    Args:
-        request: how rows become JSON; None posts ``{"inputs": [text, …]}``.
-        response: where the labels are; None takes them from ``{"predictions": [label, …]}``.
-
-    Raises:
-        UsageError: no such address or options, or a header's variable is not set.
+    Without maps it is posted ``{"inputs": [text, …]}`` and answers ``{"predictions": [label, …]}``.
     """
 
     def __init__(

@@ -33,12 +33,7 @@ _SHOWN = 200
 
 
 class LanguageModel:
-    """A language model as a predictor; close it, or let it go.
-
-    Raises:
-        UsageError: no such address or options, or the key's variable is not set.
-        CacheError: the cache cannot be used.
-    """
+    """A language model as a predictor; close it, or let it go."""
 
     batch_size = 1
 

@@ -41,13 +41,9 @@ _HEADERS = {
 
 
 class PageGuard:
-    """Lets through what comes from the page.
+    """Lets through what comes from the page, by tokens of reviewers and hosts that it may name.
 
-    Args:
-        app: what is guarded. It sees paths without the token, and the token's owner as
-            ``scope["state"]["reviewer"]``.
-        tokens: token → reviewer.
-        hosts: what the Host header may be, such as ``127.0.0.1:8765``.
+    The application sees paths without the token, and its owner as ``scope["state"]["reviewer"]``.
     """
 
     def __init__(self, app: ASGIApp, *, tokens: Mapping[str, str], hosts: frozenset[str]) -> None:
