@@ -345,7 +345,7 @@ def discover(
     from sears_dsl.discovery.known_rules import load_known
     from sears_dsl.discovery.parts import PartsChoice, participants_of
     from sears_dsl.discovery.settings import Settings
-    from sears_dsl.vetting.readings import read_readings
+    from sears_dsl.vetting.oracle import read_readings
 
     chosen: dict[str, Any] = {
         "scorer": scorer, "tau": tau, "delta": delta, "minimum_flips": minimum_flips,

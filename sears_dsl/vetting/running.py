@@ -29,9 +29,8 @@ from sears_dsl.vetting.journal import REVIEWER, Journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
 from sears_dsl.vetting.review.deciding import Deciding
-from sears_dsl.vetting.review.picking import choices_of_rules, read_choices
 from sears_dsl.vetting.review.session import Session
-from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules, read_choices
 from sears_dsl.vetting.web.server import application
 
 if TYPE_CHECKING:

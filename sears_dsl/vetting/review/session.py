@@ -33,9 +33,14 @@ from sears_dsl.vetting.decisions import (
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.deciding import Deciding, View, meaningless, rejection, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
-from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.trials import Trials, proposals
-from sears_dsl.vetting.review.workbench import ExampleRow, RuleTable, Workbench, marked
+from sears_dsl.vetting.review.workbench import (
+    AdversaryChoice,
+    ExampleRow,
+    RuleTable,
+    Workbench,
+    marked,
+)
 
 # Examples of a rule that go into the journal with the decision about it.
 _KEPT = 5

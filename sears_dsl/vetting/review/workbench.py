@@ -1,16 +1,18 @@
-"""What rules do to the rows and to the model: the facts that a reviewer looks at.
+"""What rules do to the rows and to the model: the facts that a reviewer looks at, and picks from.
 
-In: a ruleset, labelled and tagged rows, a model, perhaps a scorer. Out: a `RuleTable` of the
-ruleset's rules, and of rules that a reviewer writes. Always holds: the model is asked once for each
-distinct row; a flip is a row that the model has right and then has not, or, of a rule after which
-the label should change, one on which the model does not do so. Costs, at the start, a prediction
-for every row and every distinct rewrite; later only what a new rule adds.
+In: a ruleset, labelled and tagged rows, a model, perhaps a scorer; a file that ``sears adversaries
+--top 5`` wrote. Out: a `RuleTable` of the ruleset's rules, and of rules that a reviewer writes;
+`AdversaryChoice`s. Always holds: the model is asked once for each distinct row; a flip is a row
+that the model has right and then has not, or, of a rule after which the label should change, one on
+which the model does not do so; a sentence has one to five distinct adversaries, best scored first.
+Costs, at the start, a prediction for every row and every distinct rewrite; later only what a new
+rule adds.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal, carried_back
+from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
@@ -31,7 +34,7 @@ from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.shown_edits import ShownPiece, change
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -379,3 +382,94 @@ class Workbench:
         if column is None or not 1 <= row <= len(self.data.rows):
             raise UsageError(f"there is no picture of row {row}", help="load the page again")
         return shown_picture(self.data.rows[row - 1][column], side=_PICTURE)
+
+
+MOST = 5
+"""Adversaries that are shown of a sentence, as in the paper's study."""
+
+_COLUMNS = ("original", "adversary", "prediction")
+
+
+@dataclass(frozen=True, slots=True)
+class PickableAdversary:
+    """Another text that the model answers otherwise: the text, what it says, S if known."""
+
+    text: str
+    prediction: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AdversaryChoice:
+    """A sentence, what the model rightly says of it, and its adversaries."""
+
+    original: str
+    label: str
+    adversaries: tuple[PickableAdversary, ...]
+
+
+def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
+    """The sentences of a file of adversaries, in its order."""
+    dataset = Dataset(path)
+    for name in _COLUMNS:
+        require_column(dataset.names, name, where=path)
+    choices: dict[str, AdversaryChoice] = {}
+    for batch in dataset.batches():
+        for index in range(batch.rows):
+            value = {name: column[index] for name, column in batch.columns.items()}
+            if not all(isinstance(value[name], str) for name in _COLUMNS):
+                raise DataError(
+                    f"{path}: row {batch.row_number(index)} has no text where one is wanted",
+                    help="give the file that `sears adversaries --top 5` wrote",
+                )
+            new = PickableAdversary(
+                value["adversary"], value["prediction"], _score(value.get("score"))
+            )
+            known = choices.get(value["original"])
+            label = str(value.get("label", ""))
+            before = known.adversaries if known else ()
+            choices[value["original"]] = AdversaryChoice(value["original"], label, (*before, new))
+    return tuple(_best(choice) for choice in choices.values())
+
+
+def _score(value: object) -> float | None:
+    try:
+        return None if value in (None, "") else float(str(value))
+    except ValueError:
+        return None
+
+
+def _best(choice: AdversaryChoice) -> AdversaryChoice:
+    distinct = {each.text: each for each in reversed(choice.adversaries)}
+    best = sorted(distinct.values(), key=lambda each: (-(each.score or 0.0), each.text))
+    return AdversaryChoice(choice.original, choice.label, tuple(best[:MOST]))
+
+
+def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryChoice, ...]:
+    """Rows that rules flip, with what the rules make of them as adversaries.
+
+    Rows with more adversaries come first: there is more to choose from. Rules after which the label
+    should change make none: what they write is not to be close to the row.
+    """
+    rows: dict[int, list[PickableAdversary]] = {}
+    changing: set[int] = set()
+    for number, rule in enumerate(effects.rules):
+        if not rule.keeps_label:
+            changing.update(effects.applications.of_rule(number).tolist())
+    flipping: Iterable[int] = np.flatnonzero(effects.flips).tolist()
+    for rewrite in flipping:
+        if rewrite in changing:
+            continue
+        score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
+        adversary = PickableAdversary(
+            effects.applications.texts[rewrite],
+            effects.answers[rewrite] or "",
+            None if np.isnan(score) else score,
+        )
+        rows.setdefault(int(effects.applications.rows[rewrite]), []).append(adversary)
+    texts, before = bench.data.texts, bench.before
+    choices = [
+        _best(AdversaryChoice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)
+    ]
+    distinct = {choice.original: choice for choice in choices}
+    return tuple(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))
