@@ -263,9 +263,6 @@ def _identity(ruleset: Ruleset) -> RulesetIdentity:
     )
 
 
-# ---------------------------------------------------------------- one rule
-
-
 def _record(
     effect: RuleEffect,
     judgement: Judgement,
@@ -392,9 +389,6 @@ def _known(values: Any, place: int) -> float | None:
     if values is None or not np.isfinite(values[place]):
         return None
     return float(values[place])
-
-
-# ---------------------------------------------------------------- all rules
 
 
 def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tuple[str, ...]:

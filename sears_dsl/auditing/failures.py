@@ -132,9 +132,6 @@ class ErrorsDocument(DocumentRecord):
         return f"Wrong answers can be foreseen{by}: {scores}."
 
 
-# ---------------------------------------------------------------- from audits to the document
-
-
 Kind: TypeAlias = Literal["number", "category"]
 
 #: The value of the feature ``rule`` for rows as they are.
@@ -489,9 +486,6 @@ def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValu
         None if each is None or each == "" else float(str(each)) if numbers else str(each)
         for each in cells
     ]
-
-
-# ---------------------------------------------------------------- the document
 
 
 def _document(

@@ -223,9 +223,6 @@ def read_rate(written: str) -> float:
     return float(written[:-1]) / 100 if written.endswith("%") else float(written)
 
 
-# ---------------------------------------------------------------- judged
-
-
 JudgementOutcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
 """``measured``: enough rows, and no limit to judge by."""
 

@@ -250,9 +250,6 @@ def labels_of(effects: Effects) -> tuple[str, ...]:
     return tuple(sorted(labels)) if len(labels) <= most else ()
 
 
-# ---------------------------------------------------------------- one record
-
-
 def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]]]:
     """All rules, the rules of each tag, each rule; those that change no row are left out."""
     changing = [each for each in effects.rules if len(each)]
@@ -353,9 +350,6 @@ def record_of(
 
 def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
     return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
-
-
-# ---------------------------------------------------------------- gates
 
 
 def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:

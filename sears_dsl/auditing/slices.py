@@ -167,8 +167,6 @@ def question_type(text: str) -> str:
     return "how many" if _MANY.match(lower, first.start()) else first[0]
 
 
-# ---------------------------------------------------------------- parts
-
 #: The part of values that are too rare to stand alone.
 OTHER = "(other)"
 #: The part of rows without a value.
@@ -248,8 +246,6 @@ def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
     number = re.match(r"[-+]?\d+(\.\d+)?", value)
     return (float(number[0]) if number else np.inf, -counts[value], value)
 
-
-# ---------------------------------------------------------------- what is computed
 
 SliceValue: TypeAlias = float | str | None
 """What is computed of a row; None where the row has nothing to compute it of."""
@@ -357,9 +353,6 @@ def read_slicings(
         else Computed(*of_columns, None if of_columns[1] == ANSWER else columns[of_columns[1]])
         for name, of_columns in slicings.items()
     }
-
-
-# ---------------------------------------------------------------- the functions
 
 
 def _text(cell: Any, where: str) -> str | None:

@@ -137,9 +137,6 @@ def template_notes(
             )
 
 
-# ---------------------------------------------------------------- by template
-
-
 def template_parts(answers: TemplateAnswers) -> tuple[SliceResult, ...]:
     """What the model has right of each template, where the sentences stand beside rows of data."""
     if answers.before is None:
@@ -197,9 +194,6 @@ def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
     """Of the rows and of the sentences; none where answers are free."""
     labels = labels_of(effects)
     return tuple(sorted({*labels, *answers.table.columns[LABEL]})) if labels else ()
-
-
-# ---------------------------------------------------------------- robustness
 
 
 def with_templates(
@@ -283,9 +277,6 @@ def _numbered(column: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]
     """Of each cell of a column the place of its value among all values."""
     places = {value: place for place, value in enumerate(values)}
     return np.fromiter(map(places.__getitem__, column), np.int64, len(column))
-
-
-# ---------------------------------------------------------------- the grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

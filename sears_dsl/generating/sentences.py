@@ -412,9 +412,6 @@ def _reads(text: str, start: int, parts: Sequence[str | _Filled], chosen: dict[i
     )
 
 
-# ---------------------------------------------------------------- what is wrong with them
-
-
 def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
     """What is wrong with the sentences of a ruleset's templates."""
     findings: list[Diagnostic] = []

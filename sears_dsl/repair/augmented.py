@@ -333,9 +333,6 @@ def choose(
     return sorted(rule_of.items())
 
 
-# ---------------------------------------------------------------- the table
-
-
 #: The columns that say where a row comes from: the id or number of the row, rule and ruleset.
 PROVENANCE = ("source_row", "source_rule", "source_ruleset")
 

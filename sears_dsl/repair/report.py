@@ -185,9 +185,6 @@ def _points(change: ErrorChange) -> str:
     return f"{100 * difference:+.1f} points (95%: {100 * low:+.1f} to {100 * high:+.1f})"
 
 
-# ---------------------------------------------------------------- reports
-
-
 _NOT_GIVEN = "–"
 
 #: Error of a `Repair` → what it is called, and what it is counted on.

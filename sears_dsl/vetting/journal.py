@@ -176,8 +176,6 @@ class Journal(Closing):
             os.close(self._descriptor)
             self._descriptor = -1
 
-    # ------------------------------------------------------------ the file
-
     def _lock(self) -> None:
         """The file is ours until it is closed; the system lets go of it when we are killed."""
         # A system without such locks: entries stay whole, since a line is one write.

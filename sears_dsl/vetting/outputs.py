@@ -163,9 +163,6 @@ def write_pairs(reviews: Sequence[Review], path: Path) -> int:
     return len(pairs)
 
 
-# ---------------------------------------------------------------- the texts
-
-
 _WORDS = {**REASONS, **TEMPLATE_REASONS}
 _TESTS = 2
 _LONGEST_TEST = 200
@@ -278,9 +275,6 @@ def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
                 yield original, rewritten, int(verdict.verdict == "accept"), "rule"
 
 
-# ---------------------------------------------------------------- entries
-
-
 def _edited(
     entry: Entry, rule: Rule, outcome: ReviewOutcome, ruleset: Ruleset, tagger: Tagger
 ) -> Entry:
@@ -342,9 +336,6 @@ def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool
     alone = replace(rule, metadata=Metadata(tests=(test,)))
     scoped = replace(ruleset, rules=(alone,), layout=(), trailing=())
     return all(result.outcome == "ok" for result in run_tests(scoped, tagger=tagger))
-
-
-# ---------------------------------------------------------------- the file
 
 
 def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) -> str:

@@ -134,9 +134,6 @@ def _tile(name: str, paired: Paired) -> tuple[str, str, str]:
     return value, name, f"{paired.in_points} points, p = {p}"
 
 
-# ---------------------------------------------------------------- a grid
-
-
 _WIDTH = 104
 _HEIGHT = 30
 _LEFT = 310

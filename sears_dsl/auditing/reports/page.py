@@ -366,9 +366,6 @@ def _footer(document: AuditDocument) -> str:
     return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in lines)}</footer>"
 
 
-# ---------------------------------------------------------------- the rules
-
-
 # More rules than this are in the JSON alone: a page of thousands helps nobody.
 _MOST = 300
 

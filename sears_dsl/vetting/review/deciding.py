@@ -73,9 +73,6 @@ class Deciding(ABC):
         return {"undone": last.number}
 
 
-# ---------------------------------------------------------------- what a page sends
-
-
 def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
     """Why something is rejected."""
     note = text_of(content, "note", default="").strip()

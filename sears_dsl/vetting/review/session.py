@@ -111,8 +111,6 @@ class Session(Deciding):
         self.overview()
         self.typed("lemma=be -> is")
 
-    # ------------------------------------------------------------ everything at a glance
-
     @property
     def left(self) -> int:
         """Rules that were neither accepted nor rejected."""
@@ -277,8 +275,6 @@ class Session(Deciding):
         text = subject if place is None else self.bench.effects.texts[place]
         return f"{last.kind} {text}".strip()
 
-    # ------------------------------------------------------------ one rule
-
     def rule(self, name: str) -> View:
         """All about one rule but its examples."""
         bench, place = self.bench, self._place(name)
@@ -337,8 +333,6 @@ class Session(Deciding):
             raise UsageError(f"there is no rule {name!r}", help="load the page again")
         return self._ids[name]
 
-    # ------------------------------------------------------------ a rule that is typed
-
     def typed(self, text: str) -> View:
         """What a typed rule says and where it applies; the model is not asked."""
         typed = self.trials.reader.read(text)
@@ -392,8 +386,6 @@ class Session(Deciding):
         elif kind == "save":
             self.trials.known(text_of(content, "text"))
 
-    # ------------------------------------------------------------ sentences with adversaries
-
     def choice(self, number: int) -> View:
         """One sentence with its adversaries."""
         if not 0 <= number < len(self.choices):
@@ -411,8 +403,6 @@ class Session(Deciding):
             "picked": pick is not None,
             "choice": None if pick is None else pick.choice,
         }
-
-    # ------------------------------------------------------------ decisions
 
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         """What the journal keeps of a decision."""

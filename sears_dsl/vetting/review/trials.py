@@ -154,9 +154,6 @@ class Trials:
         return effects
 
 
-# ---------------------------------------------------------------- narrowed rules
-
-
 Pair = tuple[str, str]
 
 

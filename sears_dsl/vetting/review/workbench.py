@@ -238,8 +238,6 @@ class Workbench:
         self.right[self._right.positions] = True
         self.effects = self.effects_of(ruleset.rules, on_progress=on_progress)
 
-    # ------------------------------------------------------------ rules
-
     def apply(self, rules: Sequence[Rule]) -> RuleTable:
         """What rules make of the rows; the model is not asked."""
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
@@ -327,8 +325,6 @@ class Workbench:
         if expect.kind == "label":
             return not answers_equal(answer, expect.label, comparison=self._comparison)
         return self._right.flipped(self._number[row], answer) == (expect.kind == "same")
-
-    # ------------------------------------------------------------ what is shown
 
     def summary(self, effects: RuleTable, rule: int) -> RuleSummary:
         """The numbers of one rule."""
