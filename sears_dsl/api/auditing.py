@@ -215,9 +215,9 @@ class GridResult(Result):
 
     def save(self, folder: str | Path) -> None:
         """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
-        from sears_dsl.auditing.reports.files import write_grid_files
+        from sears_dsl.auditing.reports.files import write_three
 
-        write_grid_files(self.document, Path(folder))
+        write_three(self.document, Path(folder))
 
 
 class AuditsResult(GridResult):

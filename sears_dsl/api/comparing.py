@@ -79,9 +79,9 @@ class ComparisonResult(Result):
 
     def save(self, folder: str | Path) -> None:
         """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
-        from sears_dsl.auditing.reports.files import write_comparison_files
+        from sears_dsl.auditing.reports.files import write_three
 
-        write_comparison_files(self.document, Path(folder))
+        write_three(self.document, Path(folder))
 
 
 @overload
@@ -185,9 +185,9 @@ class ErrorsResult(Result):
 
     def save(self, folder: str | Path) -> None:
         """Write what `sears errors -o` writes: errors.html, errors.md, errors.json."""
-        from sears_dsl.auditing.reports.files import write_errors_files
+        from sears_dsl.auditing.reports.files import write_three
 
-        write_errors_files(self.document, Path(folder))
+        write_three(self.document, Path(folder))
 
 
 def predict_errors(

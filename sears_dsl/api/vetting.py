@@ -103,14 +103,12 @@ class VettingResult(Result, Closing):
 
         ruleset = self.place.ruleset
         judged = self._judged
-        texts = (
-            ("template", list(map(print_template, ruleset.templates)))
-            if self.of_templates
-            else ("rule", list(map(print_rule, ruleset.rules)))
-        )
+        texts = {"rule": list(map(print_rule, ruleset.rules))}
+        if self.of_templates:
+            texts = {"template": list(map(print_template, ruleset.templates))}
         return {
             "id": [each.rule for each in judged],
-            **dict([texts]),
+            **texts,
             "outcome": [each.decided for each in judged],
             "who": [
                 ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())

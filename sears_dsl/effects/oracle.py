@@ -92,23 +92,15 @@ class FunctionOracle:
                 help="it is called with a list of dictionaries from column to text",
             ) from error
         if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
-            raise ModelError(
-                f"the oracle {self.identity} gave {type(answers).__name__} for {len(items):,} "
-                "texts",
-                help=advice,
-            )
-        if len(answers) != len(items):
-            raise ModelError(
-                f"the oracle {self.identity} gave {len(answers):,} answers for {len(items):,} "
-                "texts",
-                help=advice,
-            )
-        wrong = [each for each in answers if not isinstance(each, bool | np.bool_)]
+            wrong = [f"{type(answers).__name__} for {len(items):,} texts"]
+        elif len(answers) != len(items):
+            wrong = [f"{len(answers):,} answers for {len(items):,} texts"]
+        else:
+            strange = (each for each in answers if not isinstance(each, bool | np.bool_))
+            wrong = [f"{each!r} for a text" for each in strange]
         if wrong:
-            raise ModelError(
-                f"the oracle {self.identity} gave {wrong[0]!r} for a text", help=advice
-            )
-        return [bool(each) for each in answers]
+            raise ModelError(f"the oracle {self.identity} gave {wrong[0]}", help=advice)
+        return list(map(bool, answers))
 
 
 class CountedOracle:
@@ -122,9 +114,8 @@ class CountedOracle:
     def keeps(self, candidates: Sequence[Candidate]) -> Sequence[bool]:
         """For each rewrite or sentence whether it is kept."""
         answers = self._oracle.keeps(candidates)
-        self.rejected.update(
-            each.rule for each, keep in zip(candidates, answers, strict=True) if not keep
-        )
+        pairs = zip(candidates, answers, strict=True)
+        self.rejected.update(each.rule for each, keep in pairs if not keep)
         return answers
 
 
@@ -154,12 +145,8 @@ def accepted(
     ids, texts = rewrites.rule_ids, rewrites.texts
     rows = data.rewritten(rewrites.rows.tolist(), texts)
     columns = zip(rows, rewrites.originals, texts, rewrites.rules.tolist(), strict=True)
-    keep = np.array(
-        oracle.keeps(
-            [Candidate(row, original, text, ids[rule]) for row, original, text, rule in columns]
-        ),
-        np.bool_,
-    )
+    candidates = [Candidate(row, old, new, ids[rule]) for row, old, new, rule in columns]
+    keep = np.array(oracle.keeps(candidates), np.bool_)
     if needed and not keep.any():
         raise DataError(
             f"the oracle {oracle.identity} rejects all {len(rewrites):,} rewrites, so there is "

@@ -10,7 +10,7 @@ on top of the model.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
@@ -120,12 +120,10 @@ class CachedPredictor:
         When `in_time`, asked before each batch, says no, the rest is left. Batches are small at
         first then, so that a slow model does not go far beyond the time.
         """
-        keys = [row_key(row) for row in rows]
-        distinct = dict(zip(keys, rows, strict=True))
-        stored = None if self._store is None else self._store.get
-        self._ask_missing(
-            distinct,
-            _unknown(distinct, self._labels, stored, self.identity),
+        keys = self._ask_missing(
+            rows,
+            self._labels,
+            None if self._store is None else self._store.get,
             ask=self.predictor.predict,
             refused=REFUSED,
             keep=self._keep,
@@ -140,12 +138,10 @@ class CachedPredictor:
         """One label for each row, with its confidence where the model gives one."""
         if not isinstance(self.predictor, ConfidentPredictor):
             return [Answer(label) for label in self.predict(rows, on_progress=on_progress)]
-        keys = [row_key(row) for row in rows]
-        distinct = dict(zip(keys, rows, strict=True))
-        stored = None if self._store is None else self._store.get_answers
-        self._ask_missing(
-            distinct,
-            _unknown(distinct, self._answers, stored, self.identity),
+        keys = self._ask_missing(
+            rows,
+            self._answers,
+            None if self._store is None else self._store.get_answers,
             ask=partial(answers_to, self.predictor),
             refused=Answer(REFUSED),
             keep=self._keep_answers,
@@ -156,16 +152,23 @@ class CachedPredictor:
 
     def _ask_missing(
         self,
-        distinct: Mapping[str, Row],
-        missing: list[str],
+        rows: Sequence[Row],
+        known: dict[str, _Prediction],
+        stored: Callable[[str, list[str]], Mapping[str, _Prediction]] | None,
         *,
         ask: Callable[[list[Row]], list[_Prediction]],
         refused: _Prediction,
         keep: Callable[[dict[str, _Prediction]], None],
         in_time: Callable[[], bool] | None,
         on_progress: OnAnswered | None,
-    ) -> None:
-        """Ask about the missing ones of distinct rows, batch by batch."""
+    ) -> list[str]:
+        """The keys of rows; ask, batch by batch, about those that are neither known nor stored."""
+        keys = [row_key(row) for row in rows]
+        distinct = dict(zip(keys, rows, strict=True))
+        missing = [key for key in distinct if key not in known]
+        if stored is not None and missing:
+            known.update(stored(self.identity, missing))
+            missing = [key for key in missing if key not in known]
         answer_count = len(distinct) - len(missing)
         # One line for each round that is larger than those before, not for each of hundreds.
         if len(missing) > self._announced and isinstance(self.predictor, PricedPredictor):
@@ -187,6 +190,7 @@ class CachedPredictor:
             began = time.monotonic()
             if on_progress is not None:
                 on_progress(answer_count, len(distinct))
+        return keys
 
     def _unless_refused(
         self, rows: list[Row], ask: Callable[[list[Row]], list[_Prediction]], refused: _Prediction
@@ -226,20 +230,6 @@ class CachedPredictor:
             self._store.put_answers(self.identity, stored_answers)
         self._answers.update(answers)
         self._labels.update((key, answer.label) for key, answer in answers.items())
-
-
-def _unknown(
-    keys: Iterable[str],
-    known: dict[str, _Prediction],
-    stored: Callable[[str, list[str]], Mapping[str, _Prediction]] | None,
-    identity: str,
-) -> list[str]:
-    """The keys that are not known, after a look into what is stored."""
-    missing = [key for key in keys if key not in known]
-    if stored is not None and missing:
-        known.update(stored(identity, missing))
-        missing = [key for key in missing if key not in known]
-    return missing
 
 
 def _batches(

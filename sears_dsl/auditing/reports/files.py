@@ -10,9 +10,9 @@ suite are those of its cases; characters that XML cannot hold are written as esc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sears_dsl.auditing.comparison import ComparisonDocument
@@ -36,7 +36,11 @@ from sears_dsl.models.loading import folder_names
 from sears_dsl.runtime.documents import make_folder
 from sears_dsl.runtime.writing import write_atomically
 
-_Document: TypeAlias = ComparisonDocument | GridDocument | ErrorsDocument
+_THREE: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
+    ComparisonDocument: ("comparison", comparison_page, comparison_markdown),
+    GridDocument: ("comparison", grid_page, grid_markdown),
+    ErrorsDocument: ("errors", errors_page, errors_markdown),
+}
 
 
 def write_audit_files(document: AuditDocument, folder: Path) -> None:
@@ -53,7 +57,7 @@ def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> Gri
     several = grid(audits)
     for name, document in zip(folder_names(list(audits)), audits.values(), strict=True):
         write_audit_files(document, folder / name)
-    write_grid_files(several, folder)
+    write_three(several, folder)
     return several
 
 
@@ -68,26 +72,12 @@ def add_summary(text: str, file: Path) -> None:
     write_atomically(file, before + text.encode("utf-8", "replace"))
 
 
-def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None:
-    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json``."""
-    page, text = comparison_page(comparison), comparison_markdown(comparison)
-    _write_three(folder, "comparison", page, text, comparison)
-
-
-def write_grid_files(document: GridDocument, folder: Path) -> None:
-    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json`` of several audits."""
-    _write_three(folder, "comparison", grid_page(document), grid_markdown(document), document)
-
-
-def write_errors_files(document: ErrorsDocument, folder: Path) -> None:
-    """Write ``errors.html``, ``errors.md`` and ``errors.json``."""
-    _write_three(folder, "errors", errors_page(document), errors_markdown(document), document)
-
-
-def _write_three(folder: Path, name: str, page: str, text: str, document: _Document) -> None:
+def write_three(document: ComparisonDocument | GridDocument | ErrorsDocument, folder: Path) -> None:
+    """Write page, Markdown and JSON: ``comparison.html`` and so on, ``errors.html`` of errors."""
+    name, page, text = _THREE[type(document)]
     make_folder(folder)
-    write_atomically(folder / f"{name}.html", page.encode("utf-8", "replace"))
-    write_atomically(folder / f"{name}.md", text.encode("utf-8", "replace"))
+    write_atomically(folder / f"{name}.html", page(document).encode("utf-8", "replace"))
+    write_atomically(folder / f"{name}.md", text(document).encode("utf-8", "replace"))
     content = document.model_dump_json(indent=1) + "\n"
     write_atomically(folder / f"{name}.json", content.encode())
 
