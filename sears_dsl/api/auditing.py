@@ -118,7 +118,7 @@ class AuditResult(RulesetsResult):
     @property
     def summary(self) -> str:
         """The verdict and what it comes from."""
-        from sears_dsl.auditing.conclusion import conclusion
+        from sears_dsl.auditing.document import conclusion
 
         return conclusion(self.document)
 

@@ -12,9 +12,8 @@ from typing import Any
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
-from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.objects import load_object, object_name
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, ask_answers
 
 
 class CallablePredictor(AnsweringPredictor):

@@ -34,8 +34,14 @@ from transformers.utils import logging
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.certainty import from_distributions
-from sears_dsl.models.labels import ask_answers
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Predictor, Row, row_key
+from sears_dsl.models.predictor import (
+    Answer,
+    AnsweringPredictor,
+    Predictor,
+    Row,
+    ask_answers,
+    row_key,
+)
 from sears_dsl.pictures import BETWEEN_CHOICES, decoded_picture, need_pictures
 from sears_dsl.runtime.wording import counted
 

@@ -15,8 +15,7 @@ from typing import Any
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import inputs_of
-from sears_dsl.models.labels import ask_answers
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, ask_answers
 
 
 class EstimatorPredictor(AnsweringPredictor):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sears_dsl.auditing.conclusion import conclusion
-from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
+from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, conclusion
 from sears_dsl.auditing.reports.confidence import confidence_markdown
 from sears_dsl.auditing.reports.filler_parts import fillers_markdown
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text, table_row

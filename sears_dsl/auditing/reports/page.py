@@ -12,8 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from sears_dsl.auditing.conclusion import conclusion
-from sears_dsl.auditing.document import AuditDocument, Confidence, Example, Meaning, RuleRecord
+from sears_dsl.auditing.document import (
+    AuditDocument,
+    Confidence,
+    Example,
+    Meaning,
+    RuleRecord,
+    conclusion,
+)
 from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.confidence import confidence_section

@@ -423,7 +423,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     """The decision and the rules, worst first."""
     from rich.text import Text
 
-    from sears_dsl.auditing.conclusion import conclusion
+    from sears_dsl.auditing.document import conclusion
     from sears_dsl.auditing.reports.markdown import worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
 

@@ -30,8 +30,7 @@ from typing import Any, Unpack
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.http.posting import Posting, Waits
-from sears_dsl.models.labels import answers_of, excerpt
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, answers_of, excerpt, row_key
 from sears_dsl.pictures import encoded_picture
 from sears_dsl.runtime.documents import read_document
 

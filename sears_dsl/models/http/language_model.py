@@ -18,8 +18,7 @@ from typing import Any, Unpack
 from sears_dsl.errors import ModelError
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.http.prompts import PromptSettings
-from sears_dsl.models.labels import excerpt
-from sears_dsl.models.predictor import Row, RowsRefused, row_key
+from sears_dsl.models.predictor import Row, RowsRefused, excerpt, row_key
 from sears_dsl.models.store import PredictionStore
 from sears_dsl.runtime.wording import counted
 
