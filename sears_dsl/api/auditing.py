@@ -53,12 +53,7 @@ AS_FOUND = "as found"
 
 @dataclass(eq=False, repr=False)
 class AuditResult(RulesetsResult):
-    """What rules do to a model.
-
-    Attributes:
-        document: all that was counted and judged.
-        rulesets: the rules.
-    """
+    """What rules do to a model: all that was counted and judged, in a document."""
 
     document: AuditDocument
     rulesets: tuple[Ruleset, ...]
@@ -151,11 +146,7 @@ class AuditResult(RulesetsResult):
 
 @dataclass(eq=False, repr=False)
 class GridResult(Result):
-    """Three audits of the same rows and more, each held against the first.
-
-    Attributes:
-        document: all that was counted.
-    """
+    """Three audits of the same rows and more, each held against the first, in a document."""
 
     document: GridDocument
 
@@ -221,12 +212,7 @@ class GridResult(Result):
 
 
 class AuditsResult(GridResult):
-    """One audit of several models: a grid of models and rules, and the audit of each model.
-
-    Attributes:
-        document: the grid.
-        audits: by the names of the models.
-    """
+    """One audit of several models: a grid of models and rules, and the audits by their names."""
 
     def __init__(self, audits: Mapping[str, AuditResult]) -> None:
         from sears_dsl.auditing.grid import grid
@@ -363,8 +349,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         image: a column of paths of pictures, from the folder of the data; the model reads it.
         choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
-        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
-            would touch one is left out.
+        spans: columns of spans that follow it, as `discover` takes them.
         max_flip_rate: limit of every rule that expects ``same``: 0.05 or "5%".
         max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
         max_rows_flipped: limit of all rules together.
@@ -404,8 +389,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         comparison: how an answer is compared with the label, as `sears_dsl.answers` has them.
         limit: read so many rows, the first ones.
         batch_size: rows in a call of the model.
-        tagger: a tagger or its name; None for one that the rules were validated with, where that
-            is known.
+        tagger: a tagger or its name; None for the one that validated the rules, where known.
         on_progress: told how far each stage is.
 
     Returns:

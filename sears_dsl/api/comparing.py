@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ComparisonResult(Result):
-    """Two audits of the same rows side by side.
-
-    Attributes:
-        document: all that was counted.
-    """
+    """Two audits of the same rows side by side; its document has all that was counted."""
 
     document: ComparisonDocument
 
@@ -133,11 +129,7 @@ def compare(before: AnyAudit, after: AnyAudit, *more: AnyAudit) -> ComparisonRes
 
 @dataclass(eq=False, repr=False)
 class ErrorsResult(Result):
-    """What predicts that a model fails.
-
-    Attributes:
-        document: all that was learned.
-    """
+    """What predicts that a model fails; its document has all that was learned."""
 
     document: ErrorsDocument
 

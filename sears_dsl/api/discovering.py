@@ -46,13 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class DiscoveryResult(Result):
-    """Rules that a search found, with their numbers.
-
-    Attributes:
-        discovery: all that the search counted.
-        participants: who took part, by identity.
-        tagger: the one that found the rules.
-    """
+    """Rules that a search found, with all that it counted, who took part, and the tagger."""
 
     discovery: Discovery
     participants: Participants
@@ -454,8 +448,7 @@ def adversaries(
         image: a column of paths of pictures, from the folder of the data; the model reads it.
         choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
-        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
-            would touch one is left out.
+        spans: columns of spans that follow it, as `discover` takes them.
         top: most adversaries of a row.
         unit: what is reworded at once. With ``sentence`` each sentence by itself, once; those that
             hold what is protected stay.

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class GenerationResult(Result):
-    """Labelled sentences of templates.
-
-    Attributes:
-        table: all of them, with the counts.
-    """
+    """Labelled sentences of templates, in a table with the counts."""
 
     table: Generated
 
