@@ -50,15 +50,9 @@ from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_i
 class FlipEvidence:
     """Flips of rules, with what they are worth; arrays with an entry a rule.
 
-    Attributes:
-        changed: int64: rows that the rule changes.
-        flips: int64: how many of them the model then answers otherwise.
-        rates: flips over changed; 0 for a rule that changes nothing.
-        low: lower end of the rate's 95% interval.
-        high: upper end.
-        p_values: of the hypothesis that the rule flips no more often than a paraphrase.
-        q_values: the false-discovery rate at which the rule would just be a discovery.
-        base_rate: how often a paraphrase flips.
+    Rates are flips over changed rows, 0 for a rule that changes nothing, with a 95% interval; p is
+    about the hypothesis that the rule flips no more often than a paraphrase, which has the base
+    rate; q is the false-discovery rate at which the rule would just be a discovery.
     """
 
     changed: NDArray[np.int64]

@@ -83,7 +83,6 @@ class FunctionOracle:
     def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
         """For each rewrite whether it is kept."""
         items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
-        advice = f"give one true or false for each of them, here {len(items):,}"
         try:
             answers = listed(self._function(items))
         except Exception as error:
@@ -91,15 +90,18 @@ class FunctionOracle:
                 f"the oracle {self.identity} raised {describe_error(error)}",
                 help="it is called with a list of dictionaries from column to text",
             ) from error
+
+        def failure(gave: str) -> ModelError:
+            advice = f"give one true or false for each of them, here {len(items):,}"
+            return ModelError(f"the oracle {self.identity} gave {gave}", help=advice)
+
         if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
-            wrong = [f"{type(answers).__name__} for {len(items):,} texts"]
-        elif len(answers) != len(items):
-            wrong = [f"{len(answers):,} answers for {len(items):,} texts"]
-        else:
-            strange = (each for each in answers if not isinstance(each, bool | np.bool_))
-            wrong = [f"{each!r} for a text" for each in strange]
-        if wrong:
-            raise ModelError(f"the oracle {self.identity} gave {wrong[0]}", help=advice)
+            raise failure(f"{type(answers).__name__} for {len(items):,} texts")
+        if len(answers) != len(items):
+            raise failure(f"{len(answers):,} answers for {len(items):,} texts")
+        for each in answers:
+            if not isinstance(each, bool | np.bool_):
+                raise failure(f"{each!r} for a text")
         return list(map(bool, answers))
 
 

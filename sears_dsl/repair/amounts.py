@@ -21,7 +21,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sears_dsl import __version__
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
 from sears_dsl.auditing.reports.markdown_tables import table_row
 from sears_dsl.batch.drawing import TextShare
@@ -269,15 +268,9 @@ def write_amounts(
     amounts: Amounts, path: Path, *, settings: AmountSettings, participants: RepairParticipants
 ) -> dict[str, Any]:
     """Write the JSON, and the Markdown beside it."""
-    record = {
-        "format": "sears-amounts",
-        "version": 1,
-        "sears": __version__,
-        **asdict(participants),
-        "settings": asdict(settings),
-        "result": asdict(amounts),
-    }
-    return write_report(record, _markdown(amounts, settings, participants), path)
+    content = {"settings": asdict(settings), "result": asdict(amounts)}
+    text = _markdown(amounts, settings, participants)
+    return write_report("sears-amounts", participants, content, text, path)
 
 
 def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:

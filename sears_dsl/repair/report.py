@@ -246,21 +246,22 @@ def write_repair(
     verdict = {} if gate is None else {
         "gate": asdict(gate), "verdict": asdict(judge_repair(repair, gate))
     }  # fmt: skip
-    record = {
-        "format": "sears-repair",
-        "version": 1,
-        "sears": __version__,
-        **asdict(participants),
+    content = {
         "settings": {**asdict(settings), "amount": str(settings.amount)},
         "conclusion": conclusion(repair, margin=_margin(gate)),
         **verdict,
         "result": asdict(repair),
     }
-    return write_report(record, _markdown(repair, settings, participants, gate), path)
+    text = _markdown(repair, settings, participants, gate)
+    return write_report("sears-repair", participants, content, text, path)
 
 
-def write_report(record: dict[str, Any], text: str, path: Path) -> dict[str, Any]:
-    """Write a record as JSON, and a text beside it as Markdown."""
+def write_report(
+    name: str, participants: RepairParticipants, content: Mapping[str, Any], text: str, path: Path
+) -> dict[str, Any]:
+    """Write a record of a named format as JSON, and a text beside it as Markdown."""
+    about = {"format": name, "version": 1, "sears": __version__}
+    record = {**about, **asdict(participants), **content}
     write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
     write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record

@@ -184,31 +184,26 @@ def _summary(document: AuditDocument) -> str:
     if whole.gained:
         sentences.append(f"{whole.gained:,} wrong rows become right under some rewording.")
     worst = [each for each in document.rules if each.expect == "same" and each.flips.count]
-    chart = ""
     if worst:
         most = max(worst, key=lambda each: each.flips.count)
         sentences.append(
             f"Most flips, {most.flips.count:,} of {most.flips.total:,}, come from the rule "
             f"“{most.rule}”."
         )
-    if whole.accuracy is not None:
-        accuracy = whole.accuracy
-        chart = (
-            '<div class="card"><h3>Accuracy</h3>'
-            + sheet.bars(
-                [
-                    ("before", accuracy.before.rate or 0.0, accuracy.before),
-                    ("reworded at random", accuracy.mean, None),
-                    ("worst rewording", accuracy.worst.rate or 0.0, accuracy.worst),
-                ],
-                label="Accuracy",
-            )
-            + "</div>"
-        )
     words = "".join(f"<p>{escaped(each)}</p>" for each in sentences)
-    if not chart:
-        return f'<div class="card"><h3>In words</h3>{words}</div>'
-    return f'<div class="split"><div class="card"><h3>In words</h3>{words}</div>{chart}</div>'
+    card = f'<div class="card"><h3>In words</h3>{words}</div>'
+    if whole.accuracy is None:
+        return card
+    accuracy = whole.accuracy
+    chart = sheet.bars(
+        [
+            ("before", accuracy.before.rate or 0.0, accuracy.before),
+            ("reworded at random", accuracy.mean, None),
+            ("worst rewording", accuracy.worst.rate or 0.0, accuracy.worst),
+        ]
+    )
+    beside = f'<div class="card"><h3>Accuracy</h3>{chart}</div>'
+    return f'<div class="split">{card}{beside}</div>'
 
 
 def _silent(document: AuditDocument) -> str:

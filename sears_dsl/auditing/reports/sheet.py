@@ -176,8 +176,6 @@ _BAR = 30
 _BAR_LABEL = 190
 _BAR_WIDTH = 430
 _CELL = 34
-# Intervals of fewer rows reach nearly everywhere; they are cut off at the end of the axis.
-_FEW_ROWS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,13 +250,6 @@ def _bar(parts: Iterable[str], words: str, kind: str) -> str:
     )
 
 
-def difference_scale(differences: Iterable[Paired]) -> float:
-    """How far a symmetric axis has to reach for the intervals that say something."""
-    return reach_of(
-        end for each in differences if each.rows >= _FEW_ROWS for end in (each.low, each.high)
-    )
-
-
 def reach_of(ends: Iterable[float]) -> float:
     """How far a symmetric axis has to reach for the ends of intervals."""
     highest = max([0.01, *map(abs, ends)])
@@ -299,7 +290,7 @@ def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: 
     return _bar(parts, words, kind)
 
 
-def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> str:
+def bars(entries: Sequence[tuple[str, float, Share | None]]) -> str:
     """Names and rates as horizontal bars from 0 to 100%, with whiskers where there is a share."""
     full = _BAR_WIDTH - _BAR_LABEL - 64
     parts = []
@@ -328,7 +319,7 @@ def bars(entries: Sequence[tuple[str, float, Share | None]], *, label: str) -> s
     words = ", ".join(f"{name} {percent(rate)}" for name, rate, _ in entries)
     return (
         f'<svg class="bars" viewBox="0 0 {_BAR_WIDTH} {height}" role="img" '
-        f'aria-label="{html.escape(f"{label}: {words}")}">{"".join(parts)}</svg>'
+        f'aria-label="{html.escape(f"Accuracy: {words}")}">{"".join(parts)}</svg>'
     )
 
 
