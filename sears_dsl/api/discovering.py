@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -346,8 +347,10 @@ def discover(
         "minimum_frequency": minimum_frequency, "propose_from": propose_from,
     }  # fmt: skip
     if paper:
-        usual = {**dict.fromkeys(chosen), **_USUAL}
-        own_choices = {name: value for name, value in chosen.items() if value != usual[name]}
+        usual = signature(discover).parameters
+        own_choices = {
+            name: value for name, value in chosen.items() if value != usual[name].default
+        }
         papers = Settings.paper_choices(own_choices)
         chosen.update({name: papers[name] for name in chosen if name in papers})
     with in_python(text="more_text", known="known"):
@@ -395,13 +398,6 @@ def discover(
                 work.predictor, work.parts, label=used_label(data, label), also=also
             )
             return DiscoveryResult(discovery, participants, work.tagger)
-
-
-# What counts as not given where the paper's settings are wanted.
-_USUAL = {
-    "scorer": DEFAULT_SCORER, "delta": 0.1, "minimum_frequency": 0.005,
-    "propose_from": "paraphrases",
-}  # fmt: skip
 
 
 def adversaries(

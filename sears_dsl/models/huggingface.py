@@ -254,18 +254,23 @@ class PipelinePredictor(AnsweringPredictor):
         )
 
 
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    """Loading weights draws bars of its own, over those of the command."""
+    drawn = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if drawn:
+            logging.enable_progress_bar()
+
+
+@_without_progress_bars()
 def load_pipeline(
-    name: str,
-    *,
-    download: bool = False,
-    comparison: Comparison = "exact",
+    name: str, *, download: bool = False, comparison: Comparison = "exact"
 ) -> Predictor:
     """The model in a folder, or of that name on the hub where it is on this machine already."""
-    with _without_progress_bars():
-        return _loaded(name, download, comparison)
-
-
-def _loaded(name: str, download: bool, comparison: Comparison) -> Predictor:
     local = Path(name).is_dir()
     options: dict[str, Any] = {
         "local_files_only": local or not download,
@@ -337,18 +342,6 @@ def _visual(
     )
     processor = AutoProcessor.from_pretrained(name, **options)
     return VisualPredictor(model.eval().to(place), processor, identity=_identity(name, config))
-
-
-@contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    """Loading weights draws bars of its own, over those of the command."""
-    drawn = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if drawn:
-            logging.enable_progress_bar()
 
 
 def _identity(name: str, config: Any) -> str:

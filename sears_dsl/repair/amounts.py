@@ -31,7 +31,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.vote import common_words, most_frequent
-from sears_dsl.repair.augmented import TableColumns, new_ids
+from sears_dsl.repair.augmented import NO_PROTECTION, TableColumns, new_ids
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
@@ -43,7 +43,6 @@ NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 NOISE_AMOUNTS: tuple[NoiseAmount, ...] = get_args(NoiseAmount)
 _VOTERS: tuple[NoiseAmount, ...] = ("none", "half", "full")
 _HALF = 500_000
-_NOTHING = Protection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,7 @@ class AmountSettings:
     scope: Scope = "first"
     unit: Unit | None = None
     comparison: Comparison = "exact"
-    protection: Protection = _NOTHING
+    protection: Protection = NO_PROTECTION
 
     def __post_init__(self) -> None:
         if self.seeds < 1:

@@ -300,6 +300,7 @@ class Amount:
 
 
 ALL = Amount()
+NO_PROTECTION = Protection()
 
 
 def choose(

@@ -28,6 +28,7 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.repair.augmented import (
     ALL,
+    NO_PROTECTION,
     Amount,
     Expansion,
     augmented,
@@ -43,7 +44,6 @@ TrainingVariant: TypeAlias = Literal["original", "augmented", "control"]
 """Trained on the rows as they are, with rewrites, or with random copies of rows."""
 
 _Flags: TypeAlias = NDArray[np.bool_]
-_NOTHING = Protection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class RepairSettings:
     unit: Unit | None = None
     comparison: Comparison = "exact"
     control: bool = True
-    protection: Protection = _NOTHING
+    protection: Protection = NO_PROTECTION
 
     def __post_init__(self) -> None:
         if self.seeds < 1:

@@ -35,6 +35,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
 from sears_dsl.repair.augmented import (
     ALL,
+    NO_PROTECTION,
     Amount,
     Augmented,
     TableColumns,
@@ -91,7 +92,6 @@ def _found_on(file: Path) -> str | None:
     return read_manifest(manifest_path(file)).data.sha256
 
 
-_NOTHING = Protection()
 _SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
 # What decides no answer, so that it may change when an interrupted run goes on.
 _FREE = ("seeds", "seed", "control", "comparison")
@@ -107,7 +107,7 @@ class AugmentationChoices:
     scope: Scope = "first"
     unit: Unit | None = None
     only_new: bool = False
-    protection: Protection = _NOTHING
+    protection: Protection = NO_PROTECTION
 
 
 def columns_of(

@@ -149,24 +149,15 @@ class Journal(Closing):
 
     def append(self, kind: str, content: Mapping[str, Any]) -> JournalEntry:
         """Add an entry; it is on the disk when this returns."""
-        entry = JournalEntry(
-            number=len(self.entries) + 1,
-            time=_stamp(self._now()),
-            reviewer=self.reviewer,
-            ruleset=self._sha256[:_SHORT],
-            kind=kind,
-            content=dict(content),
-        )
-        line = {
-            "n": entry.number,
-            "time": entry.time,
-            "reviewer": entry.reviewer,
-            "ruleset": entry.ruleset,
+        about = {
+            "time": _stamp(self._now()),
+            "reviewer": self.reviewer,
+            "ruleset": self._sha256[:_SHORT],
             "kind": kind,
-            **content,
         }
+        entry = JournalEntry(len(self.entries) + 1, **about, content=dict(content))
         self._check_untouched()
-        self._write(line)
+        self._write({"n": entry.number, **about, **content})
         self.entries.append(entry)
         return entry
 

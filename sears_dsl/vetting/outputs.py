@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path, PurePath
+from typing import get_args
 
 from sears_dsl.batch.provenance import manifest_path
 from sears_dsl.catalogue import LEFT_OUT
@@ -33,6 +34,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.merging import (
+    Decided,
     Policy,
     Review,
     ReviewOutcome,
@@ -364,14 +366,9 @@ def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Revi
 
 def _counts(outcomes: Sequence[ReviewOutcome]) -> str:
     count: Counter[str] = Counter(outcome.decided for outcome in outcomes)
-    return ", ".join(
-        f"{count[decided]} {word}"
-        for decided, word in (
-            ("kept", "kept"), ("edited", "edited"), ("rejected", "rejected"),
-            ("disputed", "disputed"), ("unjudged", "not judged"),
-        )
-        if count[decided]
-    )  # fmt: skip
+    kinds = [each for each in get_args(Decided) if count[each]]
+    words = [f"{count[each]} {'not judged' if each == 'unjudged' else each}" for each in kinds]
+    return ", ".join(words)
 
 
 def _reasons(outcome: ReviewOutcome) -> Iterator[str]:

@@ -261,11 +261,9 @@ def interval(share: Share) -> str:
 
 
 def _rated(share: Share) -> str:
-    return (
-        "nothing to count"
-        if share.rate is None
-        else f"{percent(share.rate)}, 95% {interval(share)}"
-    )
+    if share.rate is None:
+        return "nothing to count"
+    return f"{percent(share.rate)}, 95% {interval(share)}"
 
 
 def change_cell(example: Example) -> str:
