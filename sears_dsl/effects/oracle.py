@@ -54,15 +54,9 @@ class Oracle(Protocol):
 class FunctionOracle:
     """A function of one's own as an oracle; its answers are checked.
 
-    Args:
-        function: takes a list of rewrites and gives for each whether it is kept. A rewrite is a
-            dictionary: the columns of its row after the rewrite and, where no column is called
-            so, ``original``, the text before, and ``rule``, the id of the rule.
-        identity: how to know it again; None for its name.
-
-    Raises:
-        UsageError: it cannot be called.
-        ModelError: when asked: it raised, or gave something else than yes or no for each.
+    It takes a list of rewrites and gives for each whether it is kept. A rewrite is a dictionary:
+    the columns of its row after the rewrite and, where no column is called so, ``original``, the
+    text before, and ``rule``, the id of the rule. It is known again by its identity, or its name.
 
     Example:
         >>> no_book = FunctionOracle(lambda rows: ["book" not in row["text"] for row in rows])

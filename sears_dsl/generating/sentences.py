@@ -48,9 +48,7 @@ def written_member(
 ) -> str | Inflection:
     """What stands in a slot for a member; the forms of an inflection that has not just one.
 
-    Args:
-        member: as the set has it; "" stays empty.
-        functions: left to right; a text in which nothing can change stays as it is.
+    Functions go from left to right; "", and a text in which nothing can change, stay as they are.
 
     Example:
         >>> written_member("watch", ["VBD", "cap"])
@@ -149,12 +147,10 @@ _BASE, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A slot with what it may be.
+    """A slot with what it may be, texts before functions; "" first where it may be empty.
 
-    Attributes:
-        column: what a table of sentences calls it: its name, else that of its set, with a number
-            where several are called so.
-        members: texts before functions; "" first where the slot may be empty.
+    A table of sentences calls its column by its name, else by that of its set, with a number where
+    several are called so.
     """
 
     column: str
@@ -163,14 +159,7 @@ class Choice:
 
 
 class Sentences:
-    """The sentences of one template.
-
-    Args:
-        ruleset: where its sets are; they have literal members alone.
-
-    Raises:
-        RuleSyntaxError: a slot asks for an inflection that a member has not just one of.
-    """
+    """The sentences of one template, whose sets in the ruleset have literal members alone."""
 
     def __init__(self, template: Template, ruleset: Ruleset, draw: Draw = FIRST_DRAW) -> None:
         if findings := member_findings(template, ruleset):

@@ -53,12 +53,10 @@ def selected(
     by: By = "template",
     seed: int = 0,
 ) -> Selection:
-    """The sentences that are written.
+    """The sentences that are written, of numbers that repeat no earlier sentence.
 
-    Args:
-        distinct: the numbers of each one's sentences, those left out that repeat an earlier one.
-        limit: most sentences; None for all of them, in their own order.
-        by: whether templates take turns, or all sentences are equally likely.
+    At most so many, or all in their own order; templates take turns, or all sentences are equally
+    likely.
     """
     members = np.repeat(np.arange(len(templates)), [len(numbers) for numbers in distinct])
     numbers = np.concatenate([np.empty(0, np.int64), *distinct])

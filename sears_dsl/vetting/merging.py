@@ -101,10 +101,7 @@ def _cohen_error(shares: NDArray[np.float64], *, kappa: float, count: int) -> fl
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
-    """Agreement of any number of reviewers.
-
-    Args:
-        ratings: for each item the categories that the reviewers gave it; as many for each.
+    """Agreement of any number of reviewers, by the categories that all of them gave each item.
 
     Example:
         >>> kappa = fleiss_kappa([["yes", "yes", "yes"], ["no", "no", "yes"], ["no", "no", "no"]])
@@ -135,9 +132,8 @@ def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Ka
     two who choose blindly agree on an item of n options with probability 1/n, and that is what
     counts as chance here.
 
-    Args:
-        choices: for each item what each reviewer chose; as many for each.
-        options: for each item how many options there were, "none of these" included.
+    For each item there is what each reviewer chose, as many for each, and how many options there
+    were, "none of these" included.
 
     Example:
         >>> kappa = choice_kappa([["a film", "a film"], ["", "a show"]], [4, 4])

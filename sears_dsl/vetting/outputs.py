@@ -172,14 +172,11 @@ _LONGEST_TEST = 200
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """A pair of texts that a reviewer judged.
+    """A pair of texts that a reviewer judged: 1 where both mean the same, else 0.
 
-    Attributes:
-        label: 1 where both mean the same, else 0.
-        source: how: ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest
-            (1), or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule
-            (1), or rejected it as changing the meaning (0), and this pair was drawn at random from
-            what the rule does.
+    The source is ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest (1),
+    or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule (1), or rejected
+    it as changing the meaning (0), and this pair was drawn at random from what the rule does.
     """
 
     original: str

@@ -53,9 +53,6 @@ class RequestMap:
             where rows have several columns.
         headers: of the request; a value ``$env.NAME`` is read from the environment, so that no
             secret stands in a file.
-
-    Raises:
-        UsageError: the body has unknown placeholders, none, or some for one row and some for all.
     """
 
     body: Any = None
@@ -137,9 +134,6 @@ class ResponseMap:
         names: label in the response → label in the data; empty where they are the same.
         confidences: a pointer to how sure the model is of each label, from 0.0 to 1.0; empty where
             it does not say.
-
-    Raises:
-        UsageError: the pointer does not begin with a slash.
     """
 
     labels: str = _LABELS

@@ -74,9 +74,6 @@ class PromptSettings:
         cache: a file that keeps answers from run to run; empty for none.
         room: tokens that an answer may have where the parameters do not say.
         connections: questions that may be on their way at the same time.
-
-    Raises:
-        UsageError: a key that stands there itself, or something missing.
     """
 
     address: str

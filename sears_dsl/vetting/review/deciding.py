@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from sears_dsl.errors import SearsError, UsageError
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import ReviewState, replay
 from sears_dsl.vetting.journal import Journal
 
@@ -44,6 +46,16 @@ class Deciding(ABC):
     @abstractmethod
     def overview(self) -> View:
         """Where the reviewer stands."""
+
+    def about(self, ruleset: Ruleset, **counts: int) -> View:
+        """What every overview begins with."""
+        name = ruleset.name or PurePath(ruleset.path).name
+        return {
+            "revision": self.state.revision,
+            "reviewer": self.journal.reviewer,
+            "journal": str(self.journal.path),
+            "ruleset": {"name": name, "path": ruleset.path, **counts},
+        }
 
     @abstractmethod
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -125,16 +124,8 @@ class Session(Deciding):
 
     def overview(self) -> View:
         """Where the reviewer stands in all three tasks."""
-        bench, state = self.bench, self.state
-        return {
-            "revision": state.revision,
-            "reviewer": self.journal.reviewer,
-            "journal": str(self.journal.path),
-            "ruleset": {
-                "name": bench.ruleset.name or PurePath(bench.ruleset.path).name,
-                "path": bench.ruleset.path,
-                "rules": len(bench.ruleset.rules),
-            },
+        bench = self.bench
+        return self.about(bench.ruleset, rules=len(bench.ruleset.rules)) | {
             "data": {
                 "path": bench.data.path,
                 "rows": len(bench.data.rows),
