@@ -423,8 +423,7 @@ def in_words(record: RobustnessRecord) -> str:
 
 
 def _counted(record: RobustnessRecord) -> str:
-    noun = "sentence" if record.of_templates else "row"
-    return counted(record.rows, noun)
+    return counted(record.rows, "sentence" if record.of_templates else "row")
 
 
 def tenths(rate: float | None) -> str:

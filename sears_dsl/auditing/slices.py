@@ -219,20 +219,14 @@ def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
         return [EMPTY] * len(values)
     cuts = np.unique(np.quantile(known, _QUARTERS, method="inverted_cdf"))
     cuts = cuts[cuts < known.max()]
+    place = np.searchsorted(cuts, known)
+    parts = [known[place == each] for each in range(len(cuts) + 1)]
     names = [
         f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
-        for low, high in _ranges(known, cuts)
+        for low, high in ((part.min(), part.max()) for part in parts)
     ]
     return [
         EMPTY if value is None else names[int(np.searchsorted(cuts, value))] for value in values
-    ]
-
-
-def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple[float, float]]:
-    place = np.searchsorted(cuts, known)
-    return [
-        (float(known[place == each].min()), float(known[place == each].max()))
-        for each in range(len(cuts) + 1)
     ]
 
 

@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 from sears_dsl import __version__
 from sears_dsl.auditing.reports.markdown_tables import code_cell, table_row
+from sears_dsl.auditing.robustness import tenths
 from sears_dsl.errors import UsageError
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
 from sears_dsl.repair.measurement import ErrorChange, Estimate
@@ -91,13 +92,13 @@ def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutco
     elif change.fall < gate.fall:
         yield (
             _FAILED,
-            f"the error on the sensitivity set falls by {_percent(change.fall)}, less than "
-            f"{_percent(gate.fall)}",
+            f"the error on the sensitivity set falls by {tenths(change.fall)}, less than "
+            f"{tenths(gate.fall)}",
         )
     elif change.interval[1] >= 0:
         yield (
             _NOT_JUDGED,
-            f"the error on the sensitivity set falls by {_percent(change.fall)}, but that may be "
+            f"the error on the sensitivity set falls by {tenths(change.fall)}, but that may be "
             f"chance: {_points(change)}",
         )
 
@@ -132,7 +133,7 @@ def conclusion(repair: Repair, *, margin: float = MARGIN) -> str:
     if not before and not after:
         return f"There was nothing to repair: no rule flips the model on any of {_rows(rows)}."
     low, high = change.interval
-    went = f"the error on the sensitivity set went from {_percent(before)} to {_percent(after)}"
+    went = f"the error on the sensitivity set went from {tenths(before)} to {tenths(after)}"
     if high < 0:
         return f"The repair helped: {went}{_beside(repair)}; {_validation(repair, margin)}."
     if low > 0:
@@ -147,7 +148,7 @@ def _beside(repair: Repair) -> str:
     control, after = repair.sensitivity.control, repair.sensitivity.augmented.error
     if control is None or control.error is None or after is None or control.error > after:
         return ""
-    return f", but so it did with random copies of rows instead (to {_percent(control.error)})"
+    return f", but so it did with random copies of rows instead (to {tenths(control.error)})"
 
 
 def _validation(repair: Repair, margin: float) -> str:
@@ -378,16 +379,16 @@ def error_cell(estimate: Estimate) -> str:
     if estimate.error is None:
         return "no rows"
     low, high = estimate.interval
-    return f"{_percent(estimate.error)} ({_percent(low)} to {_percent(high)})"
+    return f"{tenths(estimate.error)} ({tenths(low)} to {tenths(high)})"
 
 
 def seeds_cell(estimate: Estimate) -> str:
     """The error of each seed, and the 95% interval of their mean."""
-    each = ", ".join("no rows" if error is None else _percent(error) for error in estimate.of_seeds)
+    each = ", ".join("no rows" if error is None else tenths(error) for error in estimate.of_seeds)
     if estimate.over_seeds is None:
         return each
     low, high = estimate.over_seeds
-    return f"{each} ({_percent(low)} to {_percent(high)})"
+    return f"{each} ({tenths(low)} to {tenths(high)})"
 
 
 def _difference(change: ErrorChange) -> str:
@@ -408,8 +409,3 @@ def _fall(change: ErrorChange) -> str:
 def _less(fall: float) -> str:
     whole = round(100 * fall)
     return f"{abs(whole):,}% {'more' if whole < 0 else 'less'}"
-
-
-def _percent(share: float) -> str:
-    """One digit after the point, as in the paper; a mean may lie a little outside of 0 to 1."""
-    return f"{100 * share:.1f}%"

@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -45,11 +46,7 @@ _SHOWN = 40
 _BEGINNING = json.dumps({"format": FORMAT}).removesuffix("}").encode()
 
 Clock: TypeAlias = Callable[[], datetime]
-
-
-def utc_now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)
+_NOW: Clock = partial(datetime.now, UTC)
 
 
 def ruleset_digest(ruleset: Ruleset) -> str:
@@ -108,9 +105,7 @@ class Journal(Closing):
     that is damaged, or about another version of the ruleset, or of another reviewer, is refused.
     """
 
-    def __init__(
-        self, path: Path, *, ruleset: Ruleset, reviewer: str, now: Clock = utc_now
-    ) -> None:
+    def __init__(self, path: Path, *, ruleset: Ruleset, reviewer: str, now: Clock = _NOW) -> None:
         self.path = path
         self.reviewer = reviewer
         self._now = now

@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, conclusion
-from sears_dsl.auditing.reports.confidence import confidence_markdown
-from sears_dsl.auditing.reports.filler_parts import fillers_markdown
+from sears_dsl.auditing.reports.answer_parts import confidence_markdown, fillers_markdown
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text, table_row
-from sears_dsl.auditing.reports.robustness_parts import (
-    noise_markdown,
-    robustness_markdown,
-)
+from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustness_markdown
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.shown_edits import with_code_points

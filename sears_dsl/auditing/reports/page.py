@@ -22,13 +22,9 @@ from sears_dsl.auditing.document import (
 )
 from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.reports import sheet
-from sears_dsl.auditing.reports.confidence import confidence_section
-from sears_dsl.auditing.reports.filler_parts import fillers_section
+from sears_dsl.auditing.reports.answer_parts import confidence_section, fillers_section
 from sears_dsl.auditing.reports.markdown import kept_and_drawn, worst_first
-from sears_dsl.auditing.reports.robustness_parts import (
-    noise_sections,
-    robustness_section,
-)
+from sears_dsl.auditing.reports.robustness_parts import noise_sections, robustness_section
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slices import SliceResult
@@ -515,17 +511,13 @@ def _numbers(record: RuleRecord, document: AuditDocument) -> str:
     if document.labelled:
         right_after = record.right - record.flips.count + record.gained
         entries += [
-            ("accuracy on its rows", f"{_ratio(record.right, record.changed)} → "
-             f"{_ratio(right_after, record.changed)}"),
+            ("accuracy on its rows", f"{percent(record.right / record.changed)} → "
+             f"{percent(right_after / record.changed)}"),
             ("p of that change (McNemar)", _probability(record.accuracy_p_value)),
         ]  # fmt: skip
     entries += _confidence(record.confidence)
     entries += _meaning(record.meaning, document.tau)
     return sheet.facts(entries)
-
-
-def _ratio(count: int, total: int) -> str:
-    return percent(count / total) if total else "–"
 
 
 def _confidence(confidence: Confidence | None) -> list[tuple[str, str]]:
