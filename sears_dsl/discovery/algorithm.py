@@ -59,8 +59,7 @@ from sears_dsl.discovery.result.found import (
 )
 from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.asking import fails_of_models
-from sears_dsl.effects.evidence import flip_evidence, hold_out
+from sears_dsl.effects.evidence import fails_of_models, flip_evidence, hold_out
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor

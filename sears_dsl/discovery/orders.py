@@ -40,8 +40,7 @@ from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions
-from sears_dsl.effects.asking import Answers, Ask, ask_everything, ask_in_rounds
-from sears_dsl.effects.evidence import lots
+from sears_dsl.effects.evidence import Answers, Ask, ask_everything, ask_in_rounds, lots
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.rule import Literal, Rule
 from sears_dsl.meaning.scorer import Scorer

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sears_dsl.errors import RuleSyntaxError, SearsError
-from sears_dsl.generating.members import set_texts
-from sears_dsl.generating.sentences import Sentences
+from sears_dsl.generating.sentences import Sentences, set_texts
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.rule import (

@@ -44,7 +44,7 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     need_learning()
     from sears_dsl.auditing.document import read_audits
     from sears_dsl.auditing.failures import predict_errors
-    from sears_dsl.auditing.reports.files import write_errors_files
+    from sears_dsl.auditing.reports.files import write_three
 
     document = predict_errors(
         read_audits(audits),
@@ -54,7 +54,7 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
         seed=options["seed"],
     )
     if output is not None:
-        write_errors_files(document, output)
+        write_three(document, output)
     if options["as_json"]:
         echo_document(document.model_dump_json())
     elif not options["quiet"]:

@@ -302,7 +302,7 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
     choice.require_scorer()
     own = choice.own()
     if choice.readings:
-        from sears_dsl.vetting.readings import readings_in_words
+        from sears_dsl.vetting.oracle import readings_in_words
 
         note(f"note: {readings_in_words(choice.readings)}")
     with asking(output, options, show=show) as inputs:

@@ -42,7 +42,7 @@ def scorer_option(
 def parts_choice(options: dict[str, Any]) -> PartsChoice:
     """What the options of a command that decides by scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
-    from sears_dsl.vetting.readings import read_readings
+    from sears_dsl.vetting.oracle import read_readings
 
     # The default width is no choice: it goes with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
