@@ -273,6 +273,7 @@ def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
         "the search ahead: at most 9,900 questions to the model, about"
     )
     assert str(minutes(10, 0.0, None)).startswith("the search ahead: some 10,000 questions")
+    assert str(minutes(10, 0.0, None)).endswith("on an idle machine")
 
 
 # ---------------------------------------------------------------- strange rows

@@ -221,7 +221,8 @@ class SearchEstimate:
         """One line for people."""
         minutes = "a minute" if self.minutes < 1.5 else f"{ceil(self.minutes):,} minutes"
         many = f"{self.questions:,} questions to the model"
-        return f"the search ahead: {'at most' if self.limited else 'some'} {many}, about {minutes}"
+        ahead = f"{'at most' if self.limited else 'some'} {many}, about {minutes}"
+        return f"the search ahead: {ahead} on an idle machine"
 
     def wants_an_answer(self, *, requests: int) -> bool:
         """Whether a person at a terminal is asked to go on."""
