@@ -27,7 +27,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found import Discovery, FoundRule
-from sears_dsl.discovery.result.report import _STAGES, _closest
+from sears_dsl.discovery.result.report import _STAGES, _closest, _one_flip, _why
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.right_rows import RightRows
@@ -226,6 +226,21 @@ def test_no_line_of_a_table_is_wider_than_the_screen(width: int) -> None:
     lines = [line for line in told.splitlines() if not any(word in line for word in prose)]
     assert max(map(len, lines)) <= width
     compared(f"{width}-columns", told)
+
+
+def test_a_rule_that_rests_on_one_flip_says_so() -> None:
+    single = replace(found("allow -> permit", source="synonyms/verbs"), id="allow", flips=1)
+    borne_out, alone = single, replace(single, held_out=None)
+    assert (borne_out.is_one_flip, alone.is_one_flip) == (False, True)
+    for rules, told in (((borne_out,), False), ((found("film -> movie"), alone), True)):
+        out = screen()
+        print_discovery(out, discovery(rules=rules), Path("found.sear"))
+        line = "one flip may be chance; more rows would say: allow -> permit\n"
+        assert (line in printed(out)) == told
+        assert bool(_one_flip(rules)) == told
+    assert "`allow` rests on a single row" in _one_flip((alone,))[1]
+    assert _why(alone, 0.5).endswith("; one flip may be chance")
+    assert "chance" not in _why(borne_out, 0.5)
 
 
 def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:

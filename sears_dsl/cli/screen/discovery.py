@@ -345,6 +345,9 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
+    single = [_cut(each.text) for each in discovery.rules if each.is_one_flip]
+    if single:
+        out.print(f"one flip may be chance; more rows would say: {', '.join(single)}")
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:
