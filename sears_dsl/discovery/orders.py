@@ -35,6 +35,7 @@ from sears_dsl.discovery.filtering.sequential import Round
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import propose
+from sears_dsl.discovery.proposing.questions import outside_questions
 from sears_dsl.discovery.result.found import HeldOutRows
 from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Settings
@@ -340,7 +341,12 @@ def _changes(
                 accepts=accepts)
         for context, accepts in ((0, _replaces_words), (1, _inserts_words))
     )  # fmt: skip
-    return plain.joined_to(beside)
+    changes = plain.joined_to(beside)
+    if search.tagger.language != "en":
+        return changes
+    return Candidates(
+        tuple(replace(each, rule=outside_questions(each.rule)) for each in changes.rows)
+    )
 
 
 def _judged(
