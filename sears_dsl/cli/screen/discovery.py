@@ -459,7 +459,7 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
             return (
                 f"{rule}: {proof}, and it {flips} ({rounded(each.flips / each.asked)}): surely "
                 f"more rarely than rewordings of these rows do in general "
-                f"({rounded(discovery.base_rate)}), so that it is no bug of its own"
+                f"({rounded(discovery.base_rate)}), so that it is not a bug of its own"
             )
         case "text":
             places = each.judged.places if each.judged else each.changed

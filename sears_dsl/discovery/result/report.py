@@ -93,7 +93,7 @@ def write_discovery(
         DataError: a file cannot be written.
     """
     if path.suffix != ".sear":
-        raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
+        raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
     text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
     write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
