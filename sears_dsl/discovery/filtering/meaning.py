@@ -323,6 +323,7 @@ class _RuleJudge:
                 share = (before + done / total if total else before + 1) / 4
                 self.on_progress(NARROWING, int(share * rules), rules)
 
+            self.size = min(self.portion, _FIRST_PORTION)
             if rules:
                 tell(0, 1)
             yield tell
