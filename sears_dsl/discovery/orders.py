@@ -29,12 +29,13 @@ from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.filtering.corpus import Corpus
-from sears_dsl.discovery.filtering.meaning import RuleJudgements, judge_rules
+from sears_dsl.discovery.filtering.meaning import JUDGING, RuleJudgements, judge_rules
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.sequential import Round
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import propose
+from sears_dsl.discovery.proposing.questions import outside_questions
 from sears_dsl.discovery.result.found import HeldOutRows
 from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Settings
@@ -331,7 +332,12 @@ def _changes(
                 accepts=accepts)
         for context, accepts in ((0, _replaces_words), (1, _inserts_words))
     )  # fmt: skip
-    return plain.joined_to(beside)
+    changes = plain.joined_to(beside)
+    if search.tagger.language != "en":
+        return changes
+    return Candidates(
+        tuple(replace(each, rule=outside_questions(each.rule)) for each in changes.rows)
+    )
 
 
 def _judged(
@@ -339,7 +345,7 @@ def _judged(
 ) -> RuleJudgements:
     """Which changes keep the meaning on text, narrowed where they have to be."""
     least, guards = search.settings.flips(len(tokens)), right.guards
-    search.on_progress(SearchProgress("judging rules on text", 0, len(changes)))
+    search.on_progress(SearchProgress(JUDGING, 0, len(changes)))
 
     def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
         candidates = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
@@ -349,7 +355,7 @@ def _judged(
         changes, corpus, scorer=search.remembered, tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
         supported=acts_enough, stop=search.no_time("judging"), portion=search.portion,
-        on_progress=search.shown("judging rules on text"),
+        on_progress=lambda *each: search.on_progress(SearchProgress(*each)),
     )  # fmt: skip
 
 

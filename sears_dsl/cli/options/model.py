@@ -24,6 +24,7 @@ from sears_dsl.cli.options.shared import (
 )
 from sears_dsl.cli.options.unfinished import UnfinishedRun, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath
+from sears_dsl.errors import DataError
 
 if TYPE_CHECKING:
     from sears_dsl.cli.screen.progress import ShowStage
@@ -295,9 +296,19 @@ def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
 
 @contextmanager
 def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iterator[Workplace]:
-    """`asking`, and what rewords sentences and scores pairs."""
+    """`asking`, and what rewords sentences and scores pairs.
+
+    Raises:
+        DataError: the output, a file, would lie in a folder that is not there.
+    """
     from sears_dsl.discovery.parts import check_rows, open_parts
 
+    # Before an hour of work; a folder that nobody made is a slip of the keyboard.
+    if not output.absolute().parent.exists():
+        raise DataError(
+            f"{output} cannot be written: there is no folder {output.parent}",
+            help=f"make it first: mkdir -p {output.parent}",
+        )
     choice, note = parts_choice(options), noting(options)
     choice.require_scorer()
     own = choice.own()

@@ -141,6 +141,11 @@ class FoundRule:
     silent: tuple[str, ...]  # rows that it leaves alone, those that share a word with it first
     held_out: HeldOut | None  # what it does to held-out rows; None where none were held out
 
+    @property
+    def is_one_flip(self) -> bool:
+        """Whether a single row is all that speaks for it, held-out ones included."""
+        return self.flips == 1 and (self.held_out is None or not self.held_out.flips)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Discovery:
