@@ -112,7 +112,7 @@ class RuleJudgements(NamedTuple):
 
     Attributes:
         passed: rules that keep the meaning nearly everywhere, in the order given, one a change.
-        failed: those that do not, each followed by the narrowed forms of it that do not either.
+        failed: changes that do so in no form, each followed by its narrowed forms.
         too_few: how many act at too few places to be judged; they are among the failed.
         undecided: how many there was no time for.
         decisions: how many rewrites were judged.
@@ -159,9 +159,10 @@ def judge_rules(
     passed, failed = [], []
     for candidate, (plain, *narrower) in zip(candidates.rows, forms, strict=True):
         best = _best(plain, narrower)
-        if best is not None:
+        if best is None:
+            failed += [_judged(candidate, each) for each in (plain, *narrower)]
+        else:
             passed.append(_judged(candidate, best))
-        failed += [_judged(candidate, each) for each in (plain, *narrower) if not each[1].passed]
     return RuleJudgements(
         passed=Candidates(tuple(passed)),
         failed=Candidates(tuple(failed)),
