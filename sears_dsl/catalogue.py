@@ -16,7 +16,7 @@ from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 from sears_dsl.runtime.wording import counted
 
 LEFT_OUT = ".left-out.sear"

@@ -17,7 +17,7 @@ from docs_site.commands import command_pages
 from docs_site.findings import error_pages, explanations
 from docs_site.language import language_pages
 from sears_dsl.cli.commands import sears
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = (resource_folder("grammar") / "README.md").read_text("utf-8")

@@ -37,7 +37,7 @@ from sears_dsl.data.batches import Batch, Format, Frame
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
 from sears_dsl.errors import DataError
-from sears_dsl.runtime.writing import FileState, state_of
+from sears_dsl.runtime.files import FileState, state_of
 
 # New objects between two collections; Python's own number is some hundreds.
 _NEW_OBJECTS = 70_000

@@ -26,8 +26,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.documents import make_private_folder, parse_json, read_document
-from sears_dsl.runtime.writing import FileState, lock, state_of, sync_folder
+from sears_dsl.runtime.files import (
+    FileState,
+    lock,
+    make_private_folder,
+    parse_json,
+    read_document,
+    state_of,
+    sync_folder,
+)
 
 _FOLDER = ".sears-partial"
 # All files of such a folder but the lock.

@@ -37,9 +37,7 @@ from sears_dsl.language.rule import (
     Tag,
 )
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.documents import parse_json, read_document
-from sears_dsl.runtime.resources import resource_folder
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import parse_json, read_document, resource_folder, write_atomically
 from sears_dsl.tagging.loading import in_language, load_named, may_be_named
 from sears_dsl.tagging.tagger import Tagger, identity_of
 

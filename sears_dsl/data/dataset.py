@@ -34,7 +34,7 @@ from sears_dsl.data.streams import (
     no_such_file,
 )
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 _FORMATS: Mapping[str, Format] = {
     form.name: form

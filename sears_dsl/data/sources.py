@@ -19,7 +19,8 @@ from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.data.frames import MemoryFrame, memory_frame
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.folders import Folder, names_folder
+from sears_dsl.runtime.files import names_folder
+from sears_dsl.runtime.folders import Folder
 
 IN_MEMORY = "the data"
 """What messages call a dataset that has no file."""

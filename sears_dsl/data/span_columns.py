@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.documents import parse_json
+from sears_dsl.runtime.files import parse_json
 
 #: Where characters start:end of a text stand after its rewrite; None if they were touched.
 CharacterMap: TypeAlias = Callable[[int, int], tuple[int, int] | None]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sears_dsl.errors import SearsError
-from sears_dsl.runtime.writing import lock
+from sears_dsl.runtime.files import lock
 
 _LOCK = "compiling.lock"
 _LOOK_SECONDS = 0.1

@@ -42,16 +42,6 @@ class FolderFile(NamedTuple):
     modified: int
 
 
-def names_folder(path: str) -> bool:
-    """Whether this is a folder, or a URI, which stands for one.
-
-    Example:
-        >>> names_folder("s3://bucket/reviews"), names_folder("no-such-file.csv")
-        (True, False)
-    """
-    return "://" in path or os.path.isdir(path)
-
-
 @dataclass(frozen=True)
 class Folder:
     """A folder; it need not be there yet.

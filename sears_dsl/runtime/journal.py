@@ -16,7 +16,7 @@ from typing import Any
 
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.database import Database, rows_of, transaction
-from sears_dsl.runtime.documents import parse_json
+from sears_dsl.runtime.files import parse_json
 
 
 class RunJournal(Database):

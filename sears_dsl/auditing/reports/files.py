@@ -25,8 +25,7 @@ from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.errors import DataError
 from sears_dsl.models.names import folder_names
-from sears_dsl.runtime.documents import make_folder
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import make_folder, write_atomically
 
 _Document: TypeAlias = ComparisonDocument | GridDocument | ErrorsDocument
 

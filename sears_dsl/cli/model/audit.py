@@ -26,7 +26,7 @@ from sears_dsl.cli.screen.console import (
     plain_table,
 )
 from sears_dsl.cli.screen.progress import stages
-from sears_dsl.runtime.extras import need_audit, need_discovery
+from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -136,7 +136,6 @@ def audit_command(
     models each has an audit in a folder of its own, and a grid shows all of them. The files of a
     folder are one dataset; with --engine ray workers apply the rules, and the model is asked here.
     """
-    need_audit()
     from sears_dsl.catalogue import load_rulesets
 
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))

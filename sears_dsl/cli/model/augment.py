@@ -59,7 +59,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.running import augment_table
-    from sears_dsl.runtime.writing import write_atomically
+    from sears_dsl.runtime.files import write_atomically
 
     *rules, data = rules_and_data
     if not rules:
@@ -142,7 +142,7 @@ def _augment_folder(
 def _manifest_beside(output: Path) -> Path:
     """NAME.manifest.json beside NAME.csv or NAME.csv.gz, as beside a ruleset; else nothing."""
     from sears_dsl.data.streams import COMPRESSIONS
-    from sears_dsl.runtime.documents import parse_json
+    from sears_dsl.runtime.files import parse_json
 
     plain = output.with_suffix("") if output.suffix in COMPRESSIONS else output
     manifest = plain.with_suffix(".manifest.json")

@@ -11,7 +11,6 @@ import click
 
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
-from sears_dsl.runtime.extras import need_audit
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument
@@ -46,7 +45,6 @@ def compare_command(
     compared on the rows that both models have right, by McNemar's exact test. With MORE audits all
     are held against the first, and a grid of models and rules comes out.
     """
-    need_audit()
     from sears_dsl.auditing.comparison import compare
     from sears_dsl.auditing.document import read_audit, read_audits
     from sears_dsl.auditing.grid import grid

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
-from sears_dsl.runtime.extras import need_audit, need_learning
+from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.failures import ErrorsDocument
@@ -40,7 +40,6 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     answer, the model's confidence, and with --data question type, lengths and readability. Gradient
     boosting is judged in ten folds against always saying what most answers are.
     """
-    need_audit()
     need_learning()
     from sears_dsl.auditing.document import read_audits
     from sears_dsl.auditing.failures import predict_errors

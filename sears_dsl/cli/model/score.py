@@ -49,7 +49,7 @@ def score_command(
     from sears_dsl.data.dataset import Dataset, format_named, format_of
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns
-    from sears_dsl.runtime.writing import write_atomically
+    from sears_dsl.runtime.files import write_atomically
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")

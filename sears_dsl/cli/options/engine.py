@@ -39,7 +39,7 @@ def chosen_workers(
         together: whether the files of a folder are one dataset, and not each made into another.
     """
     from sears_dsl.clusters.parts import Here
-    from sears_dsl.runtime.folders import names_folder
+    from sears_dsl.runtime.files import names_folder
 
     folder, engine = names_folder(data), options["engine"]
     for name in ("address", "workers"):

@@ -26,8 +26,7 @@ import click
 
 from sears_dsl.cli.options.shared import with_options
 from sears_dsl.errors import DataError, SearsError, UsageError
-from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
-from sears_dsl.runtime.writing import lock
+from sears_dsl.runtime.files import is_marked, lock, make_private_folder, mark
 
 resuming_options = with_options(
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),

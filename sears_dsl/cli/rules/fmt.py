@@ -30,7 +30,7 @@ def fmt_command(
     """
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.language.loader import load, parse
-    from sears_dsl.runtime.writing import write_atomically
+    from sears_dsl.runtime.files import write_atomically
 
     if "-" in rules:
         if rules != ("-",):

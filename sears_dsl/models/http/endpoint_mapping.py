@@ -27,7 +27,7 @@ from typing import Any
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.predictor import Row
 from sears_dsl.pictures import encoded_picture
-from sears_dsl.runtime.documents import read_document
+from sears_dsl.runtime.files import read_document
 
 _MANY = ("$texts", "$rows")
 _ONE = ("$text", "$row")

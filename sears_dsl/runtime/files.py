@@ -1,10 +1,18 @@
-r"""Small documents that come from elsewhere, read as data and nothing else; folders of our own.
+r"""Files: read as data and nothing else, written whole, by one process at a time; folders of ours.
 
-In: a path, or text. Out: bytes, or what JSON says; a folder. Always holds: only a regular file is
-read (a pipe would wait for ever, a device would never end), and no more of it than the bound; JSON
-that is nested too deeply is as wrong as JSON that does not close; nothing that stands in a document
-is imported, called or opened; a folder of our own leads nowhere else. Whoever asks tells what to do
+In: a path, and its content. Out: bytes, or what JSON says; a file that was written beside its
+place, synced and renamed; a folder. Always holds, of what is read: only a regular file is (a pipe
+would wait for ever, a device would never end), and no more of it than the bound; JSON that is
+nested too deeply is as wrong as JSON that does not close; nothing that stands in a document is
+imported, called or opened; a folder of our own leads nowhere else. Whoever asks tells what to do
 about it.
+
+Of what is written: the path has its old content or the whole new one; a symbolic link stays and its
+target is written; an existing file keeps its mode, a new one has that of the user's umask. What
+cannot be replaced (a device, a pipe) is written as it is. A file gets a new inode, so other hard
+links to it keep the old content, and it belongs to whoever writes it. Costs a sync of file and
+folder. No `lock` outlives a killed process: the system lets go of it when its holder ends in any
+way.
 """
 
 from __future__ import annotations
@@ -13,16 +21,28 @@ import errno
 import hmac
 import json
 import os
+import secrets
 import stat
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, SearsError
 
 MOST_BYTES = 256 * 1024 * 1024
 """What a document may have: manifests and audits of a hundred thousand rules stay far below."""
+
+#: Which file it is, how long, and when it was last changed; None where there is none.
+FileState: TypeAlias = tuple[int, int, int] | None
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_BINARY = getattr(os, "O_BINARY", 0)
+_MARK = "mark"
+_KEY_BYTES = 32
+# By whether the file is new.
+_OPENERS = {new: partial(os.open, mode=rights) for new, rights in ((True, 0o666), (False, 0o600))}
 
 
 def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
@@ -55,9 +75,6 @@ def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it has more than {most // 2**20:,} MiB", str(path))
     return content
-
-
-_BINARY = getattr(os, "O_BINARY", 0)
 
 
 def parse_json(content: bytes | str) -> Any:
@@ -153,10 +170,6 @@ def _key(*, make: bool) -> bytes | None:
     return None
 
 
-_MARK = "mark"
-_KEY_BYTES = 32
-
-
 def make_folder(folder: Path) -> None:
     """Make a folder for what is written."""
     try:
@@ -166,3 +179,112 @@ def make_folder(folder: Path) -> None:
             f"{folder} could not be made: {error.strerror}",
             help="choose another place with -o",
         ) from error
+
+
+def resource_folder(name: str) -> Path:
+    """The folder ``grammar`` or ``rulesets`` of this installation.
+
+    In a wheel they lie inside the package, in a checkout (editable installs too) beside it.
+    """
+    for folder in (_PACKAGE / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise SearsError(
+        f"this installation of sears-dsl has no folder `{name}`",
+        help="install it again: pip install --force-reinstall sears-dsl",
+    )
+
+
+def names_folder(path: str) -> bool:
+    """Whether this is a folder, or a URI, which stands for one.
+
+    Example:
+        >>> names_folder("s3://bucket/reviews"), names_folder("no-such-file.csv")
+        (True, False)
+    """
+    return "://" in path or os.path.isdir(path)
+
+
+def state_of(path: str | Path) -> FileState:
+    """What tells whether somebody else wrote a file in the meantime."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = None) -> None:
+    """Give ``path`` this content, entirely or not at all.
+
+    Args:
+        path: where; of a symbolic link, its target.
+        replacing: what has to stand there before, if that matters.
+    """
+    temporary = None
+    try:
+        status = path.stat() if path.exists() else None
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            path.write_bytes(content)
+            return
+        place = Path(os.path.realpath(path))
+        # A name that nobody knows and that is not there: no link is followed. What was private is
+        # so from the first byte on.
+        beside = place.with_name(f".{secrets.token_hex(8)}.sears-new")
+        with open(beside, "xb", opener=_OPENERS[status is None]) as file:
+            temporary = beside
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if status is not None:
+            os.chmod(temporary, stat.S_IMODE(status.st_mode))
+        if replacing is not None and place.read_bytes() != replacing:
+            raise DataError(
+                f"{path} was changed by somebody else in the meantime, and is left as it is",
+                help="run the command again",
+            )
+        os.replace(temporary, place)
+        sync_folder(place.parent)
+    except OSError as error:
+        if isinstance(error, IsADirectoryError):
+            raise DataError(f"{path} is a folder", help="name a file") from error
+        raise DataError(
+            f"{path} could not be written: {error.strerror}",
+            help="make room or choose another place; what was there before is untouched",
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder last; Windows has no way to ask for it."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool:
+    """Take the lock of an open file, or say that another process has it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryFile() as file:
+        ...     lock(file.fileno())
+        True
+    """
+    try:
+        locking: Any = import_module("fcntl")
+    except ImportError:
+        return True
+    try:
+        locking.flock(descriptor, locking.LOCK_EX | locking.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True
