@@ -23,7 +23,7 @@ from click.testing import CliRunner, Result
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.provenance import record_tagger, tagger_findings, validated_with
 from sears_dsl.cli.commands import sears
-from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.shared import chosen_tagger
 from sears_dsl.errors import (
     CacheError,
     DataError,

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.engine import chosen_workers, engine_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
+    chosen_workers,
+    engine_options,
     id_option,
     json_option,
     no_cache_option,
@@ -19,11 +20,9 @@ from sears_dsl.cli.options.shared import (
     quiet_option,
     scope_option,
     tagger_option,
-    unit_option,
-)
-from sears_dsl.cli.options.tagger import (
     tell_of_paraphrases,
     tell_of_templates,
+    unit_option,
     warn_of_chain,
     warn_of_tagger,
 )

@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sears_dsl.cli.options.engine import chosen_workers, engine_options
-from sears_dsl.cli.options.model import asking, noting, scored_options
-from sears_dsl.cli.options.own_parts import parts_choice
+from sears_dsl.cli.options.model import asking, noting, parts_choice, scored_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import json_option, oracle_option, scope_option, unit_option
-from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.shared import (
+    chosen_tagger,
+    chosen_workers,
+    engine_options,
+    json_option,
+    oracle_option,
+    scope_option,
+    unit_option,
+)
 from sears_dsl.cli.screen.console import (
     FilePath,
     console,

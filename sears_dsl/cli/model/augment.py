@@ -18,9 +18,8 @@ from sears_dsl.cli.options.augmentation import (
     recipe_and_tagger,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.engine import chosen_workers, engine_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import output_format_option
+from sears_dsl.cli.options.shared import chosen_workers, engine_options, output_format_option
 from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted
 

@@ -16,13 +16,12 @@ from sears_dsl.cli.options.model import (
     asking,
     noting,
     pivot_option,
+    scorer_option,
     tell_of_protection,
     vetting_options,
 )
-from sears_dsl.cli.options.own_parts import scorer_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import no_cache_option, oracle_option
-from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.shared import chosen_tagger, no_cache_option, oracle_option
 from sears_dsl.cli.screen.console import FilePath, imports_option
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.shared import chosen_tagger
 from sears_dsl.cli.screen.console import (
     FilePath,
     console,

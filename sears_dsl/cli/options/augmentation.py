@@ -13,6 +13,7 @@ import click
 
 from sears_dsl.cli.options.model import protection_options
 from sears_dsl.cli.options.shared import (
+    chosen_tagger,
     id_option,
     json_option,
     no_cache_option,
@@ -20,10 +21,10 @@ from sears_dsl.cli.options.shared import (
     quiet_option,
     scope_option,
     tagger_of_rules_option,
+    tell_of_templates,
     unit_option,
     with_options,
 )
-from sears_dsl.cli.options.tagger import chosen_tagger, tell_of_templates
 from sears_dsl.cli.screen.console import imports_option
 
 if TYPE_CHECKING:
