@@ -14,8 +14,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -136,25 +136,12 @@ def apply_file(
         names=names if with_header else (),
         with_originals=request.with_originals,
     )
-    frame = Frame(
-        names,
-        task.encoding,
-        (lambda: dataset.around) if patched else None,
-    )
-    with Crew(request.recipe, task, jobs=request.jobs) as crew:
-        if _is_large(request.input):
+    frame = Frame(names, task.encoding, (lambda: dataset.around) if patched else None)
+    with closing(Crew(request.recipe, task, jobs=request.jobs)) as crew:
+        if request.input != STANDARD_STREAM and os.path.getsize(request.input) > _LARGE:
             crew.start()
         matcher = request.recipe.build()
-        run = _FilePass(
-            request,
-            matcher=matcher,
-            dataset=dataset,
-            task=task,
-            crew=crew,
-            progress=progress,
-            started=started,
-            before=before,
-        )
+        run = _FilePass(request, dataset, task, crew, matcher, progress, started, before)
         with collecting_little():
             return _written(run, form, frame)
 
@@ -162,11 +149,6 @@ def apply_file(
 def _input_state(path: str) -> FileState:
     """What tells whether the input changed while it was read; pipes always do."""
     return state_of(path) if os.path.isfile(path) else None
-
-
-def _is_large(path: str) -> bool:
-    """Whether other processes will have enough to do, so that they may start at once."""
-    return path != STANDARD_STREAM and os.path.getsize(path) > _LARGE
 
 
 @contextmanager
@@ -213,31 +195,20 @@ def _written(run: _FilePass, form: Format, frame: Frame) -> ApplyReport:
         return run.report(note=partial.note)
 
 
+@dataclass(slots=True)
 class _FilePass:
     """One pass over the batches, with its counts."""
 
-    def __init__(
-        self,
-        request: ApplyRequest,
-        *,
-        matcher: TextMatcher,
-        dataset: Dataset,
-        task: BatchTask,
-        crew: Crew,
-        progress: Callable[[ApplyProgress], object] | None,
-        started: float,
-        before: FileState,
-    ) -> None:
-        self.request = request
-        self._before = before
-        self._matcher = matcher
-        self.dataset = dataset
-        self.task = task
-        self._crew = crew
-        self._progress = progress
-        self._started = started
-        self.tally = Tally()
-        self.latest = Tally()
+    request: ApplyRequest
+    dataset: Dataset
+    task: BatchTask
+    crew: Crew
+    matcher: TextMatcher
+    progress: Callable[[ApplyProgress], object] | None
+    started: float
+    before: FileState
+    tally: Tally = field(default_factory=Tally)
+    latest: Tally = field(default_factory=Tally)
 
     def originals(self) -> Iterator[bytes]:
         """The rows as they were, where they are wanted too; they are read once more."""
@@ -249,14 +220,14 @@ class _FilePass:
 
     def parts(self, finished: int) -> Iterator[bytes]:
         """The parts after the finished ones; ``latest`` is the tally of the part just given."""
-        batches = self._crew.finished(self._unfinished(finished), self._matcher)
+        batches = self.crew.finished(self._unfinished(finished), self.matcher)
         for number, (part, tally) in enumerate(batches, start=finished + 1):
             self.latest = tally
             yield part
             self.tally.add(tally)
-            if self._progress is not None:
-                seconds = time.monotonic() - self._started
-                self._progress(ApplyProgress(self.tally.rows, self.tally.changed, number, seconds))
+            if self.progress is not None:
+                seconds = time.monotonic() - self.started
+                self.progress(ApplyProgress(self.tally.rows, self.tally.changed, number, seconds))
 
     def _unfinished(self, finished: int) -> Iterator[Batch]:
         """All rows are read and their ids compared, but finished batches are not worked on."""
@@ -278,7 +249,7 @@ class _FilePass:
 
     def check_input(self) -> None:
         """Refuse to give out what was read of a file that somebody was writing."""
-        if _input_state(self.request.input) != self._before:
+        if _input_state(self.request.input) != self.before:
             raise DataError(
                 f"{self.request.input} changed while it was read",
                 help="run the command again when nobody writes that file any more",
@@ -286,8 +257,8 @@ class _FilePass:
 
     def report(self, *, note: str = "", stopped: bool = False) -> ApplyReport:
         """What was done, with every rule of the matcher."""
-        rules = {rule: self.tally.rules.get(rule, RuleTally()) for rule in self._matcher.rule_ids}
-        return ApplyReport(self.tally, rules, time.monotonic() - self._started, note, stopped)
+        rules = {rule: self.tally.rules.get(rule, RuleTally()) for rule in self.matcher.rule_ids}
+        return ApplyReport(self.tally, rules, time.monotonic() - self.started, note, stopped)
 
 
 def _write_stream(

@@ -11,15 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sears_dsl.batch.drawing import TextShare, repeated, require_draws
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import Mode, Plan, TextMatcher, Touched
-from sears_dsl.batch.requests import kept_columns
+from sears_dsl.batch.plan import (
+    Mode,
+    Plan,
+    TextMatcher,
+    TextShare,
+    Touched,
+    repeated,
+    require_draws,
+)
+from sears_dsl.batch.requests import planned
 from sears_dsl.batch.tally import Tally
 from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import DRAW, Batch
-from sears_dsl.data.dataset import Dataset, IdLedger, default_column, require_column, row_ids
+from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.data.frames import Copies, MemoryFrame, NewRows, memory_frame
 from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
@@ -106,14 +113,15 @@ def apply_to(
     chained = _ChainedDataset(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
         if plan is None:
-            columns = column_names or _default(frame, batch)
-            ids = id_column or ("id" if "id" in frame.names else None)
             if keep_names and mode == "chain":
                 raise UsageError("mode chain keeps every column", help="leave out keep")
-            plan = Plan(
-                columns=columns,
-                id_column=ids,
-                keep=kept_columns(keep_names, frame.names, columns, ids, draws=draws),
+            plan = planned(
+                frame.names,
+                batch,
+                where=_WHERE,
+                columns=column_names,
+                id_column=id_column,
+                keep=keep_names,
                 scope=scope,
                 unit=unit,
                 protect=protected,
@@ -122,7 +130,6 @@ def apply_to(
                 share=share,
                 draws=draws,
             )
-            _require(frame, batch, plan)
         if mode == "each":
             if plan.id_column is not None:
                 ledger.add(row_ids(batch, plan.id_column), first=batch.first)
@@ -220,15 +227,3 @@ def _format_spans(dataset: object) -> Sequence[SpanColumn]:
     if not isinstance(dataset, (str, os.PathLike)):
         return ()
     return SQUAD_SPANS if Dataset(os.fspath(dataset)).format.name == "squad" else ()
-
-
-def _default(frame: MemoryFrame, batch: Batch) -> tuple[str, ...]:
-    return (default_column(batch, where=_WHERE),) if frame.names else ("text",)
-
-
-def _require(frame: MemoryFrame, batch: Batch, plan: Plan) -> None:
-    if not batch.rows and not frame.names:
-        return
-    pointed = (spec.text_column for spec in plan.spans)
-    for name in dict.fromkeys([*plan.columns, *plan.needed, *pointed]):
-        require_column(frame.names, name, where=_WHERE)

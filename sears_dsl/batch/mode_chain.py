@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sears_dsl.batch.drawing import draws_of
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.batch.plan import (
     ChainedText,
@@ -24,6 +23,7 @@ from sears_dsl.batch.plan import (
     Texts,
     count_texts,
     count_unrenderable,
+    draws_of,
     moved_values,
     present_texts,
     protected_spans,

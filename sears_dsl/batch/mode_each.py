@@ -17,7 +17,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.batch.drawing import draws_of
 from sears_dsl.batch.guarding import require_all_intact
 from sears_dsl.batch.plan import (
     Plan,
@@ -26,6 +25,7 @@ from sears_dsl.batch.plan import (
     Texts,
     count_texts,
     count_unrenderable,
+    draws_of,
     moved_values,
     present_texts,
     protected_spans,

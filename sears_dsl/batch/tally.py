@@ -15,6 +15,10 @@ from sears_dsl.engine.matches import Edit
 
 _EXAMPLES = 2
 _KEPT_REASONS = 1_000
+# The counts of a rule, and of all rules together.
+_OF_RULE = ("rows", "edits", "unrenderable", "left_out")
+_COUNTS = ("rows", "changed", "characters", "records", "missing", "decomposed", "touched",
+           "misplaced", "absent")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,8 @@ class RuleTally:
 
     def add(self, other: RuleTally) -> None:
         """Count what the rule did to later rows."""
-        self.rows += other.rows
-        self.edits += other.edits
-        self.unrenderable += other.unrenderable
-        self.left_out += other.left_out
+        for name in _OF_RULE:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.examples = [*self.examples, *other.examples][:_EXAMPLES]
 
 
@@ -96,15 +98,8 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Count later rows."""
-        self.rows += other.rows
-        self.changed += other.changed
-        self.characters += other.characters
-        self.records += other.records
-        self.missing += other.missing
-        self.decomposed += other.decomposed
-        self.touched += other.touched
-        self.misplaced += other.misplaced
-        self.absent += other.absent
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.reasons = [*self.reasons, *other.reasons][:_KEPT_REASONS]
         for rule, tally in other.rules.items():
             self.of(rule).add(tally)
@@ -134,10 +129,7 @@ class Tally:
         plain = {slot.name: getattr(self, slot.name) for slot in fields(self)}
         rules = {
             rule: {
-                "rows": of.rows,
-                "edits": of.edits,
-                "unrenderable": of.unrenderable,
-                "left_out": of.left_out,
+                **{name: getattr(of, name) for name in _OF_RULE},
                 "examples": [(each.original, each.rewritten, each.edits) for each in of.examples],
             }
             for rule, of in self.rules.items()

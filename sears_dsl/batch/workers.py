@@ -18,17 +18,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
-from sears_dsl.batch.drawing import repeated
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import Mode, Plan, TextMatcher
+from sears_dsl.batch.plan import Mode, Plan, TextMatcher, repeated
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch, columns_named
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.dataset import format_named
 from sears_dsl.data.plain_text import encoded
 from sears_dsl.errors import DataError, SearsError
-from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.kernels import undecided
 from sears_dsl.runtime.processes import Process, can_fork, usable_cores
 
@@ -198,18 +196,12 @@ def _under_header(
     return {name: columns.get(name, [None] * rows) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """Makes a worker process ready."""
-
-    recipe: MatcherRecipe
-    task: BatchTask
-
-    def __call__(self) -> Callable[[Batch], Finished]:
-        return partial(self.task.run, self.recipe.build())
+def _ready(recipe: MatcherRecipe, task: BatchTask) -> Callable[[Batch], Finished]:
+    """What makes a worker process ready."""
+    return partial(task.run, recipe.build())
 
 
-class Crew(Closing):
+class Crew:
     """This process and others, which work on batches.
 
     Args:
@@ -218,7 +210,7 @@ class Crew(Closing):
     """
 
     def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int | None) -> None:
-        self._ready = _Ready(recipe, task)
+        self._recipe, self._task = recipe, task
         self._jobs = usable_cores() if jobs is None else jobs
         self._alone_until = time.monotonic() + _START_SECONDS if jobs is None else -math.inf
         self._others: list[Process[Batch, Finished]] = []
@@ -237,9 +229,10 @@ class Crew(Closing):
                 return
         elif time.monotonic() < self._alone_until:
             return
-        answerer = None if matcher is None else partial(self._ready.task.run, matcher)
+        ready = partial(_ready, self._recipe, self._task)
+        answerer = None if matcher is None else partial(self._task.run, matcher)
         for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
-            self._others.append(Process(self._ready, answerer=answerer))
+            self._others.append(Process(ready, answerer=answerer))
 
     def finished(self, batches: Iterable[Batch], matcher: TextMatcher) -> Iterator[Finished]:
         """Do the task on batches, in their order.
@@ -251,7 +244,7 @@ class Crew(Closing):
             SearsError: a worker process died; or whatever reading or the task raised, for the
                 first such batch.
         """
-        task = self._ready.task
+        task = self._task
         waiting: deque[Future[Finished]] = deque()
         unread: SearsError | None = None
         reading = iter(batches)

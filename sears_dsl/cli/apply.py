@@ -138,10 +138,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     complete or not there at all; an interrupted run goes on with --resume. A folder of files
     becomes a new folder of files; --engine ray spreads these over workers.
     """
-    from sears_dsl.batch.drawing import TextShare
+    from sears_dsl.batch.plan import TextShare
     from sears_dsl.batch.provenance import tagger_in_language
-    from sears_dsl.batch.recipes import RulesetRecipe
-    from sears_dsl.batch.requests import ApplyRequest
+    from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn

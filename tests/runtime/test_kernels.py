@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.warming import warm_up
 from sears_dsl.runtime import kernels as kernels_module
@@ -115,7 +114,7 @@ import json, shutil, sys
 from pathlib import Path
 import sears_dsl.engine.matcher
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.requests import RulesetRecipe
 from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.runtime import kernels
