@@ -49,38 +49,23 @@ _WITH_HEADER = ("csv", "tsv")
 
 @dataclass(frozen=True, slots=True)
 class ApplyProgress:
-    """How far a run is; given after every batch.
+    """How far a run is; given after every batch."""
 
-    Attributes:
-        rows: rows done, those of an interrupted run included.
-        changed: rows that at least one rule changed.
-        batches: batches done.
-        seconds: since the start of this run.
-    """
-
-    rows: int
-    changed: int
-    batches: int
-    seconds: float
+    rows: int  # rows done, those of an interrupted run included
+    changed: int  # rows that at least one rule changed
+    batches: int  # batches done
+    seconds: float  # since the start of this run
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyReport:
-    """What a run did.
+    """What a run did."""
 
-    Attributes:
-        tally: rows, characters, records, rows kept or dropped and why.
-        rules: every rule in order, with what it did; those that did nothing too.
-        seconds: the time that this run took.
-        note: what became of an interrupted run before this one; empty if there was none.
-        stopped: the reader of standard output went away before the end.
-    """
-
-    tally: Tally
-    rules: dict[str, RuleTally]
-    seconds: float
-    note: str = ""
-    stopped: bool = False
+    tally: Tally  # rows, characters, records, rows kept or dropped and why
+    rules: dict[str, RuleTally]  # every rule in order, with what it did; those that did nothing too
+    seconds: float  # the time that this run took
+    note: str = ""  # what became of an interrupted run before this one; empty if there was none
+    stopped: bool = False  # the reader of standard output went away before the end
 
     @property
     def silent(self) -> tuple[str, ...]:

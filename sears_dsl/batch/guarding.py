@@ -73,14 +73,10 @@ def require_all_intact(
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Rewrites that leave what must stay.
+    """Rewrites that leave what must stay."""
 
-    Attributes:
-        rewrites: those that touch no span.
-        left_out: position of a rule → its rewrites that touched one, and do not count.
-    """
-
-    rewrites: Rewrites
+    rewrites: Rewrites  # those that touch no span
+    # Position of a rule → its rewrites that touched one, and do not count.
     left_out: Mapping[int, int]
 
 

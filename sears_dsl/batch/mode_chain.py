@@ -40,17 +40,12 @@ from sears_dsl.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What chain mode does to a batch.
+    """What chain mode does to a batch."""
 
-    Attributes:
-        values: row → column → new value; rows without a change are absent.
-        dropped: rows to leave out.
-        tally: the counts.
-    """
-
+    # Row → column → new value; rows without a change are absent.
     values: Mapping[int, Mapping[str, Any]]
-    dropped: frozenset[int]
-    tally: Tally
+    dropped: frozenset[int]  # rows to leave out
+    tally: Tally  # the counts
 
 
 def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:

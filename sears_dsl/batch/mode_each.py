@@ -47,19 +47,14 @@ from sears_dsl.tagging.tokens import dense
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """What mode each gives for a batch.
+    """What mode each gives for a batch."""
 
-    Attributes:
-        columns: ``id``, ``draw`` (where there are several), ``rule``, ``column`` (where several
-            are rewritten), ``original``, ``rewritten``, ``edits`` (lists of [start, end, old,
-            new]), and the columns that are kept; in the order of rows, draws, columns, rules.
-        rows: for each record the row of the batch.
-        tally: the counts.
-    """
-
+    # ``id``, ``draw`` (where there are several), ``rule``, ``column`` (where several are
+    # rewritten), ``original``, ``rewritten``, ``edits`` (lists of [start, end, old, new]), and the
+    # columns that are kept; in the order of rows, draws, columns, rules.
     columns: dict[str, Sequence[Any]]
-    rows: Int32Array
-    tally: Tally
+    rows: Int32Array  # for each record the row of the batch
+    tally: Tally  # the counts
 
 
 def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:

@@ -101,18 +101,14 @@ class TextMatcher(Protocol):
 class TextShare:
     """A share of texts; about so many of them, since each decides for itself.
 
-    Attributes:
-        millionths: how large it is.
-        seed: of the numbers; another seed takes other texts.
-
     Example:
         >>> half, all_of_them = TextShare.parse("50%"), TextShare()
         >>> [half.takes(text) for text in ("a", "b", "c", "d")], all_of_them.takes("c")
         ([True, False, False, True], True)
     """
 
-    millionths: int = WHOLE
-    seed: int = 0
+    millionths: int = WHOLE  # how large it is
+    seed: int = 0  # of the numbers; another seed takes other texts
 
     @classmethod
     def parse(cls, written: str, *, seed: int = 0) -> TextShare:
@@ -146,38 +142,30 @@ class TextShare:
 class Plan:
     """What to do with the rows.
 
-    Attributes:
-        columns: the text columns to rewrite.
-        id_column: the column with the ids of rows; None for row numbers.
-        scope: rewrite the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        protect: columns whose content must stay intact. One that is rewritten is left alone
-            instead. Of texts (or lists of texts), every place where the value occurs in the
-            rewritten text is protected; of spans, those spans.
-        spans: columns that point into a text and are carried along to the rewritten text.
-        on_touched: where a rule would touch a span. ``keep``: the rule is left out of that row, in
-            every column; ``drop``: the row is dropped; ``error``: it is an error. In mode each the
-            rewrite is not written, under keep and drop alike.
-        keep: other columns that records of mode each carry.
-        share: which texts are rewritten; the others stay as they are.
-        draws: each row is worked on so many times, with other draws of what rules draw.
-
     Names that are given twice count once.
 
     Raises:
         UsageError: every column is protected.
     """
 
-    columns: tuple[str, ...]
-    id_column: str | None = None
-    scope: Scope = "first"
+    columns: tuple[str, ...]  # the text columns to rewrite
+    id_column: str | None = None  # the column with the ids of rows; None for row numbers
+    scope: Scope = "first"  # rewrite the ``first`` instance of each rule, or ``all``
+    # What a rule sees at once; None: what the rules ask for, else the ``text``
     unit: Unit | None = None
+    # Columns whose content must stay intact. One that is rewritten is left alone instead. Of texts
+    # (or lists of texts), every place where the value occurs in the rewritten text is protected; of
+    # spans, those spans.
     protect: tuple[str, ...] = ()
+    # Columns that point into a text and are carried along to the rewritten text.
     spans: tuple[SpanColumn, ...] = ()
+    # Where a rule would touch a span. ``keep``: the rule is left out of that row, in every column;
+    # ``drop``: the row is dropped; ``error``: it is an error. In mode each the rewrite is not
+    # written, under keep and drop alike.
     on_touched: Touched = "keep"
-    keep: tuple[str, ...] = ()
-    share: TextShare = TextShare()
-    draws: int = 1
+    keep: tuple[str, ...] = ()  # other columns that records of mode each carry
+    share: TextShare = TextShare()  # which texts are rewritten; the others stay as they are
+    draws: int = 1  # each row is worked on so many times, with other draws of what rules draw
 
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
@@ -272,18 +260,13 @@ def _refuse_surrogates(batch: Batch, column: str, texts: list[str], rows: Sequen
 
 @dataclass(frozen=True, slots=True)
 class ProtectedTexts:
-    """What has to stay in the texts of one column.
+    """What has to stay in the texts of one column."""
 
-    Attributes:
-        spans: for each text the places in which no rule may change a character; None where no
-            column protects any.
-        absent: row → which protected value its text does not contain.
-        misplaced: row → which span is not where the row says.
-    """
-
+    # For each text the places in which no rule may change a character; None where no column
+    # protects any.
     spans: list[Spans] | None
-    absent: Mapping[int, str]
-    misplaced: Mapping[int, str]
+    absent: Mapping[int, str]  # row → which protected value its text does not contain
+    misplaced: Mapping[int, str]  # row → which span is not where the row says
 
 
 def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> ProtectedTexts:

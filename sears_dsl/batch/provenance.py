@@ -123,17 +123,11 @@ def found_on(rules: Path) -> str | None:
 
 
 class FoundScoring(NamedTuple):
-    """By which score discovery judged the rules of a file.
+    """By which score discovery judged the rules of a file."""
 
-    Attributes:
-        scorer: what the scorer was made of; it begins with its name.
-        tau: S from which on texts counted as equivalent.
-        manifest: the file that says so.
-    """
-
-    scorer: str
-    tau: float
-    manifest: Path
+    scorer: str  # what the scorer was made of; it begins with its name
+    tau: float  # S from which on texts counted as equivalent
+    manifest: Path  # the file that says so
 
 
 def found_scoring(ruleset: Ruleset) -> FoundScoring | None:

@@ -58,14 +58,6 @@ _RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")
 class RulesetRecipe:
     """Rulesets to compile, with the tagger to compile them for.
 
-    Attributes:
-        rulesets: applied in this order.
-        tagger: a name that `load_tagger` knows.
-        cached: whether tagged texts are kept on disk, where that saves time.
-        cache: the folder of the cache; None for the user's.
-        seed: of what rules draw.
-        vectors: a name or a file, for rules that look neighbours up; None: what they name.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> recipe = RulesetRecipe((parse("What NOUN -> Which NOUN"),), tagger="pinned")
@@ -75,11 +67,12 @@ class RulesetRecipe:
     Where rules draw, the seed and the table of look-alikes belong to the identity.
     """
 
-    rulesets: tuple[Ruleset, ...]
-    tagger: str = DEFAULT_TAGGER
-    cached: bool = False
-    cache: Path | None = None
-    seed: int = 0
+    rulesets: tuple[Ruleset, ...]  # applied in this order
+    tagger: str = DEFAULT_TAGGER  # a name that `load_tagger` knows
+    cached: bool = False  # whether tagged texts are kept on disk, where that saves time
+    cache: Path | None = None  # the folder of the cache; None for the user's
+    seed: int = 0  # of what rules draw
+    # A name or a file, for rules that look neighbours up; None: what they name.
     vectors: str | None = None
 
     def build(self) -> TextMatcher:
@@ -142,55 +135,43 @@ def _with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyRequest:
-    """Everything that decides what `apply_file` does.
+    """Everything that decides what `apply_file` does."""
 
-    Attributes:
-        recipe: makes the compiled rules.
-        input: a file, or ``-`` for standard input.
-        output: a file, or ``-`` for standard output.
-        mode: ``each``: a record for every row and rule that changed it. ``chain``: each row once,
-            all rules applied to it in order.
-        columns: the text columns to rewrite; empty for the one that can be meant.
-        protect: columns whose content must stay intact (see `plan.Plan`).
-        spans: columns that point into a text, carried along to the rewritten one.
-        on_touched: what is done where a rule would touch a span (see `plan.Plan`).
-        keep: other columns that the records of mode each carry; ``all`` stands for all of them.
-        scope: the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        id_column: the column of ids; without, ``id`` where there is one, else row numbers.
-        format: of the input; without, by its name, and plain text for ``-``.
-        output_format: of the output; without, by its name; for ``-`` the input's in chain mode,
-            JSON lines in each.
-        reading: encoding, header, limit and the size of batches.
-        jobs: processes that work; None: as many as cores, once the run takes so long that they are
-            worth their start.
-        resume: go on with an interrupted run of the same request.
-        share: which texts are rewritten; the others stay as they are.
-        with_originals: mode chain: the rows as they were come first, then all rows once more as the
-            rules leave them, with `ADDED` to their ids.
-        draws: each row comes so many times, with other draws of what rules draw, and with a column
-            ``draw`` that numbers them from 0; of one draw there is no such column.
-    """
-
-    recipe: MatcherRecipe
-    input: str
-    output: str
+    recipe: MatcherRecipe  # makes the compiled rules
+    input: str  # a file, or ``-`` for standard input
+    output: str  # a file, or ``-`` for standard output
+    # ``each``: a record for every row and rule that changed it. ``chain``: each row once, all rules
+    # applied to it in order.
     mode: Mode = "each"
+    # The text columns to rewrite; empty for the one that can be meant.
     columns: tuple[str, ...] = ()
-    protect: tuple[str, ...] = ()
+    protect: tuple[str, ...] = ()  # columns whose content must stay intact (see `plan.Plan`)
+    # Columns that point into a text, carried along to the rewritten one.
     spans: tuple[SpanColumn, ...] = ()
-    on_touched: Touched = "keep"
+    on_touched: Touched = "keep"  # what is done where a rule would touch a span (see `plan.Plan`)
+    # Other columns that the records of mode each carry; ``all`` stands for all of them.
     keep: tuple[str, ...] = ()
-    scope: Scope = "first"
+    scope: Scope = "first"  # the ``first`` instance of each rule, or ``all``
+    # What a rule sees at once; None: what the rules ask for, else the ``text``
     unit: Unit | None = None
+    # The column of ids; without, ``id`` where there is one, else row numbers.
     id_column: str | None = None
-    format: str | None = None
+    format: str | None = None  # of the input; without, by its name, and plain text for ``-``
+    # Of the output; without, by its name; for ``-`` the input's in chain mode, JSON lines in each.
     output_format: str | None = None
+    # Encoding, header, limit and the size of batches.
     reading: ReadOptions = field(default_factory=ReadOptions)
+    # Processes that work; None: as many as cores, once the run takes so long that they are worth
+    # their start.
     jobs: int | None = 1
-    resume: bool = False
+    resume: bool = False  # go on with an interrupted run of the same request
+    # Which texts are rewritten; the others stay as they are.
     share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
+    # Mode chain: the rows as they were come first, then all rows once more as the rules leave them,
+    # with `ADDED` to their ids.
     with_originals: bool = False
+    # Each row comes so many times, with other draws of what rules draw, and with a column ``draw``
+    # that numbers them from 0; of one draw there is no such column.
     draws: int = 1
 
 

@@ -32,21 +32,13 @@ class TallyExample:
 
 @dataclass(slots=True)
 class RuleTally:
-    """What one rule did.
+    """What one rule did."""
 
-    Attributes:
-        rows: rows that it changed.
-        edits: its edits.
-        unrenderable: instances that could not be rendered.
-        left_out: rows of which it was left out, since it would have touched a span there.
-        examples: the first of its rewrites.
-    """
-
-    rows: int = 0
-    edits: int = 0
-    unrenderable: int = 0
-    left_out: int = 0
-    examples: list[TallyExample] = field(default_factory=list)
+    rows: int = 0  # rows that it changed
+    edits: int = 0  # its edits
+    unrenderable: int = 0  # instances that could not be rendered
+    left_out: int = 0  # rows of which it was left out, since it would have touched a span there
+    examples: list[TallyExample] = field(default_factory=list)  # the first of its rewrites
 
     def count(self, original: str, rewritten: str, edits: Sequence[Edit]) -> None:
         """Count the edits of one row."""
@@ -63,33 +55,23 @@ class RuleTally:
 
 @dataclass(slots=True)
 class Tally:
-    """What was done to rows; adding tallies in the order of the rows gives the whole.
+    """What was done to rows; adding tallies in the order of the rows gives the whole."""
 
-    Attributes:
-        rows: rows read.
-        changed: rows that at least one rule changed.
-        characters: characters of text looked at.
-        records: records (each) or rows (chain) given out.
-        rules: rule id → what it did; rules that did nothing are absent.
-        missing: values of the rewritten columns that hold no text, which are passed over.
-        decomposed: texts with characters in parts (not in NFC), where rules hold composed ones.
-        touched: rows of which a rule was left out, or which were dropped, since the rule would
-            have touched a span.
-        misplaced: rows with a span that does not stand where the row says; none is rewritten.
-        absent: rows with a protected value that their text does not contain.
-        reasons: row id and reason of the first thousand of all three.
-    """
-
-    rows: int = 0
-    changed: int = 0
-    characters: int = 0
-    records: int = 0
+    rows: int = 0  # rows read
+    changed: int = 0  # rows that at least one rule changed
+    characters: int = 0  # characters of text looked at
+    records: int = 0  # records (each) or rows (chain) given out
+    # Rule id → what it did; rules that did nothing are absent.
     rules: dict[str, RuleTally] = field(default_factory=dict)
-    missing: int = 0
+    missing: int = 0  # values of the rewritten columns that hold no text, which are passed over
+    # Texts with characters in parts (not in NFC), where rules hold composed ones.
     decomposed: int = 0
+    # Rows of which a rule was left out, or which were dropped, since the rule would have touched a
+    # span.
     touched: int = 0
-    misplaced: int = 0
-    absent: int = 0
+    misplaced: int = 0  # rows with a span that does not stand where the row says; none is rewritten
+    absent: int = 0  # rows with a protected value that their text does not contain
+    # Row id and reason of the first thousand of all three.
     reasons: list[tuple[str, str]] = field(default_factory=list)
 
     def of(self, rule: str) -> RuleTally:

@@ -56,24 +56,16 @@ class MatcherRecipe(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTask:
-    """What is done to every batch.
+    """What is done to every batch."""
 
-    Attributes:
-        mode: ``each`` or ``chain``.
-        plan: which columns, and how.
-        output_format: the name of the format to write.
-        encoding: of the text that is written.
-        patched: rows are written back into the format that they were read from.
-        names: the columns that every row has to have, where the output begins with their names.
-        with_originals: the rows as they were stand before these, whose ids are told apart.
-    """
-
-    mode: Mode
-    plan: Plan
-    output_format: str
-    encoding: str
-    patched: bool
+    mode: Mode  # ``each`` or ``chain``
+    plan: Plan  # which columns, and how
+    output_format: str  # the name of the format to write
+    encoding: str  # of the text that is written
+    patched: bool  # rows are written back into the format that they were read from
+    # The columns that every row has to have, where the output begins with their names.
     names: tuple[str, ...] = ()
+    # The rows as they were stand before these, whose ids are told apart.
     with_originals: bool = False
 
     def original(self, batch: Batch) -> bytes:

@@ -27,24 +27,18 @@ _GROWTH, _GROWN = 1.25, 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Some consecutive rows of a dataset.
+    """Some consecutive rows of a dataset."""
 
-    Attributes:
-        first: how many rows stand before the batch.
-        rows: how many rows it has.
-        columns: column name → the values of the rows; files without types give strings.
-        source: what the format that read the batch needs to write it back unchanged.
-        groups: text column → for each row, which of the batch's distinct texts it shares (the
-            paragraphs of SQuAD, asked by many questions); columns without are not shared.
-        copies: so many rows of the batch, one after another, are the same row of the dataset: row
-            ``i`` is of draw ``i % copies``.
-    """
-
-    first: int
-    rows: int
+    first: int  # how many rows stand before the batch
+    rows: int  # how many rows it has
+    # Column name → the values of the rows; files without types give strings.
     columns: Mapping[str, Sequence[Any]]
-    source: Any = None
+    source: Any = None  # what the format that read the batch needs to write it back unchanged
+    # Text column → for each row, which of the batch's distinct texts it shares (the paragraphs of
+    # SQuAD, asked by many questions); columns without are not shared.
     groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    # So many rows of the batch, one after another, are the same row of the dataset: row ``i`` is of
+    # draw ``i % copies``
     copies: int = 1
 
     def row_number(self, index: int) -> int:
@@ -94,17 +88,12 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around the rows in a file.
+    """What stands around the rows in a file."""
 
-    Attributes:
-        names: the columns.
-        encoding: of the text.
-        around: prologue and epilogue of the file that was read; None for a file of new rows. A
-            function, since the epilogue is known only when all rows have been read.
-    """
-
-    names: Sequence[str]
-    encoding: str = "utf-8"
+    names: Sequence[str]  # the columns
+    encoding: str = "utf-8"  # of the text
+    # Prologue and epilogue of the file that was read; None for a file of new rows. A function,
+    # since the epilogue is known only when all rows have been read.
     around: Callable[[], tuple[str, str]] | None = None
 
 

@@ -48,22 +48,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class LabelledRows:
     """Rows with what a model should say of them.
 
-    Attributes:
-        rows: column → text, for each row.
-        column: the column that rules rewrite; as it was written, where there are several.
-        labels: for each row the answers that count as right (one label; of SQuAD several
-            answers); None where the data has no labels, so that the model's own answer counts.
-        path: as the user named the file.
-        numbers: for each its number in the file, from 1, where not all are there.
-        guards: what has to stay in the texts that rules rewrite; None where nothing has to.
-        rewritten_columns: for each row the columns whose text rules rewrite, several as one text;
-            None where that is ``column`` in all.
-        image: the column of pictures, paths that rules leave alone; None for none.
-        choices: the column of what an answer is chosen from, with `BETWEEN_CHOICES` between; None
-            for none.
-        folder: where the paths of pictures begin, which is no part of the data.
-        notes: what a reader has to know, such as rows that were left out.
-
     Example:
         >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
         >>> data.texts
@@ -72,17 +56,24 @@ class LabelledRows:
         64
     """
 
-    rows: tuple[Mapping[str, str], ...]
-    column: str
+    rows: tuple[Mapping[str, str], ...]  # column → text, for each row
+    column: str  # the column that rules rewrite; as it was written, where there are several
+    # For each row the answers that count as right (one label; of SQuAD several answers); None where
+    # the data has no labels, so that the model's own answer counts.
     labels: tuple[tuple[str, ...], ...] | None
-    path: str
+    path: str  # as the user named the file
+    # For each its number in the file, from 1, where not all are there.
     numbers: tuple[int, ...] | None = None
+    # What has to stay in the texts that rules rewrite; None where nothing has to.
     guards: Guards | None = None
+    # For each row the columns whose text rules rewrite, several as one text; None where that is
+    # ``column`` in all.
     rewritten_columns: tuple[tuple[str, ...], ...] | None = None
-    image: str | None = None
+    image: str | None = None  # the column of pictures, paths that rules leave alone; None for none
+    # The column of what an answer is chosen from, with `BETWEEN_CHOICES` between; None for none.
     choices: str | None = None
-    folder: str = ""
-    notes: tuple[str, ...] = ()
+    folder: str = ""  # where the paths of pictures begin, which is no part of the data
+    notes: tuple[str, ...] = ()  # what a reader has to know, such as rows that were left out
 
     def number(self, place: int) -> int:
         """The number in the file, from 1, of the row at a place, from 0."""

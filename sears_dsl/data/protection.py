@@ -37,12 +37,6 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 class Guard:
     """What has to stay in one text.
 
-    Attributes:
-        protected: places in which no rule may change a character.
-        carried: places that follow the text; a rewrite that touches one does not count.
-        absent: which protected value the text does not contain; empty where it contains all.
-        misplaced: which span is not where the row says; empty where all are.
-
     Example:
         >>> guard = Guard("It is red.", protected=[(6, 9)])
         >>> guard.stays_in("Red it is, red."), guard.stays_in("It is rose.")
@@ -50,10 +44,10 @@ class Guard:
     """
 
     text: str
-    protected: Spans = ()
-    carried: Spans = ()
-    absent: str = ""
-    misplaced: str = ""
+    protected: Spans = ()  # places in which no rule may change a character
+    carried: Spans = ()  # places that follow the text; a rewrite that touches one does not count
+    absent: str = ""  # which protected value the text does not contain; empty where it contains all
+    misplaced: str = ""  # which span is not where the row says; empty where all are
 
     def stays_in(self, text: str) -> bool:
         """Whether a rewording, made by no rule, holds all that must stay, as often as it stood.
@@ -69,27 +63,16 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class ProtectedText:
-    """What the protected columns of a row say of one text.
+    """What the protected columns of a row say of one text."""
 
-    Attributes:
-        spans: places in which no rule may change a character.
-        absent: which value the text does not contain; empty where it contains all.
-        misplaced: which span is not where the row says; empty where all are.
-    """
-
-    spans: Spans
-    absent: str = ""
-    misplaced: str = ""
+    spans: Spans  # places in which no rule may change a character
+    absent: str = ""  # which value the text does not contain; empty where it contains all
+    misplaced: str = ""  # which span is not where the row says; empty where all are
 
 
 @dataclass(frozen=True, slots=True)
 class Protection:
     """Which columns say what has to stay intact.
-
-    Attributes:
-        columns: columns of values. Of texts (or lists of texts) every place where the value occurs
-            in the rewritten text is protected; of spans these spans.
-        spans: columns that point into a text and are carried along to the rewritten text.
 
     Example:
         >>> protection = Protection(("answer",))
@@ -99,7 +82,10 @@ class Protection:
         "'blue' is not in the text"
     """
 
+    # Columns of values. Of texts (or lists of texts) every place where the value occurs in the
+    # rewritten text is protected; of spans these spans.
     columns: tuple[str, ...] = ()
+    # Columns that point into a text and are carried along to the rewritten text.
     spans: tuple[SpanColumn, ...] = ()
 
     @classmethod
@@ -234,12 +220,6 @@ def _are_texts(value: list[Any] | dict[Any, Any]) -> bool:
 class Guards:
     """What has to stay in the texts of some rows.
 
-    Attributes:
-        protection: which columns say so.
-        column: the column of the texts.
-        rows: for each row what has to stay.
-        cells: for each row its values of the columns that are `Protection.needed`.
-
     Example:
         >>> guards = Guards.of(["It is red."], {"answer": ["red"]}, column="text",
         ...                    protection=Protection(("answer",)), where="a.csv")
@@ -247,9 +227,10 @@ class Guards:
         ([[(6, 9)]], ())
     """
 
-    protection: Protection
-    column: str
-    rows: Sequence[Guard]
+    protection: Protection  # which columns say so
+    column: str  # the column of the texts
+    rows: Sequence[Guard]  # for each row what has to stay
+    # For each row its values of the columns that are `Protection.needed`
     cells: Sequence[Mapping[str, Any]] = field(repr=False)
 
     @classmethod

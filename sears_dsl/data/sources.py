@@ -29,17 +29,11 @@ _PAIR = 2
 
 
 class RowSource(Protocol):
-    """Rows that can be read once, in batches.
+    """Rows that can be read once, in batches."""
 
-    Attributes:
-        path: what messages call it.
-        names: its columns.
-        first: the first batch; it may have no rows.
-    """
-
-    path: str
-    names: tuple[str, ...]
-    first: Batch
+    path: str  # what messages call it
+    names: tuple[str, ...]  # its columns
+    first: Batch  # the first batch; it may have no rows
 
     @property
     def format_name(self) -> str:

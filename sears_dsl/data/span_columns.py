@@ -32,13 +32,6 @@ CharacterMap: TypeAlias = Callable[[int, int], tuple[int, int] | None]
 class SpanColumn:
     """Which columns hold spans of which text column.
 
-    Attributes:
-        text_column: the column that the spans point into.
-        column: a column of structured spans; None where flat columns hold one span a row.
-        start: flat: the column of the first character, counted from 0.
-        end: flat: the column of one past the last character.
-        text: flat, instead of ``end``: the column of the span's text.
-
     Example:
         >>> SpanColumn.parse("context=answers")
         SpanColumn(text_column='context', column='answers', start=None, end=None, text=None)
@@ -48,11 +41,12 @@ class SpanColumn:
         'answer'
     """
 
-    text_column: str
+    text_column: str  # the column that the spans point into
+    # A column of structured spans; None where flat columns hold one span a row.
     column: str | None = None
-    start: str | None = None
-    end: str | None = None
-    text: str | None = None
+    start: str | None = None  # flat: the column of the first character, counted from 0
+    end: str | None = None  # flat: the column of one past the last character
+    text: str | None = None  # flat, instead of ``end``: the column of the span's text
 
     @classmethod
     def parse(cls, written: str) -> SpanColumn:

@@ -27,20 +27,15 @@ from sears_dsl.errors import DataError
 class Table:
     """Rows as columns.
 
-    Attributes:
-        columns: column name → the values of the rows.
-        path: as the user named the file; for messages.
-        format: the name of the format that it was read as.
-
     Example:
         >>> table = Table({"text": ["A fun film."], "label": [1]}, "a.jsonl", "jsonl")
         >>> len(table), table.texts("text"), len(table.digest)
         (1, ['A fun film.'], 64)
     """
 
-    columns: Mapping[str, Sequence[Any]]
-    path: str
-    format: str
+    columns: Mapping[str, Sequence[Any]]  # column name → the values of the rows
+    path: str  # as the user named the file; for messages
+    format: str  # the name of the format that it was read as
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))

@@ -138,17 +138,11 @@ def _is_harmless(thread: threading.Thread) -> bool:
 
 
 class _Outcome(NamedTuple):
-    """What came of a question, as it leaves a process: it can be read whatever is in it.
+    """What came of a question, as it leaves a process: it can be read whatever is in it."""
 
-    Attributes:
-        succeeded: whether there is an answer.
-        content: the answer or the error, pickled; empty for an error that cannot be.
-        text: of an error, with its kind.
-    """
-
-    succeeded: bool
-    content: bytes
-    text: str = ""
+    succeeded: bool  # whether there is an answer
+    content: bytes  # the answer or the error, pickled; empty for an error that cannot be
+    text: str = ""  # of an error, with its kind
 
     @classmethod
     def of(cls, work: Callable[[], Any]) -> _Outcome:

@@ -216,16 +216,13 @@ def parts_choice(options: dict[str, Any]) -> PartsChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class RunInputs:
-    """What a run that only asks a model works with.
-
-    Attributes:
-        load: loads another model, of a specification, whose answers lie beside those of the first.
-    """
+    """What a run that only asks a model works with."""
 
     data: LabelledRows
     predictor: CachedPredictor
     tagger: Tagger
     run: UnfinishedRun
+    # Loads another model, of a specification, whose answers lie beside those of the first.
     load: Callable[[str], CachedPredictor]
 
 

@@ -41,13 +41,10 @@ _TABLES = {"predictions": 16, "findings": 0}
 
 @dataclass
 class UnfinishedRun:
-    """A run that is at work.
-
-    Attributes:
-        keep: whether the folder stays when the run has come to its end, since there is more to do.
-    """
+    """A run that is at work."""
 
     folder: Path
+    # Whether the folder stays when the run has come to its end, since there is more to do.
     keep: bool = False
 
 
