@@ -68,9 +68,6 @@ def is_of_words(comparison: Comparison) -> bool:
     return comparison in ("squad", "vqa")
 
 
-# ---------------------------------------------------------------- written
-
-
 def written_answer(value: Any, comparison: Comparison = "exact") -> str | None:
     """What a model gave or a file holds as the text of one answer; None where it is none.
 
@@ -158,9 +155,6 @@ def most_given(answers: Sequence[str]) -> tuple[str, ...]:
     return tuple(enough or [counts.most_common(1)[0][0]])
 
 
-# ---------------------------------------------------------------- the same
-
-
 def normalized_answer(answer: str) -> str:
     """An answer as SQuAD's evaluation compares it.
 
@@ -224,9 +218,6 @@ def _near(prediction: str, gold: str, comparison: Comparison) -> bool:
     most = float(tolerance[1]) * (abs(right) / 100 if tolerance[2] else 1)
     # 0.1 + 0.2 is not farther than 0.3 from 0.
     return abs(amount - right) <= most + 1e-9 * max(1.0, abs(right))
-
-
-# ---------------------------------------------------------------- in the original
 
 
 def carried_back(

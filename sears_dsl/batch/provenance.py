@@ -87,9 +87,6 @@ def _tagged(body: Any, scope: RuleScope) -> bool:
             return False
 
 
-# ---------------------------------------------------------------- what is known
-
-
 def manifest_path(rules: Path) -> Path:
     """Where the manifest of a rule file lies.
 
@@ -213,9 +210,6 @@ def _read(path: Path) -> dict[str, Any]:
             help="it tells with which tagger the rules were validated; mend it, or remove it",
         ) from error
     return content if isinstance(content, dict) else {}
-
-
-# ---------------------------------------------------------------- what follows from it
 
 
 def tagger_findings(rulesets: Sequence[Ruleset], tagger: Callable[[], Tagger]) -> list[Diagnostic]:

@@ -292,8 +292,6 @@ class _JsonArrayReader(JsonReader):
             self.epilogue = "\n]\n"
 
 
-# ---------------------------------------------------------------- whole batches by kernels
-
 _QUOTE, _BACKSLASH, _COMMA, _OPEN, _CLOSE = map(ord, '"\\,[]')
 _BRACE_OPEN, _BRACE_CLOSE = map(ord, "{}")
 _AFTER_SPACE = ord(" ")

@@ -186,9 +186,6 @@ class LineReader:
                 number += 1
 
 
-# ---------------------------------------------------------------- plain text
-
-
 class PlainText(TextFormat):
     """A row a line, one column named ``text``; line ends are no part of the text.
 

@@ -271,9 +271,6 @@ def _numba() -> Any:
 _NUMBA_SETTINGS = ".numba_config.yaml"
 
 
-# ---------------------------------------------------------------- what code is made of
-
-
 def _fingerprint(kernel: Kernel) -> str:
     """A hash of all that the compiled code of a kernel is made of, but the types of arguments.
 
@@ -371,9 +368,6 @@ def _spelled(types: Iterable[Any]) -> str:
         named = getattr(kind, "instance_class", None)
         spelled.append(f"{kind} {'' if named is None else _stated(named, ())} {members}")
     return f"({'; '.join(spelled)})"
-
-
-# ---------------------------------------------------------------- code on disk
 
 
 def _folder(kernel: Kernel) -> Path | None:
