@@ -35,11 +35,7 @@ class CharacterPlaces(Protocol):
 def require_intact(
     original: str, rewritten: str, places: CharacterPlaces, protected: Spans, *, rule: str
 ) -> None:
-    """Refuse a rewrite that changed what was protected.
-
-    Args:
-        rewritten: the text after.
-        places: where its characters went.
+    """Refuse a rewrite that changed what was protected; ``places`` says where its characters went.
 
     Example:
         >>> from sears_dsl.engine.matches import Edit
@@ -81,12 +77,7 @@ class Guarded:
 
 
 def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
-    """The rewrites of some texts that leave what must stay in them.
-
-    Args:
-        rewrites: made with ``guards.protected`` protected.
-        guards: what must stay; None for nothing.
-    """
+    """Those rewrites, made with ``guards.protected`` protected, that leave what must stay."""
     if guards is None or not len(rewrites):
         return Guarded(rewrites, {})
     protecting = np.array([bool(guard.protected) for guard in guards.rows], np.bool_)
@@ -122,15 +113,7 @@ def chained(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Sequence[ChainedRow]:
-    """All rules on each text, one after another, and what must stay stays.
-
-    A rule that would touch a span is left out of that text.
-
-    Args:
-        guards: what must stay in them; None for nothing.
-        scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-    """
+    """All rules on each text, one after another; one that would touch a span is left out of it."""
     if guards is None:
         return matcher.chain(texts, scope=scope, unit=unit)
     every = range(len(matcher.rules))

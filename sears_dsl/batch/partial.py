@@ -194,11 +194,7 @@ class PartialOutput:
         os.replace(temporary, self.folder / name)
 
     def put(self, number: int, counts: Mapping[str, Any], part: bytes) -> None:
-        """Keep a finished part.
-
-        Args:
-            number: its position among the parts, from 0.
-        """
+        """Keep a finished part, under its position among the parts, from 0."""
         with self._writing():
             head = {"bytes": len(part), "crc32": zlib.crc32(part), "counts": counts}
             line = json.dumps(head).encode() + b"\n"
@@ -215,15 +211,10 @@ class PartialOutput:
         return _PartContents([self._part_path(number) for number in range(self._count)])
 
     def complete(self, write: Callable[[BinaryIO], object]) -> None:
-        """Put the output together, give it its place and remove the folder.
+        """Put the output together by ``write``, give it its place and remove the folder.
 
-        Args:
-            write: writes the whole content into the file that it is given.
-
-        Raises:
-            DataError: the disk is full, or somebody else wrote the output in the meantime; the
-                parts are kept, what stands there is untouched. Whatever `write` raises: then the
-                parts make no file, and are removed.
+        A full disk, or an output that somebody else wrote meanwhile, is a `DataError`, and the
+        parts are kept; where ``write`` raises one they make no file, and are removed.
         """
         whole = self.folder / "output"
         with self._writing():
@@ -256,11 +247,7 @@ def check_same_run(
     *,
     advice: str = "run without --resume to start again from the beginning",
 ) -> None:
-    """An interrupted run goes on only as what it was.
-
-    Raises:
-        UsageError: it was another one; says in what they differ.
-    """
+    """An interrupted run goes on only as what it was; a `UsageError` says in what it differs."""
     differing = [
         f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
         for name in dict.fromkeys([*before, *now])

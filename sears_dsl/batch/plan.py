@@ -112,15 +112,7 @@ class TextShare:
 
     @classmethod
     def parse(cls, written: str, *, seed: int = 0) -> TextShare:
-        """What a person wrote, such as ``50%``.
-
-        Args:
-            written: more than 0% and at most 100%, with at most four decimals.
-            seed: of the numbers.
-
-        Raises:
-            UsageError: it is no such share.
-        """
+        """What a person wrote, such as ``50%``: at most 100% and four decimals."""
         millionths = read_share(written)
         if millionths is None:
             raise UsageError(
@@ -297,11 +289,7 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
 def spans_of(
     batch: Batch, specs: Sequence[SpanColumn], row: int, text: str
 ) -> list[tuple[int, int]] | str:
-    """The spans of one row in its text, or which of them does not stand where it says.
-
-    Raises:
-        DataError: a value that is no span.
-    """
+    """The spans of one row in its text, or which of them does not stand where it says."""
     spans: list[tuple[int, int]] = []
     for spec in specs:
         cells = {name: batch.columns[name][row] for name in spec.columns}
@@ -367,11 +355,7 @@ def count_unrenderable(tally: Tally, rule_ids: Sequence[str], result: object) ->
 
 
 def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
-    """Each row so many times, once for each draw.
-
-    Args:
-        draws: how many draws; one leaves the batch as it is.
-        numbered: whether a column ``draw`` tells the copies apart.
+    """Each row so many times; a column ``draw`` tells the copies apart where they are ``numbered``.
 
     Example:
         >>> twice = repeated(Batch(0, 2, {"text": ["a", "b"]}), 2, numbered=True)

@@ -213,13 +213,9 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def tagger_findings(rulesets: Sequence[Ruleset], tagger: Callable[[], Tagger]) -> list[Diagnostic]:
-    """Warnings about rulesets that were validated with other taggers than this one.
+    """Warnings about rulesets that were validated with other taggers (W701), or versions (W702).
 
-    Args:
-        tagger: gives the tagger; called only where a ruleset reads tags and its taggers are known.
-
-    Returns:
-        W701: validated with other taggers; W702: with another version of this one.
+    The tagger is asked for only where a ruleset reads tags and its taggers are known.
     """
     alike: dict[tuple[str, ...], list[Ruleset]] = {}
     for ruleset in _tag_readers(rulesets):
@@ -251,14 +247,8 @@ def validating_taggers(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
 def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     """Write into the manifest beside a rule file that it was validated with a tagger.
 
-    Another version of the same tagger is replaced; what else the manifest says stays.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        UsageError: the ruleset is no file of its own, or is a shipped one; or tags are pinned,
-            which the texts of tests have themselves.
+    Another version of the same tagger is replaced; what else the manifest says stays. Refused are
+    rulesets that are no file of their own, and pinned tags, which texts of tests have themselves.
     """
     path = Path(ruleset.path)
     if not path.is_file() or path.suffix != ".sear":

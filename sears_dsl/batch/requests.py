@@ -246,12 +246,9 @@ def planned(
     keep: Sequence[str],
     **options: Any,
 ) -> Plan:
-    """A plan for rows with some columns, each of which is looked up.
+    """A plan for rows with columns of these names, each of which is looked up.
 
-    Args:
-        names: the columns that there are.
-        first: the first batch, which tells which column holds the text where nobody does.
-        options: the other fields of a `Plan`.
+    The first batch tells which column holds the text where nobody does.
     """
     nothing = not first.rows and not names
     if not columns:

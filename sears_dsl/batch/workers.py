@@ -131,12 +131,9 @@ def renamed(
     *,
     as_text: bool,
 ) -> dict[int, dict[str, Any]]:
-    """Changes under which every row has another id as well, where rows have ids.
+    """Changes (row → column → new value) under which every row that has an id has another one.
 
-    Args:
-        values: row → column → new value.
-        id_column: the column of ids; None for none.
-        as_text: whether ids that are numbers may become text.
+    Ids that are numbers may become text, or are an error.
     """
     new = {row: dict(of_row) for row, of_row in values.items()}
     if id_column is None:
@@ -210,8 +207,7 @@ class Crew:
     def start(self, matcher: TextMatcher | None = None) -> None:
         """Start the other processes, if it is time; nobody waits until they are ready.
 
-        Args:
-            matcher: None: there is none yet, of which forks could be made.
+        Without a matcher there is nothing yet of which forks could be made.
         """
         if self._others or self._jobs == 1:
             return

@@ -167,11 +167,7 @@ class Repeated(Sequence[Any]):
 
 
 class LazyColumns(Mapping[str, Sequence[Any]]):
-    """Columns that become Python values when they are first asked for.
-
-    Args:
-        names: the columns.
-    """
+    """Columns that become Python values when they are first asked for."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names

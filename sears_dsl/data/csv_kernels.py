@@ -55,12 +55,7 @@ class FieldColumns(LazyColumns):
 
     @classmethod
     def of(cls, content: bytes, names: Sequence[str]) -> FieldColumns | None:
-        """The columns of the rows that end in some lines; None where one is not as it should be.
-
-        Args:
-            content: whole lines of UTF-8.
-            names: of all columns that there are.
-        """
+        """The columns of rows that end in whole lines; None where one is not as it should be."""
         ends = np.empty(len(content) + 1, np.int32)
         count = find_fields(np.frombuffer(content, np.uint8), len(names), ends)
         if count < 0:
@@ -87,14 +82,7 @@ class FieldColumns(LazyColumns):
 
 
 def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list[str]:
-    """A column of rows of csv.
-
-    Args:
-        content: the rows, in UTF-8.
-        ends: where their fields end, as `find_fields` tells it.
-        width: fields a row.
-        column: from 0.
-    """
+    """A column, from 0, of rows of csv, whose fields end as `find_fields` tells it."""
     data = np.frombuffer(content, np.uint8)
     pickled = np.empty(len(data) + _HEAD * (len(ends) // width) + 3, np.uint8)
     size = pickle_column(data, ends, width, column, pickled)

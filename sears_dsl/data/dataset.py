@@ -245,10 +245,6 @@ def row_ids(batch: Batch, column: str | None) -> list[str]:
 def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format) -> None:
     r"""Write a file of new rows, whole or not at all, compressed where its name says so.
 
-    Args:
-        columns: column → the values of the rows.
-        path: `STANDARD_STREAM` is standard output.
-
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

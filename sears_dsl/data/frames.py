@@ -61,11 +61,7 @@ class MemoryFrame(ABC):
 
     @abstractmethod
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
-        """The dataset with changed values, and without the dropped rows.
-
-        Args:
-            changes: row of the dataset → column → new value.
-        """
+        """The dataset with changed values, and without the dropped rows."""
 
     @abstractmethod
     def extended(self, copies: Copies) -> Any:

@@ -158,10 +158,7 @@ class LabelledRows:
         ]
 
     def rewritten(self, places: Sequence[int], texts: Sequence[str]) -> list[dict[str, str]]:
-        """Rows with other texts, as a model reads them.
-
-        Args:
-            places: which rows; one may come more than once.
+        """Rows at some places with other texts, as a model reads them; one may come more than once.
 
         Example:
             >>> data = LabelledRows(({"text": "A film.", "title": "M"},), "text", None, "a.csv")
@@ -397,10 +394,7 @@ def _joined_guard(
 def read_texts(source: object, *, column: str | None = None, like: str | None = None) -> list[str]:
     r"""Read texts, such as unlabelled rows of the same kind.
 
-    Args:
-        source: a file, or rows in memory, as `open_rows` takes them.
-        column: the column of texts; None for the only one that can be meant.
-        like: a column that is meant where the file has it and ``column`` is None.
+    Where no column is named, that of ``like`` is meant, else the only one that can be.
 
     Example:
         >>> import tempfile, pathlib

@@ -100,11 +100,7 @@ class TextFormat:
 
 
 class SourceRows:
-    r"""The rows of a batch as they stand in the file.
-
-    Args:
-        content: UTF-8.
-        ends: where in it each row ends; None where every line is a row.
+    r"""The rows of a batch as they stand in the file, in UTF-8; without ends, every line is one.
 
     Example:
         >>> SourceRows(b"one\ntwo\n").bounds(1)

@@ -90,11 +90,7 @@ class Protection:
 
     @classmethod
     def parse(cls, columns: Iterable[str], spans: Iterable[str]) -> Protection:
-        """What a person wrote: names of columns, and spans as `SpanColumn.parse` takes them.
-
-        Raises:
-            UsageError: one of the spans says nothing.
-        """
+        """What a person wrote: names of columns, and spans as `SpanColumn.parse` takes them."""
         return cls(tuple(dict.fromkeys(columns)), tuple(map(SpanColumn.parse, spans)))
 
     def __bool__(self) -> bool:
@@ -116,11 +112,7 @@ class Protection:
     def check(
         self, names: Sequence[str], *, column: str, also: Sequence[str] = (), where: str
     ) -> None:
-        """Whether all columns are there and mean something.
-
-        Raises:
-            DataError: a column is missing.
-        """
+        """Refuse columns that are not there, or mean nothing."""
         for name in (*self.needed, *(spec.text_column for spec in self.spans)):
             require_column(names, name, where=where)
         if column in self.columns:
@@ -138,13 +130,10 @@ class Protection:
             )
 
     def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> ProtectedText:
-        """What the protected columns say of one text.
+        """What the protected columns say of one text; a value of no known form is a `DataError`.
 
         Spans of a column of ``spans`` are taken as they are: whether they stand in the text is for
         those who carry them along to see.
-
-        Raises:
-            DataError: a value that has none of the known forms; its column is named.
         """
         spans: list[tuple[int, int]] = []
         absent = misplaced = ""
@@ -164,14 +153,7 @@ class Protection:
         return ProtectedText(spans, absent, misplaced)
 
     def guard(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
-        """All that has to stay in one text; a row with a misplaced span stays as a whole.
-
-        Args:
-            cells: the row's values of all columns that are `needed`.
-
-        Raises:
-            DataError: a value that has none of the known forms; its column is named.
-        """
+        """All that has to stay in one text; a row with a misplaced span stays as a whole."""
         own = self.protected(cells, column=column, text=text)
         carried: list[tuple[int, int]] = []
         misplaced = own.misplaced
@@ -243,11 +225,7 @@ class Guards:
         protection: Protection,
         where: str,
     ) -> Guards:
-        """Of all rows of a table.
-
-        Args:
-            columns: columns of the same rows, those among them that are `Protection.needed`.
-        """
+        """Of all rows of a table, with those columns at least that are `Protection.needed`."""
         guards: list[Guard] = []
         cells: list[Mapping[str, Any]] = []
         for row, text in enumerate(texts):
@@ -282,12 +260,7 @@ class Guards:
         )
 
     def moved(self, row: int, carry: CharacterMap) -> dict[str, Any]:
-        """The new values of the span columns of a row whose text was rewritten.
-
-        Args:
-            row: which.
-            carry: where the characters of its text went; no span was touched.
-        """
+        """The new values of the span columns of a row whose characters were carried."""
         new: dict[str, Any] = {}
         for spec in self.protection.spans:
             if spec.text_column == self.column:

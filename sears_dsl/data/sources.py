@@ -44,10 +44,7 @@ class RowSource(Protocol):
 
 
 class MemoryRows:
-    """A dataset in memory as a `RowSource`.
-
-    Args:
-        limit: so many rows and no more; None for all.
+    """A dataset in memory as a `RowSource`, so many rows of it and no more.
 
     Example:
         >>> rows = MemoryRows(memory_frame(["A fun film.", "A dull film."]), limit=1)
@@ -78,15 +75,9 @@ class MemoryRows:
 
 
 class FolderRows:
-    r"""The files of a folder, one after another, as a `RowSource`.
+    r"""The files of a folder, one after another, as a `RowSource`; a limit counts the rows of all.
 
-    Args:
-        folder: where they are.
-        format_name: their format, where their names do not tell.
-        options: how they are read; the limit counts the rows of all.
-
-    Raises:
-        DataError: there are none; one that cannot be read, or lacks a column of the first.
+    None at all, or one that lacks a column of the first, is a `DataError`.
 
     Example:
         >>> import tempfile

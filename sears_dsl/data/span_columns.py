@@ -50,11 +50,7 @@ class SpanColumn:
 
     @classmethod
     def parse(cls, written: str) -> SpanColumn:
-        """Read ``TEXT=COLUMN``, ``TEXT=START:END`` or ``TEXT=START+SPANTEXT``.
-
-        Raises:
-            UsageError: it is none of these.
-        """
+        """Read ``TEXT=COLUMN``, ``TEXT=START:END`` or ``TEXT=START+SPANTEXT``."""
         text_column, equals, rest = written.partition("=")
         if not (text_column and equals and rest):
             raise UsageError(
@@ -185,9 +181,8 @@ def placed_spans(
 ) -> tuple[list[tuple[int, int]], str, str]:
     """The spans of one row that stand in its text; which one is nowhere, and which misplaced.
 
-    Returns:
-        The spans; why the first span before the text (-1: nowhere) does not stand there, and the
-        first other one, both empty where there is none.
+    The latter two say why the first span before the text (-1: nowhere) does not stand there, and
+    why the first other one; they are empty where there is none.
 
     Example:
         >>> placed_spans(SpanColumn("text", "spans"), {"spans": [[0, 2], [5, 9]]}, "is red")
@@ -241,10 +236,6 @@ def moved_spans(
     spec: SpanColumn, row: Mapping[str, Any], original: str, carry: CharacterMap
 ) -> dict[str, Any] | str:
     """The new values of the span columns after a rewrite, or why there are none.
-
-    Args:
-        original: the text before the rewrite.
-        carry: where its characters went.
 
     Example:
         >>> row = {"start": "3", "answer": "red"}

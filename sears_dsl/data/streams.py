@@ -313,11 +313,7 @@ class TextSource:
             ) from error
 
     def _decoded(self, *, texts: bool = True) -> Iterator[tuple[bytes, str]]:
-        """The blocks of the file, each with its text; of a character that it cuts, in the next.
-
-        Args:
-            texts: whether they are wanted; without, they are only looked through.
-        """
+        """The blocks of the file, each with its text if wanted; a cut character is in the next."""
         decoder = codecs.getincrementaldecoder(self.encoding)(self._errors)
         fed = 0
         line = 1

@@ -22,11 +22,7 @@ _LOOK_SECONDS = 0.1
 
 
 class Compiler:
-    """A process that compiles all kernels.
-
-    Args:
-        folder: where compiled code is kept, which can be written.
-    """
+    """A process that compiles all kernels into a folder, which can be written."""
 
     def __init__(self, folder: Path) -> None:
         from sears_dsl.runtime.processes import Children  # noqa: PLC0415 - few want it

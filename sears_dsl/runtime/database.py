@@ -133,11 +133,7 @@ def pragma(connection: sqlite3.Connection, name: str) -> int:
 def rows_of(
     connection: sqlite3.Connection, query: str, keys: Sequence[Any], *fixed: object
 ) -> Iterator[tuple[Any, ...]]:
-    """What a query gives for keys, some hundred of them at once.
-
-    Args:
-        query: ends with the condition on the key, ``key IN``.
-    """
+    """What a query that ends with ``key IN`` gives for keys, some hundred of them at once."""
     for first in range(0, len(keys), _KEYS_A_QUERY):
         some = keys[first : first + _KEYS_A_QUERY]
         marks = ",".join("?" * len(some))

@@ -215,11 +215,9 @@ def state_of(path: str | Path) -> FileState:
 
 
 def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = None) -> None:
-    """Give ``path`` this content, entirely or not at all.
+    """Give ``path`` (of a link, its target) this content, entirely or not at all.
 
-    Args:
-        path: where; of a symbolic link, its target.
-        replacing: what has to stand there before, if that matters.
+    What it is ``replacing``, if that matters, has to stand there before.
     """
     temporary = None
     try:

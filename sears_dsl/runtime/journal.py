@@ -79,11 +79,7 @@ CREATE TABLE findings (
         )
 
     def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:
-        """The values of those keys that are there.
-
-        Raises:
-            DataError: the file cannot be read.
-        """
+        """The values of those keys that are there."""
         self._begin()
         query = "SELECT key, value FROM findings WHERE kind = ? AND key IN"
         try:

@@ -103,11 +103,7 @@ _kernels: list[Kernel] = []
 
 
 def expect(steps: int) -> None:
-    """Announce work, before the kernels are called that do it.
-
-    Args:
-        steps: how often the innermost loops will run, roughly.
-    """
+    """Announce work before it is done: how often the innermost loops will run, roughly."""
     if _decision.open:
         with _decision.deciding:
             if _decision.open:
@@ -127,8 +123,7 @@ def undecided() -> bool:
 def when_compiling(tell: Callable[[], object] | None) -> None:
     """Have it told, once, when kernels are about to be compiled since their code is not on disk.
 
-    Args:
-        tell: called in the thread that compiles, or has another process compile; None for nobody.
+    That is in the thread that compiles, or has another process compile; None tells nobody.
     """
     _decision.tell = tell
 
@@ -329,12 +324,7 @@ def _described(code: CodeType) -> Iterator[str]:
 
 
 def _stated(value: object, names: Sequence[str]) -> str:
-    """A value as far as compiled code depends on it, the same text in every process.
-
-    Args:
-        value: a constant, or what a global or a free variable stands for.
-        names: of a module those attributes count that have one of these names.
-    """
+    """A value as far as compiled code depends on it; of a module, attributes that are named."""
     match value:
         case tuple():
             members = ", ".join(_stated(member, names) for member in value)

@@ -344,19 +344,11 @@ class Children:
 
     @property
     def ready(self) -> bool:
-        """Whether all of them can answer.
-
-        Raises:
-            SearsError: of the kind that was given; what kept one from becoming ready, or it died.
-        """
+        """Whether all of them can answer; what kept one from becoming ready is raised."""
         return all(child.is_ready for child in self._children)
 
     def ask(self, questions: Sequence[Any]) -> list[Any]:
-        """The answer to each question.
-
-        Raises:
-            SearsError: of the kind that was given; a child failed or died. All are ended then.
-        """
+        """The answer to each question; where a child fails or dies all are ended."""
         return list(self.ask_each(questions))
 
     def ask_each(self, questions: Iterable[Any]) -> Iterator[Any]:

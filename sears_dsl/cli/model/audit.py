@@ -303,8 +303,7 @@ def chosen_scoring(
 ) -> tuple[PartsChoice, FoundScoring | None]:
     """What scores: as the options say; as when the rules were found, where nobody chose.
 
-    Returns:
-        The choice, and what the manifests beside the rules say, where that counts.
+    Beside it what the manifests beside the rules say, where that counts.
     """
     from sears_dsl.auditing.running import as_found
 

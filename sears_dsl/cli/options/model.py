@@ -46,11 +46,7 @@ paraphrases_option = click.option(
 def scorer_option(
     *names: str, default: str = DEFAULT_SCORER, none: bool = False, text: str
 ) -> Callable[[Any], Any]:
-    """The option ``--scorer``.
-
-    Args:
-        names: the option's, and the parameter's where that is called otherwise.
-    """
+    """The option ``--scorer``; of other names, its own and its parameter's."""
     return click.option(
         "--scorer", *names, default=default, show_default=True, help=text,
         metavar=f"[{'none|' if none else ''}{_OWN}]",
