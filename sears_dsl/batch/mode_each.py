@@ -33,10 +33,9 @@ from sears_dsl.batch.plan import (
     spans_of,
 )
 from sears_dsl.batch.tally import Tally, TallyExample
-from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated
+from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated, json_text
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
-from sears_dsl.data.plain_text import json_text
 from sears_dsl.engine.matches import Rewrite
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.engine.rewrite.span_map import SpanMap

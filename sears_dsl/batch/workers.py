@@ -22,10 +22,9 @@ from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, TextMatcher, repeated
 from sears_dsl.batch.tally import Tally
-from sears_dsl.data.batches import Batch, columns_named
+from sears_dsl.data.batches import Batch, columns_named, encoded
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.dataset import format_named
-from sears_dsl.data.plain_text import encoded
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.kernels import undecided
 from sears_dsl.runtime.processes import Process, can_fork, usable_cores

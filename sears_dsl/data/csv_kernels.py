@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.data.batches import JsonColumn, LazyColumns, Repeated
-from sears_dsl.data.plain_text import SourceRows
+from sears_dsl.data.batches import JsonColumn, LazyColumns, Repeated, SourceRows
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8Array
 from sears_dsl.runtime.kernels import compiles, kernel
 

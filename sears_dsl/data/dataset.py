@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.data.batches import Batch, Format, Frame, ReadOptions
+from sears_dsl.data.batches import Batch, Format, Frame, PlainText, ReadOptions
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.delimited import Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
-from sears_dsl.data.plain_text import PlainText
 from sears_dsl.data.squad import Squad
 from sears_dsl.data.streams import (
     STANDARD_STREAM,

@@ -21,11 +21,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sears_dsl.data.batches import Batch, Frame, JsonColumn, ReadOptions, cells
-from sears_dsl.data.plain_text import (
+from sears_dsl.data.batches import (
+    Batch,
+    Frame,
+    JsonColumn,
     LineReader,
+    ReadOptions,
     SourceRows,
     TextFormat,
+    cells,
     encoded,
     json_text,
     lone_return,
