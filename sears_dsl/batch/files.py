@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sears_dsl.batch.partial import PartialOutput
-from sears_dsl.batch.plan import TextMatcher
 from sears_dsl.batch.requests import (
     ApplyRequest,
     check_paths,
@@ -36,6 +35,7 @@ from sears_dsl.batch.workers import ADDED, BatchTask, Crew
 from sears_dsl.data.batches import Batch, Format, Frame
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import FileState, state_of
 
@@ -84,8 +84,7 @@ def apply_file(
 
     Example:
         >>> import tempfile
-        >>> from sears_dsl.batch.plan import TextMatcher
-        >>> class Nothing:
+        >>>         >>> class Nothing:
         ...     rule_ids = ("r-0",)
         ...     def apply(self, texts, **options): return []
         >>> class Recipe:
@@ -188,7 +187,7 @@ class _FilePass:
     dataset: Dataset
     task: BatchTask
     crew: Crew
-    matcher: TextMatcher
+    matcher: Matcher
     progress: Callable[[ApplyProgress], object] | None
     started: float
     before: FileState

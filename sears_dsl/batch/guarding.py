@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -20,20 +19,12 @@ from sears_dsl.engine.chain import ChainedRow
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Rewrite, Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.errors import InternalError
 
 
-class CharacterPlaces(Protocol):
-    """Where the characters of a text went."""
-
-    def map(self, start: int, end: int) -> tuple[int, int] | None:
-        """The new place of a span; None if it was touched."""
-        ...
-
-
 def require_intact(
-    original: str, rewritten: str, places: CharacterPlaces, protected: Spans, *, rule: str
+    original: str, rewritten: str, places: SpanMap | SpanMapChain, protected: Spans, *, rule: str
 ) -> None:
     """Refuse a rewrite that changed what was protected; ``places`` says where its characters went.
 

@@ -16,7 +16,6 @@ from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import (
     Mode,
     Plan,
-    TextMatcher,
     TextShare,
     Touched,
     repeated,
@@ -31,6 +30,7 @@ from sears_dsl.data.frames import Copies, MemoryFrame, NewRows, memory_frame
 from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError
 
@@ -39,7 +39,7 @@ _WHERE = "the dataset"
 
 def apply_to(
     dataset: object,
-    matcher: TextMatcher,
+    matcher: Matcher,
     *,
     column: str | Sequence[str] | None = None,
     mode: Mode = "each",
@@ -170,7 +170,7 @@ class _ChainedDataset:
         self._columns: dict[str, list[Any]] = {}
         self._rows = 0
 
-    def add(self, matcher: TextMatcher, batch: Batch, plan: Plan) -> Tally:
+    def add(self, matcher: Matcher, batch: Batch, plan: Plan) -> Tally:
         """Rewrite the rows of the next batch."""
         drawn = repeated(replace(batch, groups={}), self._draws, numbered=True)
         changed = rewrite_chain(matcher, drawn, plan)

@@ -16,10 +16,8 @@ from typing import Any
 
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.batch.plan import (
-    ChainedText,
     Plan,
     ProtectedTexts,
-    TextMatcher,
     Texts,
     count_texts,
     count_unrenderable,
@@ -34,6 +32,8 @@ from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import row_ids
 from sears_dsl.data.protection import Spans
+from sears_dsl.engine.chain import ChainedRow
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import DataError
 
@@ -48,7 +48,7 @@ class Changed:
     tally: Tally  # the counts
 
 
-def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
+def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
     """Each row once, all rules applied to it in order.
 
     Raises:
@@ -125,7 +125,7 @@ class _ChainColumn:
         drawn: what the matcher gave for each draw at first.
     """
 
-    def __init__(self, matcher: TextMatcher, batch: Batch, plan: Plan, name: str) -> None:
+    def __init__(self, matcher: Matcher, batch: Batch, plan: Plan, name: str) -> None:
         self._matcher = matcher
         self._batch = batch
         self._plan = plan
@@ -158,8 +158,8 @@ class _ChainColumn:
         ]
         if self._specs:
             self._look_at_spans()
-        self.drawn: list[Sequence[ChainedText]] = []
-        by_place: dict[int, ChainedText] = {}
+        self.drawn: list[Sequence[ChainedRow]] = []
+        by_place: dict[int, ChainedRow] = {}
         for places, chained in self._chain(range(len(self.texts))):
             self.drawn.append(chained)
             by_place.update(zip(places, chained, strict=True))
@@ -186,15 +186,13 @@ class _ChainColumn:
                 for row in rows:
                     self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
 
-    def _chain(
-        self, places: Sequence[int]
-    ) -> Iterator[tuple[Sequence[int], Sequence[ChainedText]]]:
+    def _chain(self, places: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[ChainedRow]]]:
         """The rules on the texts at some places, draw by draw."""
         for draw, among in draws_of(self._batch, [self.rows[place][0] for place in places]):
             of_draw = [places[number] for number in among]
             yield of_draw, self._chain_draw(draw, of_draw)
 
-    def _chain_draw(self, draw: int, places: Sequence[int]) -> Sequence[ChainedText]:
+    def _chain_draw(self, draw: int, places: Sequence[int]) -> Sequence[ChainedRow]:
         every = len(places) == len(self.texts)
 
         def chosen(values: Sequence[Any]) -> Sequence[Any]:

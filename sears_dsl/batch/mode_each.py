@@ -21,7 +21,6 @@ from sears_dsl.batch.guarding import require_all_intact
 from sears_dsl.batch.plan import (
     Plan,
     ProtectedTexts,
-    TextMatcher,
     Texts,
     count_texts,
     count_unrenderable,
@@ -36,6 +35,7 @@ from sears_dsl.batch.tally import Tally, TallyExample
 from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated, json_text
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Rewrite
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.engine.rewrite.span_map import SpanMap
@@ -56,7 +56,7 @@ class Records:
     tally: Tally  # the counts
 
 
-def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
+def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
     """One record for every row and rule that changed it.
 
     Raises:

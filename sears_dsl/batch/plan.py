@@ -11,20 +11,21 @@ a row stand together. Costs for copies places, not the values again.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from sears_dsl.batch.guarding import CharacterPlaces
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import DRAW, Batch, Repeated
 from sears_dsl.data.columnar import ArrowValues, RecordBatchColumns
 from sears_dsl.data.protection import Protection, Spans
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, standing_spans
-from sears_dsl.engine.matches import Edit, Rewrite, Scope, Unit
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.noise.draws import Draw, below, number
+from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.amounts import WHOLE, print_share, read_share
 
@@ -33,68 +34,6 @@ Touched: TypeAlias = Literal["keep", "drop", "error"]
 
 # What the number of a text decides, among all that numbers of texts decide.
 _SHARE = "share"
-
-
-class ChainedText(Protocol):
-    """What a matcher's ``chain`` gives for a text."""
-
-    @property
-    def text(self) -> str:
-        """The text after all rules."""
-        ...
-
-    @property
-    def steps(self) -> Sequence[tuple[int, Sequence[Edit]]]:
-        """The rules that changed it, in order, with their edits."""
-        ...
-
-    @property
-    def left_out(self) -> Sequence[tuple[int, int]]:
-        """Rules that would have touched an intact span, each with the number of that span."""
-        ...
-
-    @property
-    def span_map(self) -> CharacterPlaces:
-        """Where the characters of the original went."""
-        ...
-
-
-class TextMatcher(Protocol):
-    """Compiled rules, as far as datasets need them; `engine.matcher.Matcher` is one."""
-
-    @property
-    def rule_ids(self) -> Sequence[str]:
-        """The ids, in the order of the rules."""
-        ...
-
-    def apply(
-        self,
-        texts: Sequence[str],
-        *,
-        scope: Scope = "first",
-        protected: Sequence[Sequence[tuple[int, int]]] | None = None,
-        unit: Unit | None = None,
-        draw: int = 0,
-    ) -> Sequence[Rewrite]:
-        """Every rule on every text, by row and then by rule; has ``unrenderable``."""
-        ...
-
-    def chain(
-        self,
-        texts: Sequence[str],
-        *,
-        scope: Scope = "first",
-        protected: Sequence[Sequence[tuple[int, int]]] | None = None,
-        intact: Sequence[Sequence[tuple[int, int]]] | None = None,
-        without: Sequence[Collection[int]] | None = None,
-        unit: Unit | None = None,
-        draw: int = 0,
-    ) -> Sequence[ChainedText]:
-        """All rules one after another on every text.
-
-        A rule that would touch an intact span is left out of that text; so are those of `without`.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +243,7 @@ def spans_of(
 
 
 def moved_values(
-    batch: Batch, row: int, text: str, span_map: CharacterPlaces, specs: Sequence[SpanColumn]
+    batch: Batch, row: int, text: str, span_map: SpanMap | SpanMapChain, specs: Sequence[SpanColumn]
 ) -> dict[str, Any] | str:
     """The new values of the span columns of one row, or which span was touched or misplaced."""
     new: dict[str, Any] = {}
@@ -333,7 +272,7 @@ def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
 
 
 def count_texts(
-    tally: Tally, matcher: TextMatcher, texts: Sequence[str], *, missing: int, copies: int
+    tally: Tally, matcher: Matcher, texts: Sequence[str], *, missing: int, copies: int
 ) -> None:
     """Count the texts of a column, and those in which rules may miss characters in parts.
 

@@ -21,7 +21,6 @@ from sears_dsl import __version__
 from sears_dsl.batch.plan import (
     Mode,
     Plan,
-    TextMatcher,
     TextShare,
     Touched,
     require_draws,
@@ -40,6 +39,7 @@ from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.noise.needs import noise_identity, sources_for
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
@@ -75,7 +75,7 @@ class RulesetRecipe:
     # A name or a file, for rules that look neighbours up; None: what they name.
     vectors: str | None = None
 
-    def build(self) -> TextMatcher:
+    def build(self) -> Matcher:
         """Compile the rules."""
         from sears_dsl.engine.matcher import compile_rules  # noqa: PLC0415 - brings numba
 

@@ -20,11 +20,12 @@ from typing import Any, Protocol, TypeAlias
 
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import Mode, Plan, TextMatcher, repeated
+from sears_dsl.batch.plan import Mode, Plan, repeated
 from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch, columns_named, encoded
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.dataset import format_named
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.kernels import undecided
 from sears_dsl.runtime.processes import Process, can_fork, usable_cores
@@ -44,7 +45,7 @@ Finished: TypeAlias = tuple[bytes, Tally]
 class MatcherRecipe(Protocol):
     """How to make the matcher; goes to other processes, so it must be picklable."""
 
-    def build(self) -> TextMatcher:
+    def build(self) -> Matcher:
         """Compile the rules; called once in each process that is no fork of one that has them."""
         ...
 
@@ -79,7 +80,7 @@ class BatchTask:
             columns = _under_header(columns, self.names, batch, batch.rows)
         return form.encode(columns, self.encoding)
 
-    def run(self, matcher: TextMatcher, batch: Batch) -> Finished:
+    def run(self, matcher: Matcher, batch: Batch) -> Finished:
         """Make the part of one batch."""
         form = format_named(self.output_format)
         if self.mode == "each":
@@ -203,7 +204,7 @@ class Crew:
         self._alone_until = time.monotonic() + _START_SECONDS if jobs is None else -math.inf
         self._others: list[Process[Batch, Finished]] = []
 
-    def start(self, matcher: TextMatcher | None = None) -> None:
+    def start(self, matcher: Matcher | None = None) -> None:
         """Start the other processes, if it is time; nobody waits until they are ready.
 
         Without a matcher there is nothing yet of which forks could be made.
@@ -221,7 +222,7 @@ class Crew:
         for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
             self._others.append(Process(ready, answerer=answerer))
 
-    def finished(self, batches: Iterable[Batch], matcher: TextMatcher) -> Iterator[Finished]:
+    def finished(self, batches: Iterable[Batch], matcher: Matcher) -> Iterator[Finished]:
         """Do the task on batches, in their order.
 
         This process reads, and works on a batch itself whenever the others have enough to do, as
@@ -264,7 +265,7 @@ class Crew:
         self._others = []
 
 
-def _done_here(task: BatchTask, matcher: TextMatcher, batch: Batch) -> Future[Finished]:
+def _done_here(task: BatchTask, matcher: Matcher, batch: Batch) -> Future[Finished]:
     """A batch of this process; an error waits for those of batches before it."""
     future: Future[Finished] = Future()
     try:

@@ -17,7 +17,6 @@ from typing import Any
 
 from sears_dsl import __version__
 from sears_dsl.batch.files import ApplyProgress, ApplyReport, apply_file
-from sears_dsl.batch.plan import TextMatcher
 from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.batch.tally import RuleTally, Tally
 from sears_dsl.batch.workers import MatcherRecipe
@@ -45,10 +44,10 @@ class OnceBuilt:
     """A recipe whose matcher is made once in a process, however many parts it is for."""
 
     recipe: MatcherRecipe
-    _built: TextMatcher | None = field(default=None, repr=False)
+    _built: Matcher | None = field(default=None, repr=False)
     _identity: Mapping[str, str] | None = field(default=None, repr=False)
 
-    def build(self) -> TextMatcher:
+    def build(self) -> Matcher:
         """Compile the rules, if that is not done."""
         if self._built is None:
             self._built = self.recipe.build()
