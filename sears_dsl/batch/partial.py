@@ -27,13 +27,12 @@ from typing import Any, BinaryIO
 
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import (
-    FileState,
-    lock,
     make_private_folder,
     parse_json,
     read_document,
     state_of,
     sync_folder,
+    take_lock,
 )
 
 _FOLDER = ".sears-partial"
@@ -123,19 +122,16 @@ class PartialOutput:
             with self._writing():
                 try:
                     make_private_folder(self.folder)
-                    self._lock = open(self.folder / "lock", "ab")  # noqa: SIM115 - held until closed
+                    held = take_lock(self.folder / "lock")
                 except (FileExistsError, FileNotFoundError):
                     # So it is, too, where another process removes the folder at this moment.
                     if not attempts_left:
                         raise
                     continue
-            if not lock(self._lock.fileno()):
-                self._lock.close()
+            if held is None:
                 break
-            # A process that ended just now may have removed the file that is locked here.
-            if state_of(self.folder / "lock") == _state_of_open(self._lock):
-                return
-            self._lock.close()
+            self._lock = held
+            return
         raise DataError(f"another process is writing {self.output}", help="wait for it or end it")
 
     def _remove(self) -> None:
@@ -269,11 +265,6 @@ class _PartContents(Iterable[bytes]):
             with open(path, "rb") as file:
                 file.readline()
                 yield file.read()
-
-
-def _state_of_open(file: BinaryIO) -> FileState:
-    status = os.fstat(file.fileno())
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_whole(path: Path) -> bool:

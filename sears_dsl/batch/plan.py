@@ -217,7 +217,7 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
         except DataError as error:
             place = f"row {batch.row_number(row)}, {error.message}"
             raise DataError(place, help=error.help) from error
-        spans.append(own.spans)
+        spans.append(own.protected)
         if own.absent:
             absent[row] = own.absent
         if own.misplaced:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -62,22 +62,14 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class ProtectedText:
-    """What the protected columns of a row say of one text."""
-
-    spans: Spans  # places in which no rule may change a character
-    absent: str = ""  # which value the text does not contain; empty where it contains all
-    misplaced: str = ""  # which span is not where the row says; empty where all are
-
-
-@dataclass(frozen=True, slots=True)
 class Protection:
     """Which columns say what has to stay intact.
 
     Example:
         >>> protection = Protection(("answer",))
-        >>> protection.protected({"answer": "red"}, column="text", text="It is red, very red.")
-        ProtectedText(spans=[(6, 9), (16, 19)], absent='', misplaced='')
+        >>> text = "It is red, very red."
+        >>> protection.protected({"answer": "red"}, column="text", text=text).protected
+        [(6, 9), (16, 19)]
         >>> protection.protected({"answer": "blue"}, column="text", text="It is red.").absent
         "'blue' is not in the text"
     """
@@ -129,7 +121,7 @@ class Protection:
                 help="a model can be given the text of an answer, and not its place",
             )
 
-    def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> ProtectedText:
+    def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """What the protected columns say of one text; a value of no known form is a `DataError`.
 
         Spans of a column of ``spans`` are taken as they are: whether they stand in the text is for
@@ -141,16 +133,16 @@ class Protection:
             declared = next((spec for spec in self.spans if name in spec.columns), None)
             try:
                 if declared is None:
-                    of_value = _protected_by(cells[name], name, text)
-                    absent, misplaced = absent or of_value.absent, misplaced or of_value.misplaced
-                    spans += of_value.spans
+                    places, lacking, wrong = _protected_by(cells[name], name, text)
+                    absent, misplaced = absent or lacking, misplaced or wrong
+                    spans += places
                 elif declared.text_column == column:
                     spans += row_spans(declared, cells)
             except DataError as error:
                 raise _in_column(name, error) from error
         if misplaced:  # nobody knows what such a span means
             spans = [(0, len(text))]
-        return ProtectedText(spans, absent, misplaced)
+        return Guard(text, spans, (), absent, misplaced)
 
     def guard(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """All that has to stay in one text; a row with a misplaced span stays as a whole."""
@@ -169,21 +161,21 @@ class Protection:
                     carried += standing
         if misplaced:
             return Guard(text, [(0, len(text))], (), own.absent, misplaced)
-        return Guard(text, own.spans, carried, own.absent)
+        return replace(own, carried=carried)
 
 
 def _in_column(column: str, error: DataError) -> DataError:
     return DataError(f"column {column}: {error.message}", help=error.help)
 
 
-def _protected_by(value: Any, column: str, text: str) -> ProtectedText:
-    """What one value protects."""
+def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
+    """What one value protects; what of it the text does not contain, and what is misplaced."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or value != value:  # noqa: PLR0124 - not a number is missing
-        return ProtectedText(())
+        return (), "", ""
     if isinstance(value, (list, dict)) and not _are_texts(value):
-        return ProtectedText(*placed_spans(SpanColumn("", column), {column: value}, text))
+        return placed_spans(SpanColumn("", column), {column: value}, text)
     places: list[tuple[int, int]] = []
     lacking: list[str] = []
     for each in value if isinstance(value, list) else [str(value)]:
@@ -191,7 +183,7 @@ def _protected_by(value: Any, column: str, text: str) -> ProtectedText:
         places += matches
         if each and not matches:
             lacking.append(each)
-    return ProtectedText(places, f"{lacking[0]!r} is not in the text" if lacking else "")
+    return places, f"{lacking[0]!r} is not in the text" if lacking else "", ""
 
 
 def _are_texts(value: list[Any] | dict[Any, Any]) -> bool:

@@ -27,7 +27,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from sears_dsl.errors import DataError, SearsError
 
@@ -286,3 +286,22 @@ def lock(descriptor: int) -> bool:
     except OSError:
         return True  # a file system without locks
     return True
+
+
+def take_lock(path: Path) -> BinaryIO | None:
+    """The lock of a path, until it is closed; None where another process has it.
+
+    Raises:
+        FileNotFoundError: whoever had it has removed it just now, and a second try will do.
+    """
+    file = open(path, "ab")  # noqa: SIM115 - whoever has it closes it
+    try:
+        if lock(file.fileno()):
+            if not os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                raise FileNotFoundError(errno.ENOENT, "it was removed", str(path))
+            return file
+    except BaseException:
+        file.close()
+        raise
+    file.close()
+    return None

@@ -8,7 +8,6 @@ go on.
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import sqlite3
@@ -20,13 +19,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from sears_dsl.cli.options.shared import with_options
 from sears_dsl.errors import DataError, SearsError, UsageError
-from sears_dsl.runtime.files import is_marked, lock, make_private_folder, mark
+from sears_dsl.runtime.files import is_marked, make_private_folder, mark, take_lock
 
 resuming_options = with_options(
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
@@ -128,24 +127,17 @@ def _with_advice(message: str) -> Iterator[None]:
 @contextmanager
 def _held(folder: Path, output: Path) -> Iterator[None]:
     with _with_advice(f"{folder} cannot be written to"):
-        file = (folder / "lock").open("ab")
+        try:
+            file = take_lock(folder / "lock")
+        except FileNotFoundError:  # its last holder removes it
+            file = None
+    if file is None:
+        raise DataError(
+            f"another process is at work on {output}",
+            help="wait for it, end it, or give another -o",
+        )
     with file:
-        if not lock(file.fileno()) or not _is_there(file, folder):
-            raise DataError(
-                f"another process is at work on {output}",
-                help="wait for it, end it, or give another -o",
-            )
         yield
-
-
-def _is_there(file: BinaryIO, folder: Path) -> bool:
-    """Whether the file is still that of the folder, which its last holder may have removed."""
-    try:
-        there = (folder / "lock").stat()
-    except FileNotFoundError:
-        return False
-    ours = os.fstat(file.fileno())
-    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def _holds_findings(folder: Path) -> bool:
