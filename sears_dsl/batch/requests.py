@@ -254,8 +254,10 @@ def planned(
     if not columns:
         columns = ("text",) if nothing else (default_column(first, where=where),)
     id_column = id_column or ("id" if "id" in names else None)
-    kept = () if nothing else kept_columns(keep, names, columns, id_column, draws=options["draws"])
-    plan = Plan(columns=columns, id_column=id_column, keep=kept, **options)
+    carried = (
+        () if nothing else kept_columns(keep, names, columns, id_column, draws=options["draws"])
+    )
+    plan = Plan(columns=columns, id_column=id_column, keep=carried, **options)
     if not nothing:
         pointed = (spec.text_column for spec in plan.spans)
         for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
