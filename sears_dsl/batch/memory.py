@@ -57,36 +57,14 @@ def apply_to(
 ) -> Any:
     """Apply compiled rules to a dataset.
 
-    Args:
-        dataset: list of texts or of dictionaries, pandas DataFrame or Series, datasets.Dataset,
-            pyarrow Table or RecordBatch, any other table that Arrow can read, or the path of a
-            file. Files, arrays and generators are read as lists.
-        column: the text column or columns; None for the one that can be meant.
-        mode: ``each`` gives a record (id, rule, column where there are several, original,
-            rewritten, edits) for every row and rule that changed it; ``chain`` gives the dataset
-            with all rules applied in order.
-        protect: columns whose content must stay intact (see `plan.Plan`).
-        spans: columns that point into a text, carried along to the rewritten one.
-        on_touched: what is done where a rule would touch a span (see `plan.Plan`).
-        keep: other columns that the records of mode each carry; ``all`` for all of them.
-        scope: the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
-        share: which texts are rewritten; the others stay as they are.
-        with_originals: mode chain: the rows as they were come first, then all rows once more as the
-            rules leave them, with `ADDED` to their ids.
-        draws: each row comes so many times, with other draws of what rules draw, and with a column
-            ``draw`` that numbers them from 0; a list of texts gives dictionaries then.
+    What is not said here means what it does in an `ApplyRequest`. Files, arrays and generators are
+    read as lists; a table may be any that Arrow can read.
 
     Returns:
         A dataset of the kind given (a list for a path; records of a Series are a DataFrame).
         Records of a DataFrame or Series stand under the index of their rows. ``edits`` is a list
-        of [start, end, old, new], in tables of Arrow of objects with these names.
-
-    Raises:
-        DataError: a column that does not exist, a value that is no text, ids that are not
-            distinct.
-        UsageError: every column is protected; a column to keep has the name of one of the records'.
+        of [start, end, old, new], in tables of Arrow of objects with these names. Of several draws
+        a list of texts gives dictionaries.
 
     Example:
         >>> from sears_dsl.engine.matches import Edit, Rewrite

@@ -9,17 +9,15 @@ go on.
 from __future__ import annotations
 
 import shutil
-import signal
 import sqlite3
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -72,7 +70,7 @@ def unfinished_run(
     place = output if output.is_dir() else output.parent
     with _with_advice(f"{place} cannot be written to"), tempfile.TemporaryFile(dir=place):
         pass
-    with _held(folder, output), _interrupted_by_signals():
+    with _held(folder, output):
         if keeps_models:
             _check_made_here(folder, options)
         if _holds_findings(folder) and not (options["resume"] or options["restart"] or goes_on):
@@ -184,29 +182,3 @@ def _empty(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         elif path.name != "lock":
             path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """A closed terminal and `kill` end a run as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # What somebody else has set, such as nohup, stays.
-    own = [
-        number
-        for number in (getattr(signal, name) for name in names)
-        if signal.getsignal(number) is signal.SIG_DFL
-    ]
-    for number in own:
-        signal.signal(number, _interrupt)
-    try:
-        yield
-    finally:
-        for number in own:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _interrupt(_number: int, _frame: object) -> NoReturn:
-    raise KeyboardInterrupt
