@@ -98,23 +98,13 @@ def manifest_path(rules: Path) -> Path:
 
 
 def found_by_discovery(rules: Path) -> bool:
-    """Whether the manifest beside a rule file tells more than what it was validated with.
-
-    Example:
-        >>> found_by_discovery(Path("written-by-hand.sear"))
-        False
-    """
+    """Whether the manifest beside a rule file tells more than what it was validated with."""
     known = _read(manifest_path(rules))
     return bool(known.keys() - _NOTED)
 
 
 def found_on(rules: Path) -> str | None:
-    """SHA-256 of the rows that the rules of a file were found on; None where nothing says.
-
-    Example:
-        >>> print(found_on(Path("written-by-hand.sear")))
-        None
-    """
+    """SHA-256 of the rows that the rules of a file were found on; None where nothing says."""
     rows = _read(manifest_path(rules)).get("data") if rules.suffix == ".sear" else None
     return rows.get("sha256") if isinstance(rows, dict) else None
 
@@ -128,13 +118,7 @@ class FoundScoring(NamedTuple):
 
 
 def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
-    """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> print(found_scoring(parse("movie -> film")))
-        None
-    """
+    """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it."""
     path = Path(ruleset.path)
     known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
     if known.get("format") != _FORMAT or not known.keys() - _NOTED:
@@ -151,13 +135,7 @@ def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
 
 
 def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
-    """The taggers that a ruleset was validated with; empty where nothing is known.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> validated_with(parse("movie -> film"))
-        ()
-    """
+    """The taggers that a ruleset was validated with; empty where nothing is known."""
     path = Path(ruleset.path)
     known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
     if known.get("format") != _FORMAT:

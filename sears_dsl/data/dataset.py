@@ -198,13 +198,13 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     )
 
 
-def default_column(batch: Batch, *, where: str) -> str:
-    """The column to rewrite where the user names none.
+def default_column(batch: Batch, *, where: str, label: str | None = None) -> str:
+    """The column to rewrite where the user names none; not that of labels.
 
     The only column of text (not all numbers, not the ids), or the only one of those named text,
     sentence, question and review.
     """
-    names = [name for name in batch.columns if name != _ID_COLUMN]
+    names = [name for name in batch.columns if name not in (_ID_COLUMN, label)]
     usual = [name for name in names if name in _USUAL_TEXT_COLUMNS]
     if len(usual) == 1:
         return usual[0]

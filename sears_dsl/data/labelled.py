@@ -249,7 +249,7 @@ def read_labelled(
     sets = None if column is None else column_sets(column, dataset.names)
     for name in (*itertools.chain(*sets or ()), *filter(None, [label]), *also):
         require_column(dataset.names, name, where=path)
-    sets = sets or ((_text_column(dataset.first, label=label, where=path),),)
+    sets = sets or ((default_column(dataset.first, where=path, label=label),),)
     chosen = column or sets[0][0]
     protection = protection.of_format(dataset.format_name)
     for name in itertools.chain(*sets):
@@ -409,12 +409,6 @@ def read_texts(source: object, *, column: str | None = None, like: str | None = 
     return read_labelled(source, column=column).texts
 
 
-def _text_column(batch: Batch, *, label: str | None, where: str) -> str:
-    """The only column that can hold the text, the labels left out."""
-    others = {name: values for name, values in batch.columns.items() if name != label}
-    return default_column(Batch(batch.first, batch.rows, others), where=where)
-
-
 def _value(batch: Batch, column: str, index: int) -> Any:
     """What stands in a column; None where no row of this part of the file has it."""
     values = batch.columns.get(column)
@@ -448,9 +442,6 @@ def label_alternatives(
 
     Of a set, of entities and of numbers the whole value is one; of what ten people answered about a
     picture (``vqa``) those count that three gave.
-
-    Args:
-        value: as a file has it.
 
     Example:
         >>> label_alternatives(1, "row 1"), label_alternatives([{"text": "red"}], "row 2")

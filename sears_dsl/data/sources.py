@@ -175,10 +175,6 @@ def open_rows(
 def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> MemoryFrame:
     """A dataset in memory, or a file read as a list, of which results of the same kind are made.
 
-    Args:
-        data: as `open_rows` takes it.
-        pair: what the columns of a list of pairs are called.
-
     Example:
         >>> from sears_dsl.data.frames import Copies
         >>> frame_of([("A fun film.", 1)]).extended(Copies([0], {"text": ["A film."]}, {}))[1]

@@ -137,5 +137,4 @@ def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:
             for name in names:
                 require_column(tuple(table.columns), name, where=table.path)
         return chosen
-    others = {name: values for name, values in table.columns.items() if name != label}
-    return default_column(Batch(0, len(table), others), where=table.path)
+    return default_column(Batch(0, len(table), table.columns), where=table.path, label=label)

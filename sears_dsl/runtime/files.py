@@ -46,10 +46,7 @@ _OPENERS = {new: partial(os.open, mode=rights) for new, rights in ((True, 0o666)
 
 
 def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
-    r"""The content of a file.
-
-    Args:
-        most: how many bytes it may have.
+    r"""The content of a file, so many bytes at most.
 
     Raises:
         OSError: it is not there, is no regular file, is too large, or cannot be read; its

@@ -401,13 +401,12 @@ def _is_private(folder: Path, home: Path) -> bool:
     return (
         about.st_uid in owners
         and not about.st_mode & stat.S_IWOTH
-        and not any(_is_open(parent.stat().st_mode) for parent in place.parents)
+        # Nobody may put another folder in the place of one of these.
+        and all(
+            parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) != stat.S_IWOTH
+            for parent in place.parents
+        )
     )
-
-
-def _is_open(mode: int) -> bool:
-    """Whether anybody may put another folder in the place of one that lies in this one."""
-    return bool(mode & stat.S_IWOTH and not mode & stat.S_ISVTX)
 
 
 def _is_writable(folder: Path) -> bool:

@@ -312,11 +312,8 @@ class Process(Generic[Question, Answer]):
 class Children:
     """Processes that answer; they end with this object or this process.
 
-    Args:
-        ready: ``package.module:function``, called once in each child with the arguments; what it
-            gives back answers the questions.
-        error: raised where a child fails or dies.
-        doing: what the children do, for its message: "tags".
+    Each calls a ``package.module:function`` once with the arguments; what it gives back answers the
+    questions. What is raised where one fails or dies says what they were ``doing``: "tags".
 
     Example:
         >>> children = Children("operator:itemgetter", (1,), jobs=2, error=SearsError, doing="is")

@@ -263,12 +263,9 @@ def asking(
 ) -> Iterator[RunInputs]:
     """Open a model and its data; what the model said stays until the run is done.
 
-    Answers lie in a folder beside the output, as `unfinished_run` says.
-
-    Args:
-        goes_on: whether a second start goes on without being asked to. Where predictions are made
-            elsewhere it always does: each round is a start.
-        models: all that will be loaded, where the options name the first of several.
+    Answers lie in a folder beside the output, as `unfinished_run` says. Where predictions are made
+    elsewhere a second start always goes on unasked: each round is one. The models are all that will
+    be loaded, where the options name the first of several.
     """
     from sears_dsl.models.loading import kinds_of, load_predictor, options_of_each
     from sears_dsl.models.store import PredictionStore

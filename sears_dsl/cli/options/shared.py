@@ -119,11 +119,7 @@ engine_options = with_options(
 def chosen_workers(
     options: dict[str, Any], data: str, *, together: bool = False
 ) -> Iterator[Workers | None]:
-    """Who works on a folder; None where `data` is a file.
-
-    Args:
-        together: whether the files of a folder are one dataset, and not each made into another.
-    """
+    """Who works on a folder, whose files may be one dataset together; None for a file."""
     from sears_dsl.clusters.parts import Here
     from sears_dsl.runtime.files import names_folder
 

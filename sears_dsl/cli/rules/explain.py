@@ -247,14 +247,15 @@ def _print_explained(explained: _Explained) -> None:
         if each.fired:
             out.print(f"\nfires: {rule_label(rule, each.rule_id)}", style="bold green")
             out.print(f"  {each.reason}\n  {each.rewrite}")
-    for rule, each in sorted(told_of, key=lambda pair: _closeness(*pair)):
+
+    def closeness(pair: tuple[Rule, Explanation]) -> tuple[bool, int]:
+        """Rules that lack least come first, and last those of which no token matches."""
+        rule, each = pair
+        return each.furthest <= len(rule.left), each.total - each.furthest
+
+    for rule, each in sorted(told_of, key=closeness):
         out.print(f"\nsilent: {rule_label(rule, each.rule_id)}", style="bold")
         out.print(f"  {each.reason}")
     if len(told_of) < len(silent):
         rest = counted(len(silent) - len(told_of), "more rule is", "more rules are")
         out.print(f"\n{rest} silent: no token of the text matches (--rule ID says more)")
-
-
-def _closeness(rule: Rule, each: Explanation) -> tuple[bool, int]:
-    """Rules that lack least come first, and last those of which no token matches."""
-    return each.furthest <= len(rule.left), each.total - each.furthest

@@ -47,11 +47,7 @@ def table_lines(
     width: int,
     right: Collection[int] = (),
 ) -> Iterator[Text]:
-    """The lines of a table, heads first.
-
-    Args:
-        rows: cells; those that lack at the end are empty.
-    """
+    """The lines of a table, heads first; cells that lack at the end of a row are empty."""
     from rich.cells import cell_len
     from rich.text import Text
 
