@@ -171,8 +171,11 @@ def _written(run: _FilePass, form: Format, frame: Frame) -> ApplyReport:
             partial.put(number, run.latest.to_json(), part)
 
         def write(file: BinaryIO) -> None:
+            parts = partial.parts()  # can be gone through twice, which a chain cannot
+            if run.task.with_originals:
+                parts = chain(run.originals(), parts)
             with compressed(file, request.output) as stream:
-                form.assemble(chain(run.originals(), partial.parts()), stream, frame)
+                form.assemble(parts, stream, frame)
             run.check_input()
 
         partial.complete(write)

@@ -115,14 +115,10 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
 class _ChainColumn:
     """The texts of one column, each shared one once, and what the rules make of them.
 
-    Attributes:
-        texts: the texts that rules may rewrite.
-        missing: rows of the batch without a text.
-        rows: for each the rows of the batch that have it.
-        results: for each what the matcher gave.
-        misplaced: rows with a span that does not stand where it says, and which.
-        leaves_out: whether rules are left out where they would touch a span.
-        drawn: what the matcher gave for each draw at first.
+    For each text there are the ``rows`` of the batch that have it, and in ``results`` what the
+    matcher gave; ``drawn`` has what it gave for each draw at first. Of rows it tells how many are
+    ``missing`` a text, and which are ``misplaced``, since a span does not stand where it says.
+    ``leaves_out`` says whether rules are left out where they would touch a span.
     """
 
     def __init__(self, matcher: Matcher, batch: Batch, plan: Plan, name: str) -> None:

@@ -45,15 +45,9 @@ _ATTEMPTS = 100
 class PartialOutput:
     """The folder of an unfinished output; a context manager that lets go of its lock.
 
-    Attributes:
-        folder: where the finished parts are.
-        finished: how many parts were there at the start, and are not to be made again.
-        note: what happened to parts of an earlier run; empty if there were none.
-
-    Args:
-        output: the file to write; its folder must exist.
-        manifest: what has to be the same for parts to be resumed, flat and JSON-able.
-        resume: go on after the finished parts; without, they are removed.
+    Of the parts that are there at the start so many are ``finished`` and not to be made again, if
+    the run is to ``resume`` with the same manifest (flat and JSON-able); else all are removed. The
+    ``note`` says what happened to them.
 
     Raises:
         DataError: the folder of the output is missing or not writable, the disk is full, or

@@ -119,13 +119,7 @@ def _begins_with_object(path: str) -> bool:
 
 
 class Dataset:
-    r"""A file that is being read.
-
-    Attributes:
-        path: as the user named it.
-        format: what it is read as.
-        names: its columns; of JSON lines, those of the first batch.
-        first: the first batch; it may have no rows.
+    r"""A file that is being read; of JSON lines the ``names`` are those of the first batch.
 
     Raises:
         DataError: the file cannot be read, or is not what its format says.

@@ -360,7 +360,6 @@ def _of_several(
                 )
             guards.append(_joined_guard(own, names, parts, protection))
             own_cells.append(own)
-    count = len(sets)
     return LabelledRows(
         tuple(row for row in rows for _ in sets),
         column,
@@ -368,7 +367,7 @@ def _of_several(
         path,
         tuple(number for number in range(1, len(rows) + 1) for _ in sets),
         Guards(protection, sets[0][0], guards, own_cells),
-        tuple(sets) * len(rows) if count else None,
+        tuple(sets) * len(rows),
     )
 
 

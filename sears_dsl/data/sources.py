@@ -147,11 +147,8 @@ def open_rows(
             pairs, a data frame of pandas or polars, a Hugging Face dataset, a table of Arrow, an
             array, a generator.
         pair: what the columns of a list of pairs are called.
-        format_name: of a file: its format, where its name does not tell.
+        format_name: of a file, where its name does not tell.
         options: how it is read; of data in memory only the limit counts.
-
-    Raises:
-        DataError: the file cannot be read, or this is no dataset.
 
     Example:
         >>> open_rows([("A fun film.", "positive")]).names

@@ -112,23 +112,21 @@ def _position(value: Any) -> int:
 
 def _structure(value: Any) -> Any:
     """A copy in lists and dictionaries that may be changed."""
-    if isinstance(value, str):
-        try:
-            return parse_json(value)
-        except ValueError as error:
-            raise DataError(f"{value[:60]!r} holds no spans: {error}") from error
+    if not isinstance(value, str):
+        return _plain(value)
+    try:
+        return parse_json(value)
+    except ValueError as error:
+        raise DataError(f"{value[:60]!r} holds no spans: {error}") from error
+
+
+def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {key: _structure_item(item) for key, item in value.items()}
-    return _structure_item(value)
-
-
-def _structure_item(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_structure_item(item) for item in value]
+        return [_plain(item) for item in value]
     return copy.deepcopy(value)
 
 

@@ -263,16 +263,10 @@ def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
 
 
 class TextSource:
-    """The text of a file.
+    """The text of a file, whose ``name`` is for messages.
 
-    Attributes:
-        name: the file for messages.
-        encoding: the codec in use; a UTF-16 or UTF-32 file with a byte order mark names its
-            byte order here. The mark itself is the first character of the text.
-
-    Raises:
-        UsageError: there is no such encoding, or ``errors`` is none of strict, replace, ignore.
-        DataError: while reading: bytes that are no text in this encoding, with their place.
+    The ``encoding`` is the codec in use; a UTF-16 or UTF-32 file with a byte order mark names its
+    byte order here. The mark itself is the first character of the text.
     """
 
     def __init__(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> None:

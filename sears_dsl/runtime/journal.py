@@ -20,17 +20,11 @@ from sears_dsl.runtime.files import parse_json
 
 
 class RunJournal(Database):
-    """A file of findings.
+    """A file of findings, or without a path what is kept in memory.
 
-    Args:
-        path: the file; None keeps everything in memory.
-        task: what the findings depend on, a choice a line; or a function that says so, which is
-            called when the first of them is asked for or put in.
-
-    Raises:
-        DataError: the file cannot be written, or is no journal of this version.
-        UsageError: it holds the findings of another task; says what differs. With a function that
-            is raised when it is called.
+    The task is what they depend on, a choice a line; or a function that says so, which is called
+    when the first of them is asked for or put in. The findings of another task are refused then,
+    with what differs, by a `UsageError`; a file that is no journal by a `DataError`.
 
     Example:
         >>> with RunJournal(None, task="tau 0.01") as journal:

@@ -72,11 +72,8 @@ def usable_cores(
     """How many cores this process may keep busy, at least 1: how many processes are worth it.
 
     That is less than the machine has where the process is bound to some of them, or where it is in
-    a container with a quota, which no other count of Python's sees.
-
-    Args:
-        groups: where Linux shows its control groups, of either version.
-        membership: where it says in which of them this process is.
+    a container with a quota, which no other count of Python's sees: Linux shows it among the
+    control ``groups``, of either version, and in the ``membership`` of this process.
     """
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
@@ -181,15 +178,10 @@ class _Outcome(NamedTuple):
 class Process(Generic[Question, Answer]):
     """A process that answers questions, in their order.
 
-    Args:
-        ready: makes what answers; it is called there, so what it is made of must be picklable
-            and come from modules other than the main one.
-        answerer: what `ready` makes, where it is here already: a fork answers by it, if there can
-            be one.
-        error: raised where it dies, or where what it raised cannot be brought here.
-
-    Raises:
-        SearsError: it cannot be sent to a process, or none can be started.
+    What it answers by is made there by ``ready``, so what that is made of must be picklable and
+    come from modules other than the main one. Where the ``answerer`` is here already a fork answers
+    by it, if there can be one. An ``error`` is raised where it dies, or where what it raised cannot
+    be brought here.
     """
 
     def __init__(

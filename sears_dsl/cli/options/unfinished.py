@@ -51,14 +51,10 @@ def unfinished_run(
 ) -> Iterator[UnfinishedRun]:
     """The folder of a run; it goes with the end of the block, and stays when that is cut off.
 
-    Args:
-        output: what the run writes, a file or a folder; the run's folder lies beside it.
-        goes_on: whether a second start goes on without being asked to.
-        keeps_models: whether trained models lie in the folder, which run code when they are read;
-            it goes on only with what this user left in this place.
-
-    Raises:
-        DataError: nothing can be written there, or another process is at work.
+    It lies beside the output, a file or a folder. A second start goes on unasked where it
+    ``goes_on``. Trained models run code when they are read: where the folder keeps some, it goes on
+    only with what this user left in this place. Where nothing can be written, or another process is
+    at work, it is a `DataError`.
     """
     if options["resume"] and options["restart"]:
         raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
