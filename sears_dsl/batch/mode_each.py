@@ -132,9 +132,8 @@ def _values_of_records(
 class _Spans:
     """What the rewrites of a batch do to spans: those that touch one are left out.
 
-    Attributes:
-        columns: columns of spans that are kept.
-        moved: for each rewrite that is left the values of these columns, in the order of `carried`.
+    For each rewrite that is left ``moved`` has the values of ``columns``, the columns of spans that
+    are kept, in the order of `carried`.
     """
 
     def __init__(self, batch: Batch, plan: Plan, rule_ids: Sequence[str]) -> None:

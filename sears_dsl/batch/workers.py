@@ -73,11 +73,22 @@ class BatchTask:
         form = format_named(self.output_format)
         if self.patched:
             return form.patch(batch, {}, frozenset(), self.encoding)
-        if not batch.rows and not form.binary:
+        return self._anew(batch, {}, frozenset(), batch.rows)
+
+    def _anew(
+        self,
+        batch: Batch,
+        values: Mapping[int, Mapping[str, Any]],
+        dropped: frozenset[int],
+        rows: int,
+    ) -> bytes:
+        """The rows of a batch, so many, written as new ones."""
+        form = format_named(self.output_format)
+        if not rows and not form.binary:
             return b""
-        columns = with_changes(batch, {}, frozenset())
+        columns = with_changes(batch, values, dropped)
         if self.names:
-            columns = _under_header(columns, self.names, batch, batch.rows)
+            columns = _under_header(columns, self.names, batch, rows)
         return form.encode(columns, self.encoding)
 
     def run(self, matcher: Matcher, batch: Batch) -> Finished:
@@ -105,13 +116,8 @@ class BatchTask:
             part = form.patch(batch, values, changed.dropped, self.encoding)
             if self.with_originals and form.name == "squad":
                 part = _after_others(part, self.encoding)
-        elif written or form.binary:
-            columns = with_changes(batch, values, changed.dropped)
-            if self.names:
-                columns = _under_header(columns, self.names, batch, written)
-            part = form.encode(columns, self.encoding)
         else:
-            part = b""
+            part = self._anew(batch, values, changed.dropped, written)
         return part, changed.tally
 
     def lighten(self, batch: Batch) -> Batch:

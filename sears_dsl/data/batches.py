@@ -64,27 +64,20 @@ class ReadOptions:
 
     Batches begin small and grow by a quarter, so that the first rows are written soon, and none
     takes longer than all before it took; where they are cut depends on the file alone.
-
-    Attributes:
-        encoding: of text formats.
-        errors: what bytes that are no such text mean: ``strict`` (an error), ``replace`` (U+FFFD)
-            or ``ignore``.
-        header: whether csv and tsv begin with the names of the columns; without, the columns are
-            named "1", "2", ….
-        rows: most rows of a batch.
-        characters: a batch ends when it has about so many; lines come in mebibytes at most.
-        first_rows, first_characters: the same of the first batch.
-        limit: read so many rows and no more; None for all.
     """
 
-    encoding: str = "utf-8"
+    encoding: str = "utf-8"  # of text formats
+    # What bytes that are no such text mean: ``strict`` (an error), ``replace`` (U+FFFD) or
+    # ``ignore``.
     errors: str = "strict"
+    # Whether csv and tsv begin with the names of the columns; without, they are "1", "2", ….
     header: bool = True
-    rows: int = 10_000
+    rows: int = 10_000  # most rows of a batch
+    # A batch ends when it has about so many; lines come in mebibytes at most.
     characters: int = 1 << 20
-    first_rows: int = 200
+    first_rows: int = 200  # the same of the first batch
     first_characters: int = 1 << 15
-    limit: int | None = None
+    limit: int | None = None  # read so many rows and no more; None for all
 
     def bounds(self, number: int) -> tuple[int, int]:
         """Most rows of a batch, and from how many characters on it ends, by its number from 0.
@@ -147,11 +140,7 @@ class Format(Protocol):
 
 
 class Repeated(Sequence[Any]):
-    """A column whose values repeat.
-
-    Attributes:
-        values: each once.
-        places: for each row the place of its value among them.
+    """A column whose ``values`` repeat: for each row there is the place of its own among them.
 
     Example:
         >>> list(Repeated(["a", "b"], [1, 0, 1]))

@@ -33,10 +33,7 @@ _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
 
 
 class FieldColumns(LazyColumns):
-    r"""Columns of csv, made of its bytes when they are asked for.
-
-    Attributes:
-        source: the rows as they stand.
+    r"""Columns of csv, made of its bytes, the rows as they stand, when they are asked for.
 
     Example:
         >>> columns = FieldColumns.of(b'1,"a ""b"" c"\n2,d\n', ["id", "text"])

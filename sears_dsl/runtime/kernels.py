@@ -157,11 +157,7 @@ def _listen() -> None:
 
 
 class Kernel:
-    """A function over arrays, plain or compiled; made by `kernel`.
-
-    Attributes:
-        plain: the function as it was written.
-    """
+    """A function over arrays, plain (as it was written) or compiled; made by `kernel`."""
 
     def __init__(self, function: FunctionType) -> None:
         functools.update_wrapper(self, function)
