@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sears_dsl.batch.partial import PartialOutput
+from sears_dsl.batch.plan import RuleTally, Tally
 from sears_dsl.batch.requests import (
     ApplyRequest,
     check_paths,
@@ -30,7 +31,6 @@ from sears_dsl.batch.requests import (
     output_names,
     plan_of,
 )
-from sears_dsl.batch.tally import RuleTally, Tally
 from sears_dsl.batch.workers import ADDED, BatchTask, Crew
 from sears_dsl.data.batches import Batch, Format, Frame
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids

@@ -16,13 +16,13 @@ from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import (
     Mode,
     Plan,
+    Tally,
     TextShare,
     Touched,
     repeated,
     require_draws,
 )
 from sears_dsl.batch.requests import planned
-from sears_dsl.batch.tally import Tally
 from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import DRAW, Batch
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids

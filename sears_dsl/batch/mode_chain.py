@@ -18,6 +18,7 @@ from sears_dsl.batch.guarding import require_intact
 from sears_dsl.batch.plan import (
     Plan,
     ProtectedTexts,
+    Tally,
     Texts,
     count_texts,
     count_unrenderable,
@@ -28,7 +29,6 @@ from sears_dsl.batch.plan import (
     row_name,
     spans_of,
 )
-from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import row_ids
 from sears_dsl.data.protection import Spans

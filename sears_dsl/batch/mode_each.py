@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from sears_dsl.batch.guarding import require_all_intact
 from sears_dsl.batch.plan import (
     Plan,
+    Tally,
+    TallyExample,
     Texts,
     count_texts,
     count_unrenderable,
@@ -30,7 +32,6 @@ from sears_dsl.batch.plan import (
     row_name,
     spans_of,
 )
-from sears_dsl.batch.tally import Tally, TallyExample
 from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated, json_text
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids

@@ -1,29 +1,31 @@
-"""What rules may do to a batch of rows: the plan, and the texts and spans that it speaks of.
+"""What rules may do to a batch of rows, and what they did: the plan, texts and spans, and counts.
 
 In: a `Batch` and a `Plan`. Out: the texts of its columns that rules may rewrite, and what is
-protected in them; a batch with each row once for each draw. `mode_each` and `mode_chain` do the
-work, as pure functions. Always holds: their result depends on the batch alone, not on batches
-before it or on workers; a null is passed through; a protected span is never changed; the text alone
-decides whether it is in a share, and what a share takes, every greater one takes too; the copies of
-a row stand together. Costs for copies places, not the values again.
+protected in them; a batch with each row once for each draw; a `Tally`. `mode_each` and `mode_chain`
+do the work, as pure functions. Always holds: their result depends on the batch alone, not on
+batches before it or on workers; a null is passed through; a protected span is never changed; the
+text alone decides whether it is in a share, and what a share takes, every greater one takes too;
+the copies of a row stand together; adding the tallies of batches in the order of their rows gives
+the tally of all rows; a tally goes through JSON and back unchanged, since finished batches keep
+theirs on disk. Costs for copies places, not the values again; at most two examples a rule and a
+thousand reasons.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import DRAW, Batch, Repeated
 from sears_dsl.data.columnar import ArrowValues, RecordBatchColumns
 from sears_dsl.data.protection import Protection, Spans
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, standing_spans
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.engine.noise.draws import Draw, below, number
 from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.errors import DataError, UsageError
@@ -34,6 +36,12 @@ Touched: TypeAlias = Literal["keep", "drop", "error"]
 
 # What the number of a text decides, among all that numbers of texts decide.
 _SHARE = "share"
+_EXAMPLES = 2
+_KEPT_REASONS = 1_000
+# The counts of a rule, and of all rules together.
+_OF_RULE = ("rows", "edits", "unrenderable", "left_out")
+_COUNTS = ("rows", "changed", "characters", "records", "missing", "decomposed", "touched",
+           "misplaced", "absent")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +277,123 @@ def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
     """The error, with its place before the message."""
     place = f"row {batch.row_number(row)}, column {column}"
     return DataError(f"{place}: {error.message}", help=error.help)
+
+
+@dataclass(frozen=True, slots=True)
+class TallyExample:
+    """A row before and after a rule."""
+
+    original: str
+    rewritten: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(slots=True)
+class RuleTally:
+    """What one rule did."""
+
+    rows: int = 0  # rows that it changed
+    edits: int = 0  # its edits
+    unrenderable: int = 0  # instances that could not be rendered
+    left_out: int = 0  # rows of which it was left out, since it would have touched a span there
+    examples: list[TallyExample] = field(default_factory=list)  # the first of its rewrites
+
+    def count(self, original: str, rewritten: str, edits: Sequence[Edit]) -> None:
+        """Count the edits of one row."""
+        self.edits += len(edits)
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(TallyExample(original, rewritten, tuple(edits)))
+
+    def add(self, other: RuleTally) -> None:
+        """Count what the rule did to later rows."""
+        for name in _OF_RULE:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.examples = [*self.examples, *other.examples][:_EXAMPLES]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was done to rows; adding tallies in the order of the rows gives the whole."""
+
+    rows: int = 0  # rows read
+    changed: int = 0  # rows that at least one rule changed
+    characters: int = 0  # characters of text looked at
+    records: int = 0  # records (each) or rows (chain) given out
+    # Rule id → what it did; rules that did nothing are absent.
+    rules: dict[str, RuleTally] = field(default_factory=dict)
+    missing: int = 0  # values of the rewritten columns that hold no text, which are passed over
+    # Texts with characters in parts (not in NFC), where rules hold composed ones.
+    decomposed: int = 0
+    # Rows of which a rule was left out, or which were dropped, since the rule would have touched a
+    # span.
+    touched: int = 0
+    misplaced: int = 0  # rows with a span that does not stand where the row says; none is rewritten
+    absent: int = 0  # rows with a protected value that their text does not contain
+    # Row id and reason of the first thousand of all three.
+    reasons: list[tuple[str, str]] = field(default_factory=list)
+
+    def of(self, rule: str) -> RuleTally:
+        """The tally of one rule."""
+        return self.rules.setdefault(rule, RuleTally())
+
+    def add(self, other: Tally) -> None:
+        """Count later rows."""
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.reasons = [*self.reasons, *other.reasons][:_KEPT_REASONS]
+        for rule, tally in other.rules.items():
+            self.of(rule).add(tally)
+
+    def give_reasons(
+        self,
+        touched: Mapping[int, str],
+        misplaced: Mapping[int, str],
+        absent: Mapping[int, str],
+        ids: Sequence[str],
+        copies: int = 1,
+    ) -> None:
+        """Keep why rows of a batch were not rewritten, or not by all rules, or not protected.
+
+        Of the copies of a row the first speaks for all.
+        """
+        touched, misplaced, absent = (
+            {row - row % copies: why for row, why in sorted(reasons.items(), reverse=True)}
+            for reasons in (touched, misplaced, absent)
+        )
+        self.touched, self.misplaced, self.absent = len(touched), len(misplaced), len(absent)
+        first = sorted({**absent, **touched, **misplaced}.items())[:_KEPT_REASONS]
+        self.reasons = [(ids[row], why) for row, why in first]
+
+    def to_json(self) -> dict[str, Any]:
+        """The tally as values that JSON knows."""
+        plain = {slot.name: getattr(self, slot.name) for slot in fields(self)}
+        rules = {
+            rule: {
+                **{name: getattr(of, name) for name in _OF_RULE},
+                "examples": [(each.original, each.rewritten, each.edits) for each in of.examples],
+            }
+            for rule, of in self.rules.items()
+        }
+        return plain | {"rules": rules}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Tally:
+        """What `to_json` gave.
+
+        Example:
+            >>> tally = Tally(rows=3, reasons=[("7", "the span 'red' was touched")])
+            >>> Tally.from_json(tally.to_json()) == tally
+            True
+        """
+        rules = {}
+        for rule, counts in value["rules"].items():
+            examples = [
+                TallyExample(original, rewritten, tuple(Edit(*edit) for edit in edits))
+                for original, rewritten, edits in counts["examples"]
+            ]
+            rules[rule] = RuleTally(**{**counts, "examples": examples})
+        reasons = [(row, why) for row, why in value["reasons"]]
+        return cls(**{**value, "rules": rules, "reasons": reasons})
 
 
 def count_texts(

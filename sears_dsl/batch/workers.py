@@ -20,8 +20,7 @@ from typing import Any, Protocol, TypeAlias
 
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import Mode, Plan, repeated
-from sears_dsl.batch.tally import Tally
+from sears_dsl.batch.plan import Mode, Plan, Tally, repeated
 from sears_dsl.data.batches import Batch, columns_named, encoded
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.dataset import format_named
