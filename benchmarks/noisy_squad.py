@@ -105,7 +105,7 @@ class Paraphrases:
         return self._journal.get_many("found", list(dict.fromkeys(keys)))
 
     def _found(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
-        from sears_dsl.paraphrasing.word_constraints import Constraints
+        from sears_dsl.paraphrasing.guide import Constraints
 
         if self._paraphraser is None:
             self._paraphraser = Paraphraser(load_pivots(), beam=_BEAM, exact=False)

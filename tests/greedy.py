@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 import torch
 
+from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 from sears_dsl.translation.pivots import Pivot
+
+
+@torch.no_grad()
+def step(
+    model: TranslationModel, memory: Memory, state: DecoderState, last: torch.Tensor | None
+) -> tuple[torch.Tensor, DecoderState]:
+    """Log-probabilities (N, V) of the next piece after those in ``last``, and the next state."""
+    hidden, state = model.advance(memory, state, last)
+    return model.logits(hidden).log_softmax(-1), state
 
 
 @torch.no_grad()
@@ -23,7 +33,7 @@ def greedy_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
     state = model.start(memory, torch.arange(len(sentences), device=model.device))
     last = None
     while alive:
-        scores, state = model.step(memory, state, last)
+        scores, state = step(model, memory, state, last)
         best = scores.argmax(1).tolist()
         going = []
         for at, (row, piece) in enumerate(zip(alive, best, strict=True)):

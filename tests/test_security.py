@@ -500,7 +500,7 @@ def test_a_repository_cannot_have_files_written_elsewhere(folder: Path) -> None:
     tree = git("hash-object", "-w", "-t", "tree", "--literally", "--stdin", given=entries)
     commit = git("commit-tree", tree, "-m", "a")
     assert_ours(run("diff", f"{commit}:r.sear", "r.sear"), "named '../out.sear'")
-    assert_ours(run("diff", "--", "--output=x:r.sear", "r.sear"), "is no git revision")
+    assert_ours(run("diff", "--", "--output=x:r.sear", "r.sear"), "is not a git revision")
 
 
 def test_a_pipe_in_the_place_of_a_lock_is_told(folder: Path) -> None:

@@ -23,8 +23,14 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.notebook_tables import shown_audit
-from sears_dsl.api.results import Result, RulesetsResult, draw_bars, drawn_name, new_axes
+from sears_dsl.api.results import (
+    Result,
+    RulesetsResult,
+    draw_bars,
+    drawn_name,
+    new_axes,
+    shown_audit,
+)
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
@@ -47,12 +53,7 @@ AS_FOUND = "as found"
 
 @dataclass(eq=False, repr=False)
 class AuditResult(RulesetsResult):
-    """What rules do to a model.
-
-    Attributes:
-        document: all that was counted and judged.
-        rulesets: the rules.
-    """
+    """What rules do to a model: all that was counted and judged, in a document."""
 
     document: AuditDocument
     rulesets: tuple[Ruleset, ...]
@@ -112,7 +113,7 @@ class AuditResult(RulesetsResult):
     @property
     def summary(self) -> str:
         """The verdict and what it comes from."""
-        from sears_dsl.auditing.conclusion import conclusion
+        from sears_dsl.auditing.document import conclusion
 
         return conclusion(self.document)
 
@@ -145,11 +146,7 @@ class AuditResult(RulesetsResult):
 
 @dataclass(eq=False, repr=False)
 class GridResult(Result):
-    """Three audits of the same rows and more, each held against the first.
-
-    Attributes:
-        document: all that was counted.
-    """
+    """Three audits of the same rows and more, each held against the first, in a document."""
 
     document: GridDocument
 
@@ -209,18 +206,13 @@ class GridResult(Result):
 
     def save(self, folder: str | Path) -> None:
         """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
-        from sears_dsl.auditing.reports.files import write_grid_files
+        from sears_dsl.auditing.reports.files import write_three
 
-        write_grid_files(self.document, Path(folder))
+        write_three(self.document, Path(folder))
 
 
 class AuditsResult(GridResult):
-    """One audit of several models: a grid of models and rules, and the audit of each model.
-
-    Attributes:
-        document: the grid.
-        audits: by the names of the models.
-    """
+    """One audit of several models: a grid of models and rules, and the audits by their names."""
 
     def __init__(self, audits: Mapping[str, AuditResult]) -> None:
         from sears_dsl.auditing.grid import grid
@@ -357,8 +349,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         image: a column of paths of pictures, from the folder of the data; the model reads it.
         choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
-        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
-            would touch one is left out.
+        spans: columns of spans that follow it, as `discover` takes them.
         max_flip_rate: limit of every rule that expects ``same``: 0.05 or "5%".
         max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
         max_rows_flipped: limit of all rules together.
@@ -398,8 +389,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         comparison: how an answer is compared with the label, as `sears_dsl.answers` has them.
         limit: read so many rows, the first ones.
         batch_size: rows in a call of the model.
-        tagger: a tagger or its name; None for one that the rules were validated with, where that
-            is known.
+        tagger: a tagger or its name; None for the one that validated the rules, where known.
         on_progress: told how far each stage is.
 
     Returns:
@@ -442,7 +432,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
-    from sears_dsl.models.names import named_models
+    from sears_dsl.models.loading import named_models
     from sears_dsl.vetting.oracle import open_oracle
 
     with in_python():

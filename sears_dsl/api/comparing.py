@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ComparisonResult(Result):
-    """Two audits of the same rows side by side.
-
-    Attributes:
-        document: all that was counted.
-    """
+    """Two audits of the same rows side by side; its document has all that was counted."""
 
     document: ComparisonDocument
 
@@ -79,9 +75,9 @@ class ComparisonResult(Result):
 
     def save(self, folder: str | Path) -> None:
         """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
-        from sears_dsl.auditing.reports.files import write_comparison_files
+        from sears_dsl.auditing.reports.files import write_three
 
-        write_comparison_files(self.document, Path(folder))
+        write_three(self.document, Path(folder))
 
 
 @overload
@@ -132,11 +128,7 @@ def compare(before: AnyAudit, after: AnyAudit, *more: AnyAudit) -> ComparisonRes
 
 @dataclass(eq=False, repr=False)
 class ErrorsResult(Result):
-    """What predicts that a model fails.
-
-    Attributes:
-        document: all that was learned.
-    """
+    """What predicts that a model fails; its document has all that was learned."""
 
     document: ErrorsDocument
 
@@ -184,9 +176,9 @@ class ErrorsResult(Result):
 
     def save(self, folder: str | Path) -> None:
         """Write what `sears errors -o` writes: errors.html, errors.md, errors.json."""
-        from sears_dsl.auditing.reports.files import write_errors_files
+        from sears_dsl.auditing.reports.files import write_three
 
-        write_errors_files(self.document, Path(folder))
+        write_three(self.document, Path(folder))
 
 
 def predict_errors(

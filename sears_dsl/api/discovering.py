@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,7 @@ from sears_dsl.api.arguments import (
     tagger_of,
     used_label,
 )
-from sears_dsl.api.notebook_tables import shown_findings
-from sears_dsl.api.results import Result, TableResult, draw_bars
+from sears_dsl.api.results import Result, TableResult, draw_bars, shown_findings
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
@@ -47,13 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class DiscoveryResult(Result):
-    """Rules that a search found, with their numbers.
-
-    Attributes:
-        discovery: all that the search counted.
-        participants: who took part, by identity.
-        tagger: the one that found the rules.
-    """
+    """Rules that a search found, with all that it counted, who took part, and the tagger."""
 
     discovery: Discovery
     participants: Participants
@@ -346,15 +340,17 @@ def discover(
     from sears_dsl.discovery.known_rules import load_known
     from sears_dsl.discovery.parts import PartsChoice, participants_of
     from sears_dsl.discovery.settings import Settings
-    from sears_dsl.vetting.readings import read_readings
+    from sears_dsl.vetting.oracle import read_readings
 
     chosen: dict[str, Any] = {
         "scorer": scorer, "tau": tau, "delta": delta, "minimum_flips": minimum_flips,
         "minimum_frequency": minimum_frequency, "propose_from": propose_from,
     }  # fmt: skip
     if paper:
-        usual = {**dict.fromkeys(chosen), **_USUAL}
-        own_choices = {name: value for name, value in chosen.items() if value != usual[name]}
+        usual = signature(discover).parameters
+        own_choices = {
+            name: value for name, value in chosen.items() if value != usual[name].default
+        }
         papers = Settings.paper_choices(own_choices)
         chosen.update({name: papers[name] for name in chosen if name in papers})
     with in_python(text="more_text", known="known"):
@@ -404,13 +400,6 @@ def discover(
             return DiscoveryResult(discovery, participants, work.tagger)
 
 
-# What counts as not given where the paper's settings are wanted.
-_USUAL = {
-    "scorer": DEFAULT_SCORER, "delta": 0.1, "minimum_frequency": 0.005,
-    "propose_from": "paraphrases",
-}  # fmt: skip
-
-
 def adversaries(
     model: object,
     data: object,
@@ -455,8 +444,7 @@ def adversaries(
         image: a column of paths of pictures, from the folder of the data; the model reads it.
         choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
-        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
-            would touch one is left out.
+        spans: columns of spans that follow it, as `discover` takes them.
         top: most adversaries of a row.
         unit: what is reworded at once. With ``sentence`` each sentence by itself, once; those that
             hold what is protected stay.

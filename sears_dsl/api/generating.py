@@ -15,17 +15,12 @@ from sears_dsl.runtime.wording import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sears_dsl.generating.drawing import By
-    from sears_dsl.generating.table import Generated, TemplateCount
+    from sears_dsl.generating.table import By, Generated, TemplateCount
 
 
 @dataclass(eq=False, repr=False)
 class GenerationResult(Result):
-    """Labelled sentences of templates.
-
-    Attributes:
-        table: all of them, with the counts.
-    """
+    """Labelled sentences of templates, in a table with the counts."""
 
     table: Generated
 

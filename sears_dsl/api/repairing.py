@@ -44,14 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class RepairResult(RulesetsResult):
-    """What training on rewritten rows did.
+    """What training on rewritten rows did: all that was measured, who took part, the choices.
 
-    Attributes:
-        repair: all that was measured.
-        participants: who took part, by identity.
-        settings: the choices.
-        rulesets: the rules.
-        gate: what was demanded; None for nothing.
+    The gate is what was demanded; None for nothing.
     """
 
     repair: Repair
@@ -119,14 +114,7 @@ class RepairResult(RulesetsResult):
 
 @dataclass(eq=False, repr=False)
 class AmountsResult(RulesetsResult):
-    """The errors of models that were trained on amounts of rewritten rows.
-
-    Attributes:
-        amounts: all that was measured.
-        participants: who took part, by identity.
-        settings: the choices.
-        rulesets: the rules.
-    """
+    """The errors of models that were trained on amounts of rewritten rows, with who took part."""
 
     amounts: Amounts
     participants: RepairParticipants
@@ -246,8 +234,7 @@ def augment(
             ``module:function``; or the journal of a reviewer.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        tagger: a tagger or its name; None for one that the rules were validated with, where that
-            is known.
+        tagger: a tagger or its name; None for the one that validated the rules, where known.
 
     Returns:
         A dataset of the same kind; of texts, pairs and files a list of dictionaries. A data frame
@@ -268,8 +255,7 @@ def augment(
     from sears_dsl.data.frames import Copies
     from sears_dsl.data.sources import frame_of
     from sears_dsl.data.table import read_table
-    from sears_dsl.repair.augmented import PROVENANCE, Amount
-    from sears_dsl.repair.expansion import require_rules
+    from sears_dsl.repair.augmented import PROVENANCE, Amount, require_rules
     from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
     from sears_dsl.vetting.oracle import open_oracle
 
@@ -342,8 +328,7 @@ def fix(
         image: a column of paths of pictures, from the folder of the data; the model reads it.
         choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
-        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
-            would touch one is left out.
+        spans: columns of spans that follow it, as `discover` takes them.
         train: a function of texts, labels and a seed that gives a model, or an estimator of
             scikit-learn, which is fitted anew each time; None for the built-in model.
         amount: new rows, as `augment` takes it.
@@ -351,9 +336,7 @@ def fix(
         seeds: trainings of each kind.
         seed: of everything random.
         control: whether to train on as many random copies of rows, too.
-        oracle: what rejects rewrites before they become rows: a function of a list of them,
-            dictionaries from column to text, that says of each whether it is kept;
-            ``module:function``; or the journal of a reviewer.
+        oracle: what rejects rewrites before they become rows, as `augment` takes it.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         comparison: how an answer is compared with the label.
@@ -389,8 +372,7 @@ def fix(
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
     Models", ACL 2018, Table 6.
     """
-    from sears_dsl.repair.augmented import Amount
-    from sears_dsl.repair.expansion import require_rules
+    from sears_dsl.repair.augmented import Amount, require_rules
     from sears_dsl.repair.experiment import RepairSettings
     from sears_dsl.repair.report import RepairGate
     from sears_dsl.repair.running import repair_model
@@ -490,7 +472,7 @@ def fix_by_amount(
     Adversarial Attacks', section 3.2.
     """
     from sears_dsl.repair.amounts import AmountSettings
-    from sears_dsl.repair.expansion import require_rules
+    from sears_dsl.repair.augmented import require_rules
     from sears_dsl.repair.running import amounts_of_noise
 
     with in_python():

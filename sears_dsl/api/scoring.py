@@ -143,12 +143,7 @@ def score(
 
 @dataclass(eq=False, repr=False)
 class ParaphraseResult(TableResult):
-    """Texts with their paraphrases: a sequence that has for each text its own, best first.
-
-    Attributes:
-        texts: as given.
-        paraphrases: for each its paraphrases.
-    """
+    """Texts with their paraphrases: a sequence that has for each text its own, best first."""
 
     texts: Sequence[str]
     paraphrases: Sequence[Sequence[str]]

@@ -103,14 +103,12 @@ class VettingResult(Result, Closing):
 
         ruleset = self.place.ruleset
         judged = self._judged
-        texts = (
-            ("template", list(map(print_template, ruleset.templates)))
-            if self.of_templates
-            else ("rule", list(map(print_rule, ruleset.rules)))
-        )
+        texts = {"rule": list(map(print_rule, ruleset.rules))}
+        if self.of_templates:
+            texts = {"template": list(map(print_template, ruleset.templates))}
         return {
             "id": [each.rule for each in judged],
-            **dict([texts]),
+            **texts,
             "outcome": [each.decided for each in judged],
             "who": [
                 ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
@@ -226,8 +224,7 @@ def vet(
         image: a column of paths of pictures, from the folder of the data; the model reads it.
         choices: a column of what the answer is chosen from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
-        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
-            would touch one is left out.
+        spans: columns of spans that follow it, as `discover` takes them.
         reviewers: who judges, each at an own address; none for the user's name.
         output: the vetted ruleset; None for ``NAME.vetted.sear`` beside the rules.
         journal: where decisions are kept, of one reviewer; None for a file beside the output.
@@ -242,8 +239,7 @@ def vet(
         comparison: how an answer is compared with the label.
         limit: read so many rows, the first ones.
         batch_size: rows in a call of the model.
-        tagger: a tagger or its name; None for one that the rules were validated with, where that
-            is known.
+        tagger: a tagger or its name; None for the one that validated the rules, where known.
         on_progress: told how far each stage is.
 
     Raises:

@@ -2,6 +2,6 @@
 
 In: `effects.rule_effects`. `gates` says what a person demands and judges each rule by its own test,
 `totals` and `slices` all of them together and by part of the rows, `audit` the model. Out:
-`document`, one JSON file that `reports` shows and `comparison` sets beside another; `conclusion`
-says it in a sentence, `failures` learns what predicts that the model is wrong.
+`document`, one JSON file that `reports` shows and `comparison` sets beside another; `failures`
+learns what predicts that the model is wrong.
 """

@@ -87,13 +87,11 @@ def decide(
     of_robustness = () if robustness is None else robustness.gates
     failures += [f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome in fails]
     unjudged = list(_unjudged(judgements))
-    unjudged += [
-        f"{each.gate}: {each.reason}"
-        for each in of_robustness
-        if each.outcome == "not judged" and each.outcome not in fails
-    ]
-    if all_rules == "not judged" and all_rules not in fails:
-        unjudged.append(told_of_all)
+    if not gates.require_support:
+        unjudged += [
+            f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome == "not judged"
+        ]
+        unjudged += [told_of_all] if all_rules == "not judged" else []
     passed = counts["passed"] or "passed" in (all_rules, *(each.outcome for each in of_robustness))
     if not (failures or unjudged or passed):
         unjudged.append("no rule was tested on enough rows to be judged")
@@ -144,9 +142,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class AuditChoices:
     """What a person chooses about an audit, its gates aside: arguments of `sears.audit`.
 
-    Attributes:
-        rates: shares of their instances, in millionths and ascending, at which rules that draw are
-            measured too.
+    Rates of rules that draw are in millionths and ascending.
     """
 
     label: str | None = None
@@ -166,15 +162,9 @@ class AuditChoices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Under which an audit was made.
+    """Under which an audit was made, by identity; None for what took no part.
 
-    Attributes:
-        model: identity of the model.
-        tagger: name and version.
-        scorer: identity; None where nothing was scored.
-        tau: S from which on texts count as equivalent, chosen or the scorer's own.
-        oracle: identity of what rejected rewrites; None for nothing.
-        noise: what decides the noise of the rules, by name; empty where they write none.
+    τ is chosen or the scorer's own; the noise of the rules is decided by what has a name there.
     """
 
     rulesets: tuple[Ruleset, ...]
@@ -197,14 +187,7 @@ def audit(
     later: Sequence[Effects] = (),
     by_rate: Sequence[tuple[float, Effects]] = (),
 ) -> AuditDocument:
-    """Count, judge and explain.
-
-    Args:
-        columns: what to slice by: further columns, a value for each row, and what is computed.
-
-    Raises:
-        UsageError: a gate is for no rule, or a column is of another length.
-    """
+    """Count, judge and explain; sliced by columns, a value for each row, and what is computed."""
     choices = circumstances.choices
     judgements = judge(
         effects.rules, gates, templates=None if sentences is None else sentences.templates
@@ -280,9 +263,6 @@ def _identity(ruleset: Ruleset) -> RulesetIdentity:
     )
 
 
-# ---------------------------------------------------------------- one rule
-
-
 def _record(
     effect: RuleEffect,
     judgement: Judgement,
@@ -338,11 +318,8 @@ def _confidence(effect: RuleEffect, sure_from: float) -> Confidence | None:
     known = effect.tested & np.isfinite(before) & np.isfinite(after)
     if not known.any():
         return None
-    same = np.array(
-        [one == other for one, other in zip(effect.before, effect.after, strict=True)], np.bool_
-    )
     change = after - before
-    unchanged = known & same
+    unchanged = known & (np.array(effect.before, object) == np.array(effect.after, object))
     sure = known & effect.flipped & (before >= sure_from) & (after >= sure_from)
     return Confidence(
         rows=int(known.sum()),
@@ -414,9 +391,6 @@ def _known(values: Any, place: int) -> float | None:
     return float(values[place])
 
 
-# ---------------------------------------------------------------- all rules
-
-
 def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tuple[str, ...]:
     """What makes the numbers worth less, or needs a word."""
     notes = []
@@ -446,13 +420,12 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
     notes += _unknown_labels(effects)
     silent = [effect.name for effect in effects.rules if not len(effect)]
     if silent:
-        shown = ", ".join(silent[:_SHOWN]) + (", …" if len(silent) > _SHOWN else "")
         verb = "changes" if len(silent) == 1 else "change"
         rules = f"{len(silent):,} of {counted(len(effects.rules), 'rule')} {verb}"
         where = " that the model answers" if effects.refused else " of this data"
         if any(effect.rejected for effect in effects.rules if not len(effect)):
             where += " in a way that the oracle keeps"
-        notes.append(f"{rules} no row{where}: {shown}.")
+        notes.append(f"{rules} no row{where}: {_some(silent)}.")
     unrenderable = sum(effect.unrenderable for effect in effects.rules)
     if unrenderable:
         notes.append(
@@ -505,12 +478,15 @@ def _rejections(effects: Effects, oracle: str | None) -> Iterator[str]:
     whole = some + sum(map(len, effects.rules)) + effects.refused
     if not whole:
         return
-    listed = ", ".join(f"{each.id} {each.rejected:,}" for each in rejecting[:_SHOWN])
-    more = ", …" if len(rejecting) > _SHOWN else ""
+    listed = _some([f"{each.id} {each.rejected:,}" for each in rejecting])
     yield (
         f"The oracle {oracle} rejected {some:,} of {whole:,} rewrites before the model was asked"
-        f"{f': {listed}{more}' if some else ''}."
+        f"{f': {listed}' if some else ''}."
     )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _unknown_labels(effects: Effects) -> Iterator[str]:
@@ -544,9 +520,8 @@ def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:
         if record.expect == "same" and record.meaning is not None and record.meaning.in_doubt
     ]
     if unsure:
-        shown = ", ".join(unsure[:_SHOWN]) + (", …" if len(unsure) > _SHOWN else "")
         rules = counted(len(unsure), "rule keeps", "rules keep")
         yield (
             f"{rules} the meaning of clearly fewer than {percent(EQUIVALENT)} of the rows, by the "
-            f"scorer: {shown}. A flip on a row whose meaning changed may be a right answer."
+            f"scorer: {_some(unsure)}. A flip on a row whose meaning changed may be a right answer."
         )

@@ -29,16 +29,11 @@ RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """How often something happened to the same rows in both audits.
+    """How often something happened to the same rows in both audits, and in either alone.
 
-    Attributes:
-        only_first: to how many rows it happened in the first alone.
-        only_second: to how many in the second alone.
-        low: lower end of the 95% interval of the second rate minus the first.
-        high: its upper end.
-        p_value: McNemar's exact test; None where there are no rows.
-        adjusted_p_value: p after Holm, over all tests of the comparison; None where there are no
-            rows, and where the test is not one of those that decide.
+    The 95% interval is that of the second rate minus the first; p is that of McNemar's exact test,
+    None where there are no rows; adjusted after Holm, over all tests of the comparison, and None
+    where the test is not one of those that decide.
     """
 
     rows: int
@@ -77,14 +72,10 @@ class Paired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleComparison:
-    """One rule in both audits.
+    """One rule in both audits, by its text in the second, or in the only one that has it.
 
-    Attributes:
-        rule: its text in the second audit, or in the only one that has it.
-        failures: on the rows that both audits tested.
-        q_value: the false-discovery rate over the same tests (Benjamini and Hochberg), which
-            decides nothing; None where not compared.
-        note: what is to be known of the comparison; may be empty.
+    Failures are on the rows that both tested. q, the false-discovery rate over the same tests
+    (Benjamini and Hochberg), decides nothing; None where not compared.
     """
 
     id: str
@@ -114,11 +105,7 @@ class ComparisonDocument(DocumentRecord):
 
 
 def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
-    """Set two audits side by side.
-
-    Raises:
-        UsageError: they are of other rows, or rows were changed or compared in other ways.
-    """
+    """Set two audits of the same rows, changed and compared in the same ways, side by side."""
     _check(first, second)
     records = _matched(first.rules, second.rules)
     # A rule that one audit alone has would make the model of that audit look worse.

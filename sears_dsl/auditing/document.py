@@ -14,6 +14,10 @@ comparison of two audits can be paired: ``rows`` has their numbers, ``outcomes``
 For a rule that expects ``label``, right after the rule means: that label. How many words an answer
 has and how sure the model is of it stand likewise in strings, for rewritten and for untouched rows;
 what is not known is a dash there and read as None, never 0.
+
+`conclusion` says what to think of it in a sentence for people who read nothing else. It claims no
+more than the verdict and q allow; rules that were tested on too few rows are counted and never
+called good.
 """
 
 from __future__ import annotations
@@ -28,14 +32,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
-from sears_dsl.auditing.shares import Share, share_of
+from sears_dsl.auditing.shares import Share, percent, share_of
 from sears_dsl.auditing.slices import SliceResult
-from sears_dsl.auditing.template_answers import FillerGrid
+from sears_dsl.auditing.template_answers import OF_SENTENCES, FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.files import read_document, write_atomically
+from sears_dsl.runtime.wording import counted
 from sears_dsl.statistics import binomial_tail
 
 _UNKNOWN = "-"
@@ -73,16 +78,11 @@ EQUIVALENT = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """How sure the model is of its answers to the tested rows of a rule.
+    """How sure the model is of its answers to tested rows of a rule, those of which it says so.
 
-    Attributes:
-        rows: tested rows for which it says so before and after.
-        before: mean confidence in its answer before.
-        after: mean confidence in its answer after, whichever answer that is.
-        change: mean of after minus before.
-        change_interval: its 95% interval (Student); None for a single row.
-        change_kept: likewise over the rows whose answer stays; None where there are none.
-        sure_flips: flips of which it is sure, before and after.
+    Means before, after, whichever answer that is, and of the change, with its 95% interval
+    (Student; None for a single row), and over the rows whose answer stays; flips of which it is
+    sure, before and after.
     """
 
     rows: int
@@ -97,13 +97,9 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """Whether the rewrites of a rule keep the meaning, by the scorer.
+    """Whether the rewrites of a rule keep the meaning, by the scorer, on rows drawn at random.
 
-    Attributes:
-        scored: changed rows that were scored, drawn at random where there are many.
-        mean: mean S over them.
-        at_tau: how many of them have S ≥ τ.
-        flips_at_tau: of the flips among them, how many have S ≥ τ.
+    How many of these, and of the flips among them, have S ≥ τ.
     """
 
     scored: int
@@ -123,18 +119,11 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A row before and after a rule.
+    """A row, by its number in the file from 1, before and after a rule.
 
-    Attributes:
-        row: its number in the file, from 1.
-        edits: start, end, old and new text of each change.
-        label: what is right; None where the data does not say.
-        before: the model's answer before.
-        confidence_before: how sure it was; None where it does not say.
-        score: S; None where it was not scored.
-        failed: whether the model does not do as expected.
-        picture: the path of the picture that the text is about; None for none.
-        choices: what the answer is chosen from; none where nothing says.
+    Edits are start, end, old and new text of each change. None where the data or the model does not
+    say, or nothing was scored; failed where the model does not do as expected. The picture is a
+    path; choices are what the answer is chosen from.
     """
 
     row: int
@@ -154,30 +143,13 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRecord:
-    """Everything about one rule.
+    """Everything about one rule; None of what it or the model does not say, or nobody scored.
 
-    Attributes:
-        rule: its canonical text.
-        expect: ``same``, ``flip`` or ``label NAME``.
-        severity: as written in the rule; None where it says nothing.
-        tags: likewise.
-        why: likewise.
-        changed: rows that it changes.
-        right: those of them that the model has right.
-        flips: right rows that are not right after the rule, of the right rows.
-        flips_alone: flips on rows that no other rule flips.
-        gained: wrong rows that are right after the rule.
-        accuracy_p_value: of McNemar's exact test of flips against gained rows.
-        confidence: None where the model does not say how sure it is.
-        meaning: None where nothing was scored.
-        unrenderable: rows on which it could not fire for want of a single inflection.
-        rejected: rewrites that the oracle rejected; nothing else counts them.
-        examples: failures first.
-        rows: numbers of the rows that it changes, from 1, with spaces between.
-        outcomes: a letter for each.
-        answer_words: how many words the model's answer to each rewritten row has.
-        confidences: how sure the model is of it, as `per_row_text` writes numbers; empty where it
-            does not say.
+    Flips are right rows that are wrong after the rule, of the right rows; `flips_alone` those on
+    rows that no other rule flips; gained are wrong rows that are right after it; `accuracy_p_value`
+    is that of McNemar's exact test of these two. On unrenderable rows it could not fire for want of
+    a single inflection; nothing else counts the rewrites that the oracle rejected. Examples of
+    failures come first.
     """
 
     id: str
@@ -211,15 +183,10 @@ class RuleRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The decision.
+    """The decision: what failed, then which gates could not be judged, and rules by outcome.
 
-    Attributes:
-        outcome: ``passed`` where all that was demanded and could be judged is there; ``not judged``
-            where there is a gate of which nothing could be; ``measured`` where nothing was
-            demanded.
-        reasons: what failed, then which gates could not be judged.
-        counts: how many rules there are of each outcome.
-        all_rules: of the test of all rules together; ``measured`` where nothing is demanded.
+    ``passed`` where all that was demanded and could be judged is there; ``not judged`` where there
+    is a gate of which nothing could be; ``measured`` where nothing was demanded.
     """
 
     outcome: JudgementOutcome
@@ -296,13 +263,7 @@ class AuditDocument(DocumentRecord):
 
 @dataclass(frozen=True, slots=True)
 class AnswerConfidence:
-    """How sure the model is of some answers.
-
-    Attributes:
-        name: of what they are answers to: a rule, or rows as they are.
-        id: of the rule; empty where there is none.
-        right: confidences of the answers that are right, ascending.
-    """
+    """How sure the model is of answers, ascending: to rows as they are, or (id) after a rule."""
 
     name: str
     id: str
@@ -371,3 +332,120 @@ def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
     if len(set(names)) < len(names):
         raise UsageError("an audit is named twice", help="name each audit once")
     return {name: read_audit(path) for name, path in zip(names, paths, strict=True)}
+
+
+def conclusion(document: AuditDocument) -> str:
+    """The sentence, the same in the terminal, in Markdown and on the page."""
+    judged = [
+        each for each in document.rules if each.judgement.failures.total >= document.gates.support
+    ]
+    few = len(document.rules) - len(judged)
+    if not judged:
+        broken = _of_robustness(document, "failed")
+        return f"The model fails: {broken}." if broken else _nothing_judged(document)
+    rest = f"; {counted(few, 'rule')} changed too few rows to be judged" if few else ""
+    outcome = document.verdict.outcome
+    if outcome == "failed":
+        return f"The model fails: {_failures(document, judged)}{rest}."
+    if outcome == "not judged":
+        return f"The model cannot be judged by these rows: {document.verdict.reasons[0]}."
+    if outcome == "passed" and not _limits_failures(document):
+        return f"The model passes: {_of_robustness(document, 'passed')}{rest}."
+    clear = [each for each in judged if _clear(each)]
+    if outcome == "measured" and clear:
+        than = _than(clear, one=len(clear) == 1)
+        return (
+            f"{_subject(clear, judged)} clearly {_verb(judged, clear)} {than}{_worst(clear)}{rest}."
+        )
+    than = _than([each for each in judged if each.judgement.limit is not None] or judged, one=True)
+    passes = "The model passes: no" if outcome == "passed" else "No"
+    sure = "" if outcome == "passed" and document.gates.judge_by != "evidence" else " clearly"
+    return f"{passes} rule{sure} {_verb(judged, judged[:1])} {than}{rest}."
+
+
+def _clear(record: RuleRecord) -> bool:
+    q = record.judgement.q_value
+    return q is not None and q < CERTAIN
+
+
+def _nothing_judged(document: AuditDocument) -> str:
+    most = max((each.judgement.failures.total for each in document.rules), default=0)
+    if not document.rules and document.together.accuracy is not None:
+        right = document.together.accuracy.before
+        sentences = "".join(
+            f", and {percent(each.pooled.rate)} of {each.pooled.total:,} sentences of templates"
+            for each in document.columns
+            if each.column == OF_SENTENCES
+        )
+        rows = f"{percent(right.rate)} of the rows right"
+        return f"No rule took part; the model has {rows}{sentences}."
+    if not most:
+        return (
+            "Nothing can be said about the model: no rule changes a row that the model has right."
+        )
+    rows = counted(most, "row")
+    return (
+        f"Too little was tested to judge the model: no rule changes more than {rows} that the "
+        f"model has right, and {document.gates.support} are needed."
+    )
+
+
+def _failures(document: AuditDocument, judged: Sequence[RuleRecord]) -> str:
+    failed = [each for each in judged if each.judgement.outcome == "failed"]
+    whole = document.together.flipped
+    if failed:
+        one = len(failed) == 1
+        doubt = f", though {'it' if one else 'each of them'} may be chance"
+        return (
+            f"{_subject(failed, judged)} {_verb(judged, failed)} {_than(failed, one=one)}"
+            f"{_worst(failed)}{'' if any(map(_clear, failed)) else doubt}"
+        )
+    if document.verdict.all_rules == "failed":
+        return (
+            f"all rules together flip more rows than they may, {whole.count:,} of {whole.total:,} "
+            f"({percent(whole.rate)})"
+        )
+    return _of_robustness(document, "failed") or "what was demanded could not be judged"
+
+
+def _limits_failures(document: AuditDocument) -> bool:
+    """Whether something is demanded beside robustness."""
+    limited = any(each.judgement.limit is not None for each in document.rules)
+    return limited or document.gates.rows_flipped is not None
+
+
+def _of_robustness(document: AuditDocument, outcome: JudgementOutcome) -> str:
+    """The first gate about robustness with this outcome, and how many more there are."""
+    gates = () if document.robustness is None else document.robustness.gates
+    of_outcome = [each for each in gates if each.outcome == outcome]
+    if not of_outcome:
+        return ""
+    more = f", and {len(of_outcome) - 1} more alike" if len(of_outcome) > 1 else ""
+    return f"{of_outcome[0].gate}: {of_outcome[0].reason}{more}"
+
+
+def _subject(some: Sequence[RuleRecord], judged: Sequence[RuleRecord]) -> str:
+    return f"{len(some):,} of {counted(len(judged), 'rule')}"
+
+
+def _verb(judged: Sequence[RuleRecord], subject: Sequence[RuleRecord]) -> str:
+    one = len(subject) == 1
+    if all(each.expect == "same" for each in judged):
+        return "flips" if one else "flip"
+    return "fails on" if one else "fail on"
+
+
+def _than(records: Sequence[RuleRecord], *, one: bool) -> str:
+    """What the rates of these rules were held against; `one` where a single rule is spoken of."""
+    limits = {each.judgement.against for each in records}
+    own = "its" if one else "the"
+    if len(limits) > 1:
+        return f"more of {own} tested rows than allowed"
+    return f"more than {percent(limits.pop())} of {own} tested rows"
+
+
+def _worst(records: Sequence[RuleRecord]) -> str:
+    worst = max(records, key=lambda each: (each.judgement.failures.rate or 0.0, each.id))
+    failures = worst.judgement.failures
+    share = f"{failures.count:,} of {failures.total:,}, {percent(failures.rate)}"
+    return f"{', most of all' if len(records) > 1 else ':'} {worst.name}, {share}"

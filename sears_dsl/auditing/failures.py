@@ -52,12 +52,7 @@ from sears_dsl.statistics import mean_interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverFolds:
-    """A number of each fold.
-
-    Attributes:
-        low: lower end of the 95% interval of the mean (Nadeau and Bengio).
-        high: its upper end.
-    """
+    """A number of each fold, with the 95% interval of the mean (Nadeau and Bengio)."""
 
     mean: float
     deviation: float
@@ -76,14 +71,9 @@ class PartErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureRecord:
-    """Something that is known of each answer, and what it is worth.
+    """Something known of so many answers, and what it is worth: micro F1 lost by shuffling it.
 
-    Attributes:
-        name: such as ``rule`` or ``words(context)``.
-        kind: whether its values are numbers or names.
-        known: for how many answers it is known.
-        importance: micro F1 that is lost where its values are shuffled among the judged answers.
-        parts: wrong answers by its values, at most twelve.
+    Its parts are wrong answers by its values, at most twelve.
     """
 
     name: str
@@ -95,11 +85,7 @@ class FeatureRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditName:
-    """An audit that was learned from.
-
-    Attributes:
-        name: by which it is told from the others.
-    """
+    """An audit that was learned from, by the name that tells it from the others."""
 
     name: str
     model: str
@@ -146,9 +132,6 @@ class ErrorsDocument(DocumentRecord):
         return f"Wrong answers can be foreseen{by}: {scores}."
 
 
-# ---------------------------------------------------------------- from audits to the document
-
-
 Kind: TypeAlias = Literal["number", "category"]
 
 #: The value of the feature ``rule`` for rows as they are.
@@ -165,11 +148,7 @@ _KNOWN: tuple[tuple[str, Kind, str], ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """Something that is known of each answer.
-
-    Attributes:
-        values: one an instance; None where it is not known.
-    """
+    """Something that is known of each answer; None where it is not."""
 
     name: str
     kind: Kind
@@ -178,13 +157,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningRows:
-    """Answers to learn from.
-
-    Attributes:
-        wrong: bool (instances,): whether the model does not do as expected.
-        rows: int64 (instances,): the row of the data, from 0.
-        features: what is known; none of them says the same of all.
-    """
+    """Answers to learn from: which are wrong, their rows of the data, what is known of them."""
 
     wrong: NDArray[np.bool_]
     rows: NDArray[np.int64]
@@ -206,11 +179,7 @@ class _JudgedAnswer(NamedTuple):
 def instances(
     audits: Mapping[str, AuditDocument], of_rows: Mapping[str, Sequence[SliceValue]] | None = None
 ) -> LearningRows:
-    """Lay out the answers of audits with what is known of them.
-
-    Args:
-        of_rows: further features, a value for each row of the data, such as ``words(context)``.
-    """
+    """Lay out the answers of audits with what is known of them, and of the rows of the data."""
     same_rows(audits)
     answers = [each for name, audit in audits.items() for each in _answers(name, audit)]
     features = [
@@ -286,13 +255,9 @@ _MOST_CATEGORIES = 254
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """What came of the folds.
+    """What came of the folds: micro F1 of always saying what most are, and of gradient boosting.
 
-    Attributes:
-        majority: whether most answers are wrong.
-        majority_f1: float64 (folds,): micro F1 of always saying what most learned answers are.
-        f1: float64 (folds,): micro F1 of gradient boosting.
-        importances: float64 (features, folds): what is lost by shuffling a feature.
+    Importances, float64 (features, folds), are what is lost by shuffling a feature.
     """
 
     majority: bool
@@ -521,9 +486,6 @@ def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValu
         None if each is None or each == "" else float(str(each)) if numbers else str(each)
         for each in cells
     ]
-
-
-# ---------------------------------------------------------------- the document
 
 
 def _document(

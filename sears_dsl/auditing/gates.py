@@ -17,14 +17,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from sears_dsl.auditing.shares import Share, percent, share_of
 from sears_dsl.effects.rule_effects import RuleEffect
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Rule, Template
+from sears_dsl.language.rule import Metadata, Rule, Template
 from sears_dsl.statistics import binomial_tail, q_values
 
 JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
@@ -42,26 +42,16 @@ score (``above-constant``), is no less than a rate."""
 
 _SEVERITIES = ("low", "medium", "high")
 _TAG, _SEVERITY, _TEMPLATE = "tag:", "severity:", "template:"
-_OF_ROBUSTNESS: tuple[Demand, ...] = (
-    "robust",
-    "invariant",
-    "local",
-    "mean",
-    "corrected",
-    "above-constant",
-)
+_OF_ROBUSTNESS: tuple[Demand, ...] = get_args(Demand)[1:]
 _ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A limit for some rules.
+    """A failure rate that rules may have at most; of robustness the tolerance, or the least share.
 
-    Attributes:
-        selector: a rule's id, ``tag:NAME`` or ``severity:high``; of a gate that asks about
-            robustness a rule's id, ``template:ID``, ``tag:NAME`` or ``all``.
-        rate: the failure rate that they may have at most; of robustness the tolerance, or the
-            least share.
+    A selector is a rule's id, ``tag:NAME`` or ``severity:high``; of a gate that asks about
+    robustness a rule's id, ``template:ID``, ``tag:NAME`` or ``all``.
     """
 
     selector: str
@@ -71,12 +61,12 @@ class Gate:
     def is_about(self, effect: RuleEffect) -> bool:
         """Whether a gate that asks about robustness means this rule too."""
         rule = effect.rule
-        known = (_ALL, effect.id, rule.name, *(_TAG + tag for tag in rule.metadata.tags))
+        known = (_ALL, effect.id, rule.name, *_tags(rule.metadata))
         return self.selector in known
 
     def is_about_template(self, name: str, template: Template) -> bool:
         """Whether a gate that asks about robustness means a template of this id too."""
-        known = (_ALL, _TEMPLATE + name, *(_TAG + tag for tag in template.metadata.tags))
+        known = (_ALL, _TEMPLATE + name, *_tags(template.metadata))
         return self.demand != "failures" and self.selector in known
 
     def tolerance(self, of_run: float) -> float:
@@ -101,9 +91,6 @@ class Gates:
         support: rules that are tested on fewer rows are not judged.
         require_support: whether such a rule fails the gate.
         tolerated: the rate that a rule without a limit is tested against.
-
-    Raises:
-        UsageError: rates that are none, a support below 1, or two limits of one selector.
     """
 
     flip_rate: float | None = None
@@ -144,7 +131,7 @@ class Gates:
         metadata = effect.rule.metadata
         selectors = (
             (effect.id, effect.rule.name or effect.id),
-            tuple(_TAG + tag for tag in metadata.tags),
+            _tags(metadata),
             () if metadata.severity is None else (_SEVERITY + metadata.severity,),
         )
         for of_kind in selectors:
@@ -163,43 +150,33 @@ class Gates:
         rules: Iterable[tuple[str, Rule]],
         templates: Iterable[tuple[str, Template]] = (),
     ) -> None:
-        """Every gate has a rule, or one that asks about robustness a template.
-
-        Raises:
-            UsageError: one has none; the nearest name is offered.
-        """
-        of_failures = set(_selectors(rules))
-        of_robustness = {each for each in of_failures if not each.startswith(_SEVERITY)} | {_ALL}
+        """Refuse a gate without a rule or, where it asks about robustness, a template."""
+        of_failures, of_robustness = set[str](), {_ALL}
+        for name, rule in rules:
+            names = {name, rule.name or name, *_tags(rule.metadata)}
+            of_robustness |= names
+            of_failures |= names
+            if rule.metadata.severity is not None:
+                of_failures.add(_SEVERITY + rule.metadata.severity)
         for name, template in templates:
-            of_robustness |= {_TEMPLATE + name, *(_TAG + tag for tag in template.metadata.tags)}
+            of_robustness |= {_TEMPLATE + name, *_tags(template.metadata)}
         for gate in self.own:
-            plain = gate.demand == "failures"
-            known = of_failures if plain else of_robustness
+            known, what = of_robustness, "rule and no template"
+            others = "template:ID, tag:NAME or all"
+            if gate.demand == "failures":
+                known, what = of_failures, "rule"
+                others = "tag:NAME or severity:high; templates have robust:, mean: …"
             if gate.selector not in known:
                 near = difflib.get_close_matches(gate.selector, sorted(known), n=1)
                 guess = f"did you mean {near[0]}? " if near else ""
-                what, others = (
-                    (
-                        "rule",
-                        "tag:NAME or severity:high; templates have robust:, mean: …",
-                    )
-                    if plain
-                    else ("rule and no template", "template:ID, tag:NAME or all")
-                )
                 raise UsageError(
                     f"the gate {gate.name} has no {what}",
                     help=f"{guess}a gate names a rule's id, {others}",
                 )
 
 
-def _selectors(rules: Iterable[tuple[str, Rule]]) -> Iterable[str]:
-    for identity, rule in rules:
-        yield identity
-        if rule.name is not None:
-            yield rule.name
-        yield from (_TAG + tag for tag in rule.metadata.tags)
-        if rule.metadata.severity is not None:
-            yield _SEVERITY + rule.metadata.severity
+def _tags(metadata: Metadata) -> tuple[str, ...]:
+    return tuple(_TAG + tag for tag in metadata.tags)
 
 
 def read_gate(written: str) -> Gate:
@@ -214,14 +191,11 @@ def read_gate(written: str) -> Gate:
         ('tag:negation', 0.05, 'robust')
     """
     name, _, number = written.rpartition("=")
-    demand, selector = next(
-        (
-            (each, name.removeprefix(f"{each}:"))
-            for each in _OF_ROBUSTNESS
-            if name.startswith(f"{each}:")
-        ),
-        ("failures", name),
-    )
+    demand: Demand = "failures"
+    selector = name
+    for each in _OF_ROBUSTNESS:
+        if name.startswith(f"{each}:"):
+            demand, selector = each, name.removeprefix(f"{each}:")
     try:
         rate = read_rate(number)
     except ValueError:
@@ -249,9 +223,6 @@ def read_rate(written: str) -> float:
     return float(written[:-1]) / 100 if written.endswith("%") else float(written)
 
 
-# ---------------------------------------------------------------- judged
-
-
 JudgementOutcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
 """``measured``: enough rows, and no limit to judge by."""
 
@@ -261,14 +232,10 @@ CERTAIN = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What is to be said of a rule.
+    """What is to be said of a rule, by the tested rows on which the model does not do as expected.
 
-    Attributes:
-        failures: tested rows on which the model does not do as expected.
-        limit: the failure rate that it may have; None where nothing is demanded.
-        against: the rate that p is about: the limit, or the tolerated rate.
-        p_value: of so many failures at that rate; None where no row was tested.
-        q_value: after control of false discoveries.
+    p is about the rate `against`, the limit or, where nothing is demanded, the tolerated rate; None
+    where no row was tested. q is after control of false discoveries.
     """
 
     outcome: JudgementOutcome
@@ -292,19 +259,15 @@ def judge(
     limits = [gates.limit_of(effect) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]
     against = [gates.tolerated if limit is None else limit for limit, _ in limits]
-    tested = [place for place, share in enumerate(shares) if share.total]
-    p_values = np.array(
-        [
-            float(binomial_tail(shares[place].count, shares[place].total, against[place]))
-            for place in tested
-        ]
-    )
-    p = dict(zip(tested, p_values.tolist(), strict=True))
-    q = dict(zip(tested, q_values(p_values).tolist(), strict=True))
+    p = {
+        place: float(binomial_tail(share.count, share.total, against[place]))
+        for place, share in enumerate(shares)
+        if share.total
+    }
+    q = dict(zip(p, q_values(np.array(list(p.values()))).tolist(), strict=True))
     judgements = []
-    for place, (effect, share, (limit, limit_from)) in enumerate(
-        zip(effects, shares, limits, strict=True)
-    ):
+    for place, effect in enumerate(effects):
+        share, (limit, limit_from) = shares[place], limits[place]
         outcome, reason = judge_share(
             share,
             limit=limit,
@@ -337,40 +300,24 @@ def judge_share(
     judge_by: JudgeBy,
     changed: int,
 ) -> tuple[JudgementOutcome, str]:
-    """The outcome of one share of failures, and why.
-
-    Args:
-        q_value: of the test against the limit; None where nothing was tested.
-        changed: rows that were changed, tested or not.
-    """
-    certain = q_value is not None and q_value < CERTAIN
+    """The outcome of one share of failures, of so many changed rows, and why."""
     if share.rate is None:
-        why = (
-            "the model has none of the rows that it changes right"
-            if changed
-            else ("it changes no row")
-        )
-        return "not judged", f"nothing to test on: {why}"
-    counted = f"{share.count:,} of {share.total:,} fail ({percent(share.rate)})"
+        none_right = "the model has none of the rows that it changes right"
+        return "not judged", f"nothing to test on: {none_right if changed else 'it changes no row'}"
     if share.total < support:
-        rows = "row" if share.total == 1 else "rows"
-        return (
-            "not judged",
-            f"too little support: {share.total} {rows} tested, {support} are needed; "
-            f"{share.count} of {share.total} fail",
-        )
+        rows = f"{share.total} {'row' if share.total == 1 else 'rows'} tested, {support} are needed"
+        few = f"too little support: {rows}; {share.count} of {share.total} fail"
+        return "not judged", few
     if limit is None:
         return "measured", "no limit is set"
-    if certain:
-        return "failed", f"{counted}, clearly above {percent(limit)}"
+    shown, most = f"{share.count:,} of {share.total:,} fail ({percent(share.rate)})", percent(limit)
+    if q_value is not None and q_value < CERTAIN:
+        return "failed", f"{shown}, clearly above {most}"
     if judge_by == "proof":
         if share.high > limit:
-            return (
-                "failed",
-                f"{counted}; it may be {percent(share.high)}, above {percent(limit)}",
-            )
-        return "passed", f"{counted}, surely at most {percent(limit)}"
+            return "failed", f"{shown}; it may be {percent(share.high)}, above {most}"
+        return "passed", f"{shown}, surely at most {most}"
     if share.rate <= limit:
-        return "passed", f"{counted}, at most {percent(limit)}"
-    doubt = f"{counted}, above {percent(limit)}, though it may be chance"
+        return "passed", f"{shown}, at most {most}"
+    doubt = f"{shown}, above {most}, though it may be chance"
     return ("failed" if judge_by == "rate" else "passed"), doubt

@@ -43,11 +43,9 @@ _Test: TypeAlias = tuple[int, _Kind, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """A model against the first on the same rows.
+    """A model against the first on the same rows: how often something happened, with p after Holm.
 
-    Attributes:
-        paired: how often something happened in the first and in this one, with p after Holm.
-        q_value: the false-discovery rate over the same tests, which decides nothing.
+    q, the false-discovery rate over the same tests, decides nothing.
     """
 
     paired: Paired
@@ -57,12 +55,7 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A rule on a model.
-
-    Attributes:
-        failures: of the rows on which the rule was tested; None where the audit has no such rule.
-        against_first: None for the first model.
-    """
+    """A rule on a model, with None where its audit has no such rule, held against the first."""
 
     failures: Share | None
     against_first: Contrast | None
@@ -70,16 +63,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridModel:
-    """A column of the grid.
+    """A column of the grid, by the name that tells its audit from the others.
 
-    Attributes:
-        name: by which its audit is told from the others.
-        verdict: of its own audit, by the gates that were demanded.
-        flipped: right rows that any rule flips, of those that any changes.
-        accuracy: of the untouched rows; None where the data has no labels.
-        worst: against the worst rule for each row; likewise.
-        accuracy_against_first: None for the first, and where the data has no labels.
-        worst_against_first: likewise, over the rules that both have.
+    Accuracies are of the untouched rows and against the worst rule for each row, None without
+    labels. What is held against the first model is over the rules that both have.
     """
 
     name: str
@@ -104,12 +91,7 @@ class GridRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanConfidence:
-    """How sure a model is of some answers, those of which it says so.
-
-    Attributes:
-        right: mean over the right ones; None where there is none.
-        wrong: mean over the wrong ones; likewise.
-    """
+    """How sure a model is of right and wrong answers, where it says so; None of no answers."""
 
     right: float | None
     right_answers: int
@@ -119,11 +101,9 @@ class MeanConfidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridConfidence:
-    """How sure each model is where it is right and where it is wrong.
+    """How sure each model is where it is right and where it is wrong: rows as they are, or a rule.
 
-    Attributes:
-        name: rows as they are, or a rule.
-        cells: one a model; None where it does not say how sure it is.
+    None of a model that does not say how sure it is.
     """
 
     name: str
@@ -145,11 +125,7 @@ class GridDocument(DocumentRecord):
 
 
 def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
-    """Set audits side by side.
-
-    Args:
-        audits: by the names of the columns; the first is what the others are held against.
-    """
+    """Set audits side by side, by the names of their columns, held against the first."""
     if len(audits) < _LEAST:
         raise UsageError("one audit is no grid", help="name two audits or more")
     (_, first), *others = audits.items()

@@ -48,27 +48,18 @@ _ROWS_A_LABEL = 20
 class RobustnessRecord:
     """How robust the model is to some rules, or to the sentences of some templates.
 
-    What is not said here is that of `SemanticRobustness`, of one τ.
+    What is not said here is that of `SemanticRobustness`, of one τ. Of templates, rules are
+    templates, rows and rewrites their sentences, p is that on all rows of data, 1 without data, and
+    the interval of the gap is Newcombe's.
 
     Attributes:
-        about: all rules, those with a tag, or one rule; likewise of templates.
         name: the tag or the id of the rule or template; empty of all.
-        rules: rules that change a row; templates.
-        rows: rows that one of them changes: those that take part; of templates their sentences.
-        rewrites: what they make of them; of templates their sentences.
-        before: p, the accuracy on these rows; None where there are none, as for all rates here. Of
-            templates that on all rows of data, and 1 without data.
-        after: p′, the mean over rows of the mean over their rewrites, by what each rule expects.
-        mean: the mean over rules, or templates, of that share.
-        low: lower end of the gap's 95% interval (paired bootstrap over rows; of templates
-            Newcombe's).
-        high: its upper end.
+        rules: rules that change a row.
+        mean: the mean over rules, or templates, of p′.
         before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
         robust: whether p′ ≥ p - τ, by what judges; None with too few rows.
         invariant: whether also p′ ≤ p + τ.
         local: rows of which the mean over their rewrites is at least p - τ.
-        smallest_tau_everywhere: the smallest tolerance at which that holds for all of them.
-        curve: tolerance → rows for which it holds, where that number grows.
         constant: what the best constant answer would score on the rewrites.
     """
 
@@ -139,11 +130,9 @@ class RobustnessGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """Semantic robustness, of all rules, each tag, each rule; then likewise of templates.
+    """Semantic robustness at a τ of all rules, each tag, each rule; then likewise of templates.
 
-    Attributes:
-        tolerance: τ of the records.
-        labels: K, how many labels there are; None where answers are free.
+    There are so many labels; None where answers are free.
     """
 
     tolerance: float
@@ -156,12 +145,8 @@ class Robustness:
 class ColumnAccuracy:
     """Accuracy on the untouched rows by the values of a column, such as the template of a row.
 
-    Attributes:
-        values: how many values it has.
-        pooled: the accuracy on all rows.
-        mean: the mean over values of the accuracy on the rows that have it.
-        constant: what the best constant answer would score on all rows, and in the mean over
-            values; None where answers are free.
+    That on all rows, the mean over values, and what the best constant answer would score in both
+    ways; None where answers are free.
     """
 
     column: str
@@ -179,14 +164,9 @@ def robustness(
     seed: int = 0,
     later: Sequence[Effects] = (),
 ) -> Robustness | None:
-    """How robust the model is to all rules, to each tag and to each rule.
+    """How robust the model is to all rules, to each tag and to each rule, over all draws.
 
-    Args:
-        tolerance: τ; None for that of `TOLERANCE` where a gate asks about robustness.
-        later: what the rules that draw do in further draws; their rewrites count beside the first.
-
-    Returns:
-        None where nobody wants to know.
+    None where nobody wants to know: there is no τ and no gate that asks about it.
     """
     demanded = gates.of_robustness
     if tolerance is None and not demanded:
@@ -212,14 +192,9 @@ def robustness(
 def column_accuracies(
     effects: Effects, columns: Mapping[str, Sequence[Any]]
 ) -> tuple[ColumnAccuracy, ...]:
-    """Accuracy by the values of each column that holds words: templates, phenomena, sources.
+    """Accuracy on untouched rows with labels by each column of words: templates, sources.
 
-    Args:
-        effects: of which only the answers to the untouched rows count.
-        columns: a value for each row. Numbers have no values that could be alike, and are left out.
-
-    Returns:
-        Nothing where the data has no labels.
+    Numbers have no values that could be alike, and are left out.
     """
     if not effects.labelled:
         return ()
@@ -273,9 +248,6 @@ def labels_of(effects: Effects) -> tuple[str, ...]:
     labels |= {each.expect.label for each in effects.rules if each.expect.kind == "label"}
     most = max(_MOST_LABELS, len(rows) // _ROWS_A_LABEL)
     return tuple(sorted(labels)) if len(labels) <= most else ()
-
-
-# ---------------------------------------------------------------- one record
 
 
 def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]]]:
@@ -357,13 +329,7 @@ def record_of(
     gates: Gates,
     tolerance: float,
 ) -> RobustnessRecord:
-    """What was counted of some rules or templates, with what is to be thought of it.
-
-    Args:
-        rules: how many rules or templates.
-        mean: the mean over them of the share of expected answers.
-        labels: how many there are; 0 where answers are free.
-    """
+    """What was counted of some rules or templates, with what is to be thought of it."""
     enough, number = robustness.rows >= gates.support, labels or None
     return RobustnessRecord(
         **asdict(robustness),
@@ -384,9 +350,6 @@ def record_of(
 
 def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
     return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
-
-
-# ---------------------------------------------------------------- gates
 
 
 def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
@@ -460,8 +423,7 @@ def in_words(record: RobustnessRecord) -> str:
 
 
 def _counted(record: RobustnessRecord) -> str:
-    noun = "sentence" if record.of_templates else "row"
-    return counted(record.rows, noun)
+    return counted(record.rows, "sentence" if record.of_templates else "row")
 
 
 def tenths(rate: float | None) -> str:

@@ -82,13 +82,9 @@ def compile_and_check(
 def as_found(
     choice: PartsChoice, rulesets: Sequence[Ruleset], *, note: Callable[[str], None]
 ) -> tuple[PartsChoice, FoundScoring | None]:
-    """Score as when the rules were found, where their manifests agree.
+    """Score as when the rules were found, where their manifests agree, and what these say.
 
     A scorer of somebody's own is not taken: only a person names one.
-
-    Returns:
-        The choice, with scorer and τ of the manifests; and what these say, None where they do not
-        count.
     """
     recorded = [each for each in map(found_scoring, rulesets) if each is not None]
     if not recorded:
@@ -133,11 +129,7 @@ def scorer_of_audit(
     show: Show,
     note: Callable[[str], None],
 ) -> Iterator[Scorer | None]:
-    """What says whether meaning is kept; None where nobody wants to know.
-
-    Args:
-        folder: where scores are kept; None keeps them in memory.
-    """
+    """What says whether meaning is kept, scores in a folder or in memory; None for no scorer."""
     from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for
     from sears_dsl.paraphrasing.remembered import RememberedScorer  # noqa: PLC0415 - likewise
 
@@ -164,13 +156,7 @@ def audit_rules(
 ) -> AuditDocument:
     """Measure what rules do to a model, and judge it.
 
-    Args:
-        sentences: of templates, which the model is asked about too; None for none. They may be the
-            rows themselves.
-
-    Raises:
-        ModelError: the model or the oracle fails.
-        DataError: the oracle rejects every rewrite.
+    The model is asked about the sentences of templates too; they may be the rows themselves.
     """
     if choices.rates and not any(map(draws, matcher.rules)):
         raise UsageError(
@@ -266,8 +252,7 @@ def sentences_of(
 ) -> Generated | None:
     """The sentences of the templates that an audit asks about; None where there are none.
 
-    Args:
-        also: further columns that the model reads, which no template fills.
+    Where the model reads further columns there are none: no template fills these.
     """
     templates = sum(len(ruleset.templates) for ruleset in rulesets)
     if templates and also:

@@ -241,9 +241,6 @@ def gap_interval(
     return float(low), float(high)
 
 
-# ---------------------------------------------------------------- does it hold
-
-
 class Gap(Protocol):
     """How far p′ is from p, with its interval, as `SemanticRobustness` has it."""
 
@@ -293,9 +290,6 @@ def is_invariant(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate
         return False
     above = {"rate": accuracies.gap, "evidence": accuracies.low, "proof": accuracies.high}[judge_by]
     return is_robust(accuracies, tolerance, judge_by=judge_by) and above <= tolerance
-
-
-# ---------------------------------------------------------------- what accuracy is worth
 
 
 def chance_corrected(rate: float | None, labels: int | None) -> float | None:

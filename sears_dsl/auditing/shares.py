@@ -13,13 +13,7 @@ from sears_dsl.statistics import wilson_interval
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many.
-
-    Attributes:
-        rate: count over total; None where total is 0.
-        low: lower end of the 95% interval (Wilson).
-        high: its upper end.
-    """
+    """So many of so many, with the rate, None of nothing, and its 95% interval (Wilson)."""
 
     count: int
     total: int

@@ -56,16 +56,12 @@ _YES_NO = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceResult:
-    """A part of the rows.
+    """A part of the rows, by label, length, question type or a column.
 
-    Attributes:
-        slicing: by what: ``label``, ``length``, ``question type`` or the name of a column.
-        accuracy: rows that the model has right; None where the data has no labels.
-        worst: rows that it has right against the worst rule for each; likewise.
-        flipped: right rows that any rule flips, of those that any changes.
-        p_value: whether the rest of the slicing has the same flip rate; None where nothing can be
-            compared.
-        q_value: after control of false discoveries over all parts.
+    Accuracies, also against the worst rule for each row, are None where the data has no labels.
+    Flipped are right rows that any rule flips, of those that any changes. p asks whether the rest
+    of the slicing has the same flip rate, None where nothing can be compared; q follows over all
+    parts.
     """
 
     slicing: str
@@ -122,13 +118,8 @@ def slicings(
 ) -> dict[str, list[str]]:
     """The part of each row: by label, by length, by type of question, and by further columns.
 
-    Args:
-        data: the rows. Only where most of them are questions is there a type of question; only
-            where they have labels, and not as many as rows, are there parts by label.
-        columns: further columns, a value for each row, and what is computed.
-
-    Raises:
-        DataError: a column holds something that nothing can be computed of.
+    Only where most rows are questions is there a type of question; only where they have labels, and
+    not as many as rows, are there parts by label.
     """
     texts = data.texts
     parts: dict[str, list[str]] = {}
@@ -175,8 +166,6 @@ def question_type(text: str) -> str:
         return OTHER
     return "how many" if _MANY.match(lower, first.start()) else first[0]
 
-
-# ---------------------------------------------------------------- parts
 
 #: The part of values that are too rare to stand alone.
 OTHER = "(other)"
@@ -230,20 +219,14 @@ def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
         return [EMPTY] * len(values)
     cuts = np.unique(np.quantile(known, _QUARTERS, method="inverted_cdf"))
     cuts = cuts[cuts < known.max()]
+    place = np.searchsorted(cuts, known)
+    parts = [known[place == each] for each in range(len(cuts) + 1)]
     names = [
         f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
-        for low, high in _ranges(known, cuts)
+        for low, high in ((part.min(), part.max()) for part in parts)
     ]
     return [
         EMPTY if value is None else names[int(np.searchsorted(cuts, value))] for value in values
-    ]
-
-
-def _ranges(known: NDArray[np.float64], cuts: NDArray[np.float64]) -> list[tuple[float, float]]:
-    place = np.searchsorted(cuts, known)
-    return [
-        (float(known[place == each].min()), float(known[place == each].max()))
-        for each in range(len(cuts) + 1)
     ]
 
 
@@ -258,8 +241,6 @@ def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
     return (float(number[0]) if number else np.inf, -counts[value], value)
 
 
-# ---------------------------------------------------------------- what is computed
-
 SliceValue: TypeAlias = float | str | None
 """What is computed of a row; None where the row has nothing to compute it of."""
 
@@ -273,23 +254,14 @@ _FEW_WORDS = 9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Computed:
-    """A function of a column, or of the model's own answers.
-
-    Attributes:
-        column: what stands in parentheses.
-        cells: the cell of each row; None for the model's own answers.
-    """
+    """A function of the cells of a column or, without cells, of the model's own answers."""
 
     function: str
     column: str
     cells: Sequence[Any] | None
 
     def values(self, answers: Sequence[Answer] | None = None) -> list[SliceValue]:
-        """The value of each row.
-
-        Args:
-            answers: what the model says of each untouched row; wanted where there are no cells.
-        """
+        """The value of each row, by what the model says of it where there are no cells."""
         cells = self.cells
         if cells is None:
             if answers is None:
@@ -349,10 +321,7 @@ def read_slicings(
 ) -> dict[str, Sequence[Any] | Computed]:
     """What to slice by: columns of the rows, and what is computed of columns and answers.
 
-    The model does not see any of it.
-
-    Args:
-        options: how it is read; the same as for the rows.
+    The model does not see any of it. It is read with the same options as the rows.
     """
     if not names:
         return {}
@@ -378,9 +347,6 @@ def read_slicings(
         else Computed(*of_columns, None if of_columns[1] == ANSWER else columns[of_columns[1]])
         for name, of_columns in slicings.items()
     }
-
-
-# ---------------------------------------------------------------- the functions
 
 
 def _text(cell: Any, where: str) -> str | None:

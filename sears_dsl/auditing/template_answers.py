@@ -58,8 +58,7 @@ _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
 class TemplateAnswers:
     """Sentences of templates, and whether a model has them right.
 
-    Attributes:
-        before: rows of data that the model has right, and all of them; None without data.
+    `before` is how many rows of data it has right, and how many there are; None without data.
     """
 
     table: Generated
@@ -89,11 +88,7 @@ def template_answers(
     comparison: Comparison,
     on_stage: OnStage,
 ) -> TemplateAnswers:
-    """What a model says of sentences.
-
-    Args:
-        table: the sentences. Where they are the rows of the data themselves, it was asked already.
-    """
+    """What a model says of sentences; where they are the rows themselves, it was asked already."""
     templates = {
         name: template
         for ruleset in rulesets
@@ -140,9 +135,6 @@ def template_notes(
                 f"{', '.join(names[:_NAMED])}{more} {has} the label {writable(label)!r}, which no "
                 f"row of the data has: those have {there}."
             )
-
-
-# ---------------------------------------------------------------- by template
 
 
 def template_parts(answers: TemplateAnswers) -> tuple[SliceResult, ...]:
@@ -204,9 +196,6 @@ def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
     return tuple(sorted({*labels, *answers.table.columns[LABEL]})) if labels else ()
 
 
-# ---------------------------------------------------------------- robustness
-
-
 def with_templates(
     robustness: Robustness | None,
     answers: TemplateAnswers,
@@ -216,8 +205,7 @@ def with_templates(
 ) -> Robustness | None:
     """Semantic robustness of rules, and after it that of all templates, each tag, each template.
 
-    Args:
-        gates: what is demanded; a gate that means rules and templates holds where both do.
+    A gate that means rules and templates holds where both do.
     """
     if robustness is None:
         return None
@@ -291,19 +279,9 @@ def _numbered(column: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]
     return np.fromiter(map(places.__getitem__, column), np.int64, len(column))
 
 
-# ---------------------------------------------------------------- the grid
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillerRow:
-    """One word in one slot, in every template that has the slot.
-
-    Attributes:
-        slot: the column of the slot.
-        filler: what stands there; empty where the slot is left out.
-        right: of each template the sentences that the model has right.
-        total: of each template the sentences with this word; 0 where there are none.
-    """
+    """One word in one slot, or "" for none: of each template its sentences, and those right."""
 
     slot: str
     filler: str
@@ -313,12 +291,7 @@ class FillerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillerGrid:
-    """Which word breaks which sentence.
-
-    Attributes:
-        templates: their ids, in the order of the files.
-        rows: the words, those with the lowest accuracy first.
-    """
+    """Which word breaks which sentence: ids of templates, words with the lowest accuracy first."""
 
     templates: tuple[str, ...]
     rows: tuple[FillerRow, ...]

@@ -28,12 +28,7 @@ _OVERLAPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How much of the data the model has right.
-
-    Attributes:
-        mean: with each row reworded by one of the rules that change it, at random.
-        worst: with each row reworded by the worst of its rules, or by none.
-    """
+    """How much of the data the model has right, in the three ways above."""
 
     before: Share
     mean: float
@@ -42,12 +37,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two rules that flip the same rows.
-
-    Attributes:
-        both: rows that both flip.
-        either: rows that at least one of them flips.
-    """
+    """Two rules that flip the same rows: how many both flip, and how many at least one of them."""
 
     first: str
     second: str
@@ -57,14 +47,9 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """The ruleset as a whole.
+    """The ruleset as a whole: rows that any rule changes, and those that any flips or makes right.
 
-    Attributes:
-        changed: rows that any of the rules changes.
-        flipped: right rows that any of them flips, of those that any changes.
-        gained: wrong rows that any of them makes right.
-        accuracy: before and after; None where the data has no labels.
-        overlaps: pairs of rules that flip the same rows, those that share most first.
+    There is no accuracy without labels; pairs of rules that share most flips come first.
     """
 
     changed: int
@@ -147,12 +132,8 @@ def _overlaps(rules: Sequence[RuleEffect]) -> tuple[Overlap, ...]:
 class DrawnRule:
     """A rule that draws, over several draws: the same rows with other noise.
 
-    Attributes:
-        rates: of each draw the share of tested rows on which the model does not do as expected;
-            None where none was tested.
-        mean: of the draws; None where nothing was tested.
-        worst: the highest of them.
-        any_draw: rows that fail in at least one draw, of those tested in any.
+    Of each draw the share of tested rows that fail, None where none was tested; the mean of these,
+    the highest, and the rows that fail in at least one draw.
     """
 
     id: str
@@ -165,11 +146,9 @@ class DrawnRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatePoint:
-    """What the model has right at one rate of noise.
+    """What the model has right of all rows at one rate of noise; 0 is the untouched data.
 
-    Attributes:
-        rate: the share of its instances that the rule rewrites; 0 is the untouched data.
-        accuracy: of all rows, those that it changes judged by what it expects.
+    Rows that the rule changes are judged by what it expects.
     """
 
     rate: float
@@ -179,11 +158,7 @@ class RatePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateCurve:
-    """A rule that draws, at several rates: the same rows with more and more noise.
-
-    Attributes:
-        points: by rate, from 0 on.
-    """
+    """A rule that draws, at several rates from 0 on: the same rows with more and more noise."""
 
     id: str
     rule: str
@@ -191,11 +166,7 @@ class RateCurve:
 
 
 def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tuple[RateCurve, ...]:
-    """The accuracy under the rules that draw, at several rates of their noise.
-
-    Args:
-        by_rate: rates, ascending, each with what the rules that draw do at it.
-    """
+    """The accuracy under the rules that draw, at several rates of their noise, ascending."""
     clean = share_of(int(effects.right.sum()), len(effects.right))
     curves = []
     for written in effects.rules:

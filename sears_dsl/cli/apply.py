@@ -38,6 +38,8 @@ from sears_dsl.cli.screen.console import (
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.clusters.parts import Workers
@@ -334,3 +336,43 @@ def _print_report(
         out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
     for row, why in tally.reasons[:_FEW_REASONS]:
         out.print(f"  row {row}: {why}")
+    _print_articles(out, report, rulesets)
+
+
+def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Ruleset]) -> None:
+    """Say which rules leave a wrong article, and what mends it."""
+    upset = _upset_articles(report, rulesets)
+    if not upset:
+        return
+    labels = rule_labels(rulesets)
+    names = ", ".join(labels[rule] for rule in upset[:_FEW_REASONS])
+    more = f" and {len(upset) - _FEW_REASONS:,} more" if len(upset) > _FEW_REASONS else ""
+    out.print(
+        f"note: a or an does not fit what it stands before now, by {names}{more}: `option "
+        "repair = on` at the top of the rule file mends that"
+    )
+
+
+def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
+    """The rules of whose examples one has ``a`` in the place of ``an``, or the other way round."""
+    from sears_dsl.engine.rewrite.articles import agreed
+    from sears_dsl.language.check_noise import draws
+
+    # Slips of typing and the like are not to read well.
+    written = {
+        rule_id
+        for ruleset in rulesets
+        if ruleset.options.language == "en"
+        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+        if not draws(rule)
+    }
+    return [
+        rule
+        for rule, of in report.rules.items()
+        if rule in written
+        and any(
+            agreed(each.original, edit, limit=0) != edit
+            for each in of.examples
+            for edit in each.edits
+        )
+    ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,25 +40,13 @@ from sears_dsl.vetting.oracle import open_oracle
 _DECIDES_NOTHING = ("recipe", "input", "output", "jobs", "resume")
 
 
-@dataclass(slots=True)
 class OnceBuilt:
     """A recipe whose matcher is made once in a process, however many parts it is for."""
 
-    recipe: MatcherRecipe
-    _built: Matcher | None = field(default=None, repr=False)
-    _identity: Mapping[str, str] | None = field(default=None, repr=False)
-
-    def build(self) -> Matcher:
-        """Compile the rules, if that is not done."""
-        if self._built is None:
-            self._built = self.recipe.build()
-        return self._built
-
-    def identity(self) -> Mapping[str, str]:
-        """What decides what the matcher does."""
-        if self._identity is None:
-            self._identity = self.recipe.identity()
-        return self._identity
+    def __init__(self, recipe: MatcherRecipe) -> None:
+        self.recipe = recipe
+        self.build = cache(recipe.build)
+        self.identity = cache(recipe.identity)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OnceBuilt, (self.recipe,)  # compiled rules stay where they are

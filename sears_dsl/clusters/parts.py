@@ -86,12 +86,7 @@ class PartWork(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartsDone:
-    """How far a run over a folder is; given after every part.
-
-    Attributes:
-        done: parts done, those of an interrupted run included.
-        record: what was told of the latest one.
-    """
+    """How far a run over a folder is, given after every part with what was told of it."""
 
     done: int
     parts: int
@@ -108,16 +103,9 @@ def apply_to_parts(
     output_format: str | None = None,
     resume: bool = False,
 ) -> Iterator[PartsDone]:
-    """Do all parts of a folder.
+    """Do all parts of a folder into a new one; how far it is comes in the order of the parts.
 
-    Args:
-        output: the new folder, of the same names; with another suffix, where the format is another.
-
-    Yields:
-        How far it is, in the order of the parts.
-
-    Raises:
-        DataError: there are no parts, or some could not be done: the others are.
+    Where some could not be done, which is an error at the end, the others are.
     """
     parts = _parts_of(source, format_name)
     named = {_output_name(part.name, output_format): part for part in parts}
@@ -252,11 +240,7 @@ def _schema_of(source: Folder, part: FolderFile, format_name: str | None) -> Map
 
 @dataclass(frozen=True, slots=True)
 class PartFailure:
-    """A part that could not be done.
-
-    Attributes:
-        message: what is wrong, with the name of the part.
-    """
+    """A part that could not be done: what is wrong, with its name."""
 
     output: str
     message: str
@@ -273,13 +257,7 @@ class PartDone:
 
 @dataclass(slots=True)
 class OnePart:
-    """Does a part of a folder, wherever it runs.
-
-    Attributes:
-        work: makes one file of one file.
-        format_name: the format of the parts, where their names do not tell.
-        first: the name of the part that tells the schema.
-    """
+    """Does a part of a folder, wherever it runs; the part called `first` tells the schema."""
 
     work: PartWork
     source: Folder

@@ -52,15 +52,10 @@ _MOST_TRIES = 4
 
 
 class RayWorkers(Closing):
-    """The workers of a cluster.
+    """The workers of a cluster, of one core each; as many as there are cores where nobody says.
 
-    Args:
-        address: of the cluster, ``HOST:PORT`` or ``auto`` for one that runs on this machine; None
-            starts Ray on this machine alone.
-        count: how many workers, of one core each; None for as many as there are cores.
-
-    Raises:
-        UsageError: Ray is not installed or does not start, or there is no cluster at this address.
+    The address is ``HOST:PORT`` or ``auto`` for a cluster that runs on this machine; None starts
+    Ray on this machine alone.
     """
 
     def __init__(self, *, address: str | None = None, count: int | None = None) -> None:
@@ -119,11 +114,7 @@ class RayWorkers(Closing):
     def answers(
         self, work: Callable[[Question], Answer], questions: Sequence[Question]
     ) -> Iterator[Answer]:
-        """What the work gives for each question, as it comes; none of one whose workers all died.
-
-        Raises:
-            DataError: the workers cannot begin, for instance since sears is not installed there.
-        """
+        """What the work gives for each question, as it comes; none where its workers died."""
         if not questions:
             return
         data = import_module("ray.data")

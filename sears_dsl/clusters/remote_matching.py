@@ -86,12 +86,7 @@ class RemoteMatcher(Matcher):
         seed: int = 0,
         draw: int = 0,
     ) -> Rewrites:
-        """Apply every rule by itself to every text, as `Matcher.apply` does.
-
-        Raises:
-            UsageError: a seed; workers draw by that of the recipe.
-            DataError: workers died over texts, again and again.
-        """
+        """Apply every rule by itself to every text, as `Matcher.apply` does."""
         if seed:
             raise UsageError(
                 "workers draw by the seed that they were built with",

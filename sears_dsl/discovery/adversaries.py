@@ -45,21 +45,14 @@ class Adversary:
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseFlips:
-    """What the model answers to paraphrases of its right rows.
+    """What the model answers to paraphrases of its right rows."""
 
-    Attributes:
-        adversaries: the adversaries, sorted by row, then best first; equal scores by text.
-        paraphrases: how many paraphrases the model was asked about.
-        flipping: how many of these flipped it, whatever their score.
-        base_rows: rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at.
-        base_flips: how many of these paraphrases flipped the model.
-    """
-
+    # The adversaries, sorted by row, then best first; equal scores by text
     adversaries: tuple[Adversary, ...]
-    paraphrases: int
-    flipping: int
-    base_rows: int
-    base_flips: int
+    paraphrases: int  # how many paraphrases the model was asked about
+    flipping: int  # how many of these flipped it, whatever their score
+    base_rows: int  # rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at
+    base_flips: int  # how many of these paraphrases flipped the model
 
     @property
     def base_rate(self) -> float:
@@ -80,12 +73,9 @@ def find_adversaries(
 ) -> ParaphraseFlips:
     """The paraphrases that flip a model's answer and keep the meaning.
 
-    Args:
-        scorer: S; asked for paraphrases that flip, and for a few of each row besides.
-        ask: what the model says of right rows with other texts, None where there was no time to
-            ask; `RightRows.ask` if None.
-        stop: asked between portions of questions to the scorer; True leaves the rest out.
-        base: whether the base rate is wanted, which costs some questions to the scorer.
+    The scorer is asked about those that flip, and where the ``base`` rate is wanted a few of each
+    row besides; ``stop`` between portions leaves the rest out. ``ask`` says None where there was no
+    time; `RightRows.ask` if None.
     """
     # The best paraphrases of all rows come first: where time ends, each row was looked at.
     questions = sorted(

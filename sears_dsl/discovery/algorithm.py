@@ -59,8 +59,7 @@ from sears_dsl.discovery.result.found import (
 )
 from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.asking import fails_of_models
-from sears_dsl.effects.evidence import flip_evidence, hold_out
+from sears_dsl.effects.evidence import fails_of_models, flip_evidence, hold_out
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
@@ -72,12 +71,10 @@ from sears_dsl.tagging.tagger import Tagger
 def across_models(
     coverage: Coverage, fails: NDArray[np.bool_], *, shared: bool, least: int
 ) -> Coverage:
-    """What rules cover of rows and models.
+    """What rules cover of rows and models, by which models (the columns) each flip makes fail.
 
-    Args:
-        fails: bool (entries of the coverage, models): which models the flip makes fail.
-        shared: whether rules are wanted that models share; else those that tell them apart.
-        least: how many rows of a model, or more of one than of another, are often enough.
+    Rules are wanted that models share, or else that tell them apart; ``least`` rows of a model, or
+    more of one than of another, are often enough.
     """
     rules, models = len(coverage), fails.shape[1]
     rule_of = np.repeat(np.arange(rules), coverage.sizes)
@@ -123,11 +120,7 @@ def adversaries_of(
 ) -> tuple[RightRows, ParaphraseFlips, int, tuple[Stage, ...]]:
     """The right rows and their adversaries: the first half of the paper's order.
 
-    Takes the arguments of `discover`.
-
-    Returns:
-        The right rows, their adversaries, how many rows the time did not suffice for, and the
-        stages that it cut short.
+    Beside them how many rows the time did not suffice for, and the stages that it cut short.
     """
     budget = Budget(
         settings.budget_seconds, monotonic, order="paper", began=began, last="adversaries"
@@ -162,24 +155,11 @@ def discover(
 ) -> Discovery:
     """Find the rules that make a model fail most without changing the meaning.
 
-    Args:
-        paraphraser: anything that `as_paraphraser` takes.
-        scorer: anything that `as_scorer` takes.
-        tagger: the rules are over its tags.
-        text: unlabelled texts, on which rules are judged as well; not in the paper's order.
-        known: rules that people have accepted, which are tried first; not in the paper's order.
-        journal: remembers what an interrupted run found; None remembers nothing.
-        on_progress: told how far each stage is.
-        on_known: told what known rules do, several times.
-        before_search: told the searched rows before the costly stages begin; what it raises ends
-            the search.
-        clock: seconds, for the budget.
-        began: when the time of the budget began to count, by the clock; now if None.
-
-    Raises:
-        DataError: the model has no row right, or the journal cannot be written.
-        ModelError: the model fails.
-        UsageError: settings that mean nothing.
+    Rules are over the tags of ``tagger``. In meaning's order they are judged on ``text`` as well,
+    and ``known`` rules, which people have accepted, are tried first; ``on_known`` is told several
+    times what they do. ``before_search`` is told the searched rows before the costly stages begin,
+    and what it raises ends the search. The budget counts seconds of ``clock`` from ``began``, or
+    from now.
     """
     search = Search(
         data=data, predictor=predictor, paraphraser=as_paraphraser(paraphraser),

@@ -36,11 +36,7 @@ NEEDS: Mapping[Order, Mapping[Stage, float]] = {"meaning": _MEANING, "paper": _P
 
 
 class Budget:
-    """The time that is left, and what of it a stage may have.
-
-    Attributes:
-        reached: the stages that were cut short, in their order.
-    """
+    """The time that is left, and what of it a stage may have; ``reached`` names those cut short."""
 
     def __init__(
         self,

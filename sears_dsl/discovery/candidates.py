@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sears_dsl.data.protection import Guards
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.effects.applications import Applications, apply_candidates
-from sears_dsl.effects.asking import Answers
+from sears_dsl.effects.evidence import Answers
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -33,41 +33,30 @@ _NOT_ASKED = Answers(_NO_FLAGS, _NO_FLAGS, _NO_FLAGS, cut=False)
 
 @dataclass(frozen=True, slots=True)
 class CandidateRule:
-    """A row of the table: what is known of a rule before it is applied.
-
-    Attributes:
-        support: how many searched rows its antecedent is in, or that of the rule that it narrows.
-        sources: the rewordings that it reproduces, by position.
-        judged: what its rewrites on text say; None where it was not judged on text.
-        narrowed: whether it is a rule that was proposed, under a condition.
-        source: the ruleset of a known rule; empty for a new one.
-        scope: the ruleset whose options and sets a known rule is read under; None for a new one.
-        name: the id of a known rule; empty for a new one.
-    """
+    """A row of the table: what is known of a rule before it is applied."""
 
     rule: Rule
+    # How many searched rows its antecedent is in, or that of the rule that it narrows
     support: int = 0
-    sources: tuple[int, ...] = ()
+    sources: tuple[int, ...] = ()  # the rewordings that it reproduces, by position
+    # What its rewrites on text say; None where it was not judged on text
     judged: TextVerdict | None = None
-    narrowed: bool = False
-    source: str = ""
+    narrowed: bool = False  # whether it is a rule that was proposed, under a condition
+    source: str = ""  # the ruleset of a known rule; empty for a new one
+    # The ruleset whose options and sets a known rule is read under; None for a new one
     scope: Ruleset | None = None
-    name: str = ""
+    name: str = ""  # the id of a known rule; empty for a new one
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Rules, and what each stage has found out about them.
-
-    Attributes:
-        applications: what each rule makes of the rows that it was applied to; of no rule before.
-        answers: what the model says of that; nothing before it was asked.
-        passed: int64: those that flip and keep the meaning, by position, once that is known.
-    """
+    """Rules, and what each stage has found out about them."""
 
     rows: tuple[CandidateRule, ...]
+    # What each rule makes of the rows that it was applied to; of no rule before
     applications: Applications = _NOWHERE
-    answers: Answers = _NOT_ASKED
+    answers: Answers = _NOT_ASKED  # what the model says of that; nothing before it was asked
+    # int64: those that flip and keep the meaning, by position, once that is known
     passed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod

@@ -49,16 +49,12 @@ READERS_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class KnownRules:
-    """Rules with what they come from.
+    """Rules with what they come from."""
 
-    Attributes:
-        matcher: the rules compiled; they are ``matcher.rules``.
-        sources: for each rule the name of its ruleset, such as ``contractions/expand``.
-        scopes: for each rule its ruleset, whose options and sets it is read under.
-    """
-
-    matcher: Matcher
+    matcher: Matcher  # the rules compiled; they are ``matcher.rules``
+    # For each rule the name of its ruleset, such as ``contractions/expand``
     sources: tuple[str, ...]
+    # For each rule its ruleset, whose options and sets it is read under
     scopes: tuple[Ruleset, ...]
 
     @property
@@ -106,18 +102,12 @@ def load_known(
     with_shipped: bool = True,
     tagger: Tagger,
 ) -> KnownRules | None:
-    """The shipped rules that keep the meaning, and those of files.
+    """The shipped rules that keep the meaning, and those of files; None where there are none.
 
     Of the shipped ones the rules of the paper are left, which are kept as printed, those that are
     there to be rejected, those with the tag ``careless``, and those of which it is not four in five
     that readers accept nine of ten rewrites (`believed`); by the names of their rulesets they are
     loaded like any file. Of a folder the files of rules that reviewers rejected are left.
-
-    Returns:
-        The rules; None where there are none.
-
-    Raises:
-        RuleSyntaxError: findings in a file.
     """
     names = {path.resolve(): name for name, path in shipped().items()}
     accepted = {path: name for path, name in names.items() if not name.startswith(NOT_ACCEPTED)}
@@ -187,19 +177,13 @@ def believed() -> Callable[[Rule], bool]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KnownFlips:
-    """What known rules do to the searched rows, as far as the model was asked.
-
-    Attributes:
-        applications: what they make of the rows, where the model was asked about it.
-        flips: bool (rewrites,): whether a rewrite flips the model.
-        not_asked: how many rules that change a row the model was not asked about to the end.
-    """
+    """What known rules do to the searched rows, as far as the model was asked."""
 
     known: KnownRules
-    applications: Applications
-    flips: NDArray[np.bool_]
+    applications: Applications  # what they make of the rows, where the model was asked about it
+    flips: NDArray[np.bool_]  # bool (rewrites,): whether a rewrite flips the model
     right: RightRows
-    not_asked: int = 0
+    not_asked: int = 0  # how many rules that change a row the model was not asked about to the end
 
     @cached_property
     def flips_of_rule(self) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,19 +29,19 @@ from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.filtering.corpus import Corpus
-from sears_dsl.discovery.filtering.meaning import RuleJudgements, judge_rules
+from sears_dsl.discovery.filtering.meaning import JUDGING, RuleJudgements, judge_rules
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.sequential import Round
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import propose
+from sears_dsl.discovery.proposing.questions import outside_questions
 from sears_dsl.discovery.result.found import HeldOutRows
 from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions
-from sears_dsl.effects.asking import Answers, Ask, ask_everything, ask_in_rounds
-from sears_dsl.effects.evidence import lots
+from sears_dsl.effects.evidence import Answers, Ask, ask_everything, ask_in_rounds, lots
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.rule import Literal, Rule
 from sears_dsl.meaning.scorer import Scorer
@@ -119,6 +119,10 @@ class Search:
         in_time = self.budget.stage(stage)
         return lambda: not in_time()
 
+    def in_time(self, stage: Stage) -> Callable[[], bool] | None:
+        """Whether a stage may go on; None where time is not limited."""
+        return self.budget.stage(stage) if self.budget.limited else None
+
     @property
     def portion(self) -> int:
         """Pairs that the scorer gets at once: few where time is limited."""
@@ -129,21 +133,17 @@ class Search:
         most = self.settings.max_questions
         self.questions.most = None if most is None else max(1, round(_OF_ROWS * most))
         right = RightRows(
-            self.data,
-            self.predictor,
-            comparison=self.settings.comparison,
-            in_time=self.budget.stage("rows") if self.budget.limited else None,
-            on_progress=self.shown("asking the model"),
+            self.data, self.predictor, comparison=self.settings.comparison,
+            in_time=self.in_time("rows"), on_progress=self.shown("asking the model"),
             questions=self.questions,
-        )
+        )  # fmt: skip
         self.questions.most = self.settings.questions(len(right))
         return right
 
     def asker(self, right: RightRows, *, shown: str, stage: Stage) -> Ask:
         """Asks the model about right rows with other texts, while there is time."""
-        in_time = self.budget.stage(stage) if self.budget.limited else None
-        return lambda rows, texts: right.ask_in_time(
-            rows, texts, in_time=in_time, on_progress=self.shown(shown)
+        return partial(
+            right.ask_in_time, in_time=self.in_time(stage), on_progress=self.shown(shown)
         )
 
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
@@ -183,10 +183,9 @@ class Search:
         """Right rows that take no part; None where there are none."""
         if not len(right):
             return None
-        in_time = self.budget.stage("telling") if self.budget.limited else None
         return HeldOutRows(
             right=right, tagger=self.tagger, scorer=self.remembered, tau=self.settings.tau,
-            in_time=in_time,
+            in_time=self.in_time("telling"),
         )  # fmt: skip
 
     def corpus(self, held_out: HeldOutRows | None) -> Corpus:
@@ -198,19 +197,12 @@ class Search:
 
 @dataclass(kw_only=True)
 class SearchOutcome:
-    """What one of the orders found.
+    """What one of the orders found."""
 
-    Attributes:
-        candidates: rules that the model was asked about, and which of them pass.
-        base_rate: how often a paraphrase that keeps the meaning flips its row.
-        base_rows: how many rows that was counted on.
-        counts: of the `Funnel`, what only this order knows.
-    """
-
-    candidates: Candidates
-    base_rate: float
-    base_rows: int
-    counts: dict[str, Any]
+    candidates: Candidates  # rules that the model was asked about, and which of them pass
+    base_rate: float  # how often a paraphrase that keeps the meaning flips its row
+    base_rows: int  # how many rows that was counted on
+    counts: dict[str, Any]  # of the `Funnel`, what only this order knows
     closest: tuple[Closest, ...] = ()
     known: KnownFlips | None = None
 
@@ -340,7 +332,12 @@ def _changes(
                 accepts=accepts)
         for context, accepts in ((0, _replaces_words), (1, _inserts_words))
     )  # fmt: skip
-    return plain.joined_to(beside)
+    changes = plain.joined_to(beside)
+    if search.tagger.language != "en":
+        return changes
+    return Candidates(
+        tuple(replace(each, rule=outside_questions(each.rule)) for each in changes.rows)
+    )
 
 
 def _judged(
@@ -348,7 +345,7 @@ def _judged(
 ) -> RuleJudgements:
     """Which changes keep the meaning on text, narrowed where they have to be."""
     least, guards = search.settings.flips(len(tokens)), right.guards
-    search.on_progress(SearchProgress("judging rules on text", 0, len(changes)))
+    search.on_progress(SearchProgress(JUDGING, 0, len(changes)))
 
     def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
         candidates = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
@@ -358,22 +355,19 @@ def _judged(
         changes, corpus, scorer=search.remembered, tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
         supported=acts_enough, stop=search.no_time("judging"), portion=search.portion,
-        on_progress=search.shown("judging rules on text"),
+        on_progress=lambda *each: search.on_progress(SearchProgress(*each)),
     )  # fmt: skip
 
 
 def _known_rules(search: Search) -> Candidates:
     """The known rules that a found file can hold."""
     known = search.known
-    if known is None:
-        return Candidates(())
-    return Candidates(
-        tuple(
-            CandidateRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
+    rules = () if known is None else (
+        CandidateRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
                       name=known.ids[each])
-            for each in np.flatnonzero(known.writable).tolist()
-        )
+        for each in np.flatnonzero(known.writable).tolist()
     )  # fmt: skip
+    return Candidates(tuple(rules))
 
 
 def _ask_about_rules(
@@ -562,12 +556,9 @@ def _candidates(
         minimum_frequency=settings.minimum_frequency,
     )
     # What flips nothing where it was proposed has to be proposed more than once.
+    sources = [each.sources for each in candidates.rows]
     return candidates.keep(
-        [
-            rule
-            for rule, each in enumerate(candidates.rows)
-            if each.sources[0] < flipping or len(each.sources) > 1
-        ]
+        [rule for rule, of in enumerate(sources) if of[0] < flipping or len(of) > 1]
     )
 
 

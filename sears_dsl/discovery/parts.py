@@ -58,27 +58,21 @@ _MOST_JOBS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class PartsChoice:
-    """What a person chooses about paraphrases and scores.
+    """What a person chooses about paraphrases and scores."""
 
-    Attributes:
-        scorer: what says whether meaning is kept, as `as_scorer` takes it; ``none`` for nothing.
-        paraphraser: rewordings of one's own, as `as_paraphraser` takes it; None for the search
-            through translation models.
-        tau: S from which on texts count as equivalent; None for the scorer's own.
-        pivots: languages to translate through; none for the pair that packages carry.
-        beam: width of the search for paraphrases; None for `BEAM_WIDTH`.
-        jobs: processes that translate; None for as many as cores, eight at most.
-        readings: what readers of one's own said of rewrites; they count in the judge.
-    """
-
+    # What says whether meaning is kept, as `as_scorer` takes it; ``none`` for nothing
     scorer: AnyScorer = DEFAULT_SCORER
+    # Rewordings of one's own, as `as_paraphraser` takes it; None for the search through translation
+    # models
     paraphraser: AnyParaphraser | None = None
     paraphrases: bool = True
-    tau: float | None = None
+    tau: float | None = None  # S from which on texts count as equivalent; None for the scorer's own
+    # Languages to translate through; none for the pair that packages carry
     pivots: tuple[str, ...] = ()
-    beam: int | None = None
+    beam: int | None = None  # width of the search for paraphrases; None for `BEAM_WIDTH`
     device: str = "cpu"
-    jobs: int | None = None
+    jobs: int | None = None  # processes that translate; None for as many as cores, eight at most
+    # What readers of one's own said of rewrites; they count in the judge
     readings: tuple[Reading, ...] = ()
 
     def in_language(self, language: str, note: Callable[[str], None]) -> PartsChoice:
@@ -100,12 +94,7 @@ class PartsChoice:
             )
 
     def own(self) -> OwnParts:
-        """The user's parts, ready.
-
-        Raises:
-            DataError: a file of paraphrases cannot be read.
-            ModelError: a part cannot be imported.
-        """
+        """The user's parts, ready; an error where one cannot be read or imported."""
         if self.readings:
             require_judge(self.scorer)
         searched = self.paraphrases and self.paraphraser is None
@@ -232,9 +221,8 @@ def open_parts(
 ) -> Iterator[Parts]:
     """What rewords sentences, if that is wanted, and scores pairs.
 
-    Args:
-        folder: where the journal lies; None keeps it in memory.
-        language: of the texts, see `in_language`; None: that of the pivots.
+    The journal lies in ``folder``, or in memory where that is None. Without a ``language`` of the
+    texts, see `in_language`, it is that of the pivots.
     """
     from sears_dsl.paraphrasing.team import Recipe, Team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
@@ -332,11 +320,7 @@ def load_chosen_scorer(
     device: str | None = None,
     language: str | None = None,
 ) -> Scorer:
-    """A scorer that works by itself in this process, loaded.
-
-    Args:
-        language: of the texts, see `in_language`; None: that of the pivots.
-    """
+    """A scorer that works by itself in this process, loaded; for ``language`` see `in_language`."""
     if language is not None:
         name, pivots = in_language(name, tuple(pivots), language)
     own = _own_scorer(name, pivots=pivots, tau=tau)
@@ -362,8 +346,7 @@ def _own_scorer(
 ) -> Scorer | None:
     """The scorer that is no shipped one by name.
 
-    Args:
-        searched: whether paraphrases are searched by translation, which pivots are for as well.
+    Where paraphrases are ``searched`` by translation pivots are for that as well.
     """
     if scorer == NO_SCORER:
         return None

@@ -1,9 +1,10 @@
 """Rules of a discovery → the text of a ruleset file: numbers, real examples as tests, own sets.
 
 Always holds: a rule of the file does what it did in the search, also where new rules (exact case)
-and known ones (under the options of their own files) stand side by side; every test in it was run
-with the tagger that found the rules and holds; formatting the text again changes nothing. Costs one
-tagging of the sentences in the tests.
+and known ones (under the options of their own files) stand side by side, but for articles: where a
+new rule may leave *a* before a vowel, *great* → *awesome*, the file mends them; every test in it
+was run with the tagger that found the rules and holds; formatting the text again changes nothing.
+Costs one tagging of the sentences in the tests.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from itertools import count, islice
 from typing import Any
 
 from sears_dsl.effects.applications import MINED
+from sears_dsl.engine.rewrite.articles import wants_an
 from sears_dsl.engine.rewrite.renderer import follows_case
+from sears_dsl.judge.english import tags_of
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import (
+    Conjunction,
     Element,
     Group,
     Literal,
@@ -27,35 +31,33 @@ from sears_dsl.language.rule import (
     SetDefinition,
     SetReference,
     Test,
+    Text,
 )
 from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 
 _NEW = Ruleset((), options=MINED)
+# Nouns, adjectives, adverbs, participles, numbers.
+_AFTER_ARTICLES = frozenset(
+    ("NN", "NNP", "JJ", "JJR", "JJS", "RB", "RBR", "RBS", "VBG", "VBN", "CD")
+)
 _FIRING_TESTS = 2
 _LONGEST_TEST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class EmittedRule:
-    """A rule with what is written under it.
+    """A rule with what is written under it."""
 
-    Attributes:
-        rule: antecedent and consequent; of a known rule its tags and own tests stay, too.
-        why: its numbers in one sentence.
-        firing: (original, rewritten) sentences, best first.
-        silent: sentences that it must leave alone, best first.
-        source: where a known rule comes from, such as ``contractions/expand``; empty for new ones.
-        scope: the file that a known rule was read in, with its options and sets; None for new ones.
-    """
-
-    rule: Rule
+    rule: Rule  # antecedent and consequent; of a known rule its tags and own tests stay, too
     name: str
-    why: str
-    firing: Sequence[tuple[str, str]]
-    silent: Sequence[str]
+    why: str  # its numbers in one sentence
+    firing: Sequence[tuple[str, str]]  # (original, rewritten) sentences, best first
+    silent: Sequence[str]  # sentences that it must leave alone, best first
+    # Where a known rule comes from, such as ``contractions/expand``; empty for new ones
     source: str = ""
+    # The file that a known rule was read in, with its options and sets; None for new ones
     scope: Ruleset | None = None
 
 
@@ -66,20 +68,17 @@ def emit(
     comment: Sequence[str] = (),
     tagger: Tagger,
 ) -> str:
-    """The text of a ruleset file.
+    """The text of a ruleset file, with comments (without their ``#``) before everything.
 
     The file is read with exact case, as new rules are, unless a known rule in it is read otherwise;
-    then new rules have their words in quotes.
-
-    Args:
-        comment: lines that stand before everything, without their ``#``.
+    then new rules have their words in quotes. It mends articles where a rule in it wants that.
     """
-    options = replace(_options(rules), language=tagger.language)
+    options = _options(rules, tagger.language)
     sets = _Sets()
     written = []
     for each in rules:
         scope = each.scope or _NEW
-        same = options == replace(scope.options, language=options.language)
+        same = options == replace(scope.options, language=options.language, repair=options.repair)
         if not same and not is_writable(each.rule, scope):
             raise ValueError(f"{each.name} cannot stand in one file with other rules")
         rule = sets.carried_over(each.rule, scope, to_smart=options.case != scope.options.case)
@@ -100,21 +99,64 @@ def emit(
 # ---------------------------------------------------------------- options and sets
 
 
-def _options(rules: Sequence[EmittedRule]) -> Options:
-    """Exact case where all rules are read so; else the default, in which any casing can be said."""
+def _options(rules: Sequence[EmittedRule], language: str) -> Options:
+    """Exact case where all rules are read so; else the default, in which any casing can be said.
+
+    Articles are mended where a known rule goes by that, or a new one may need it.
+    """
     scopes = [each.scope or _NEW for each in rules]
-    return MINED if all(each.options.case == "exact" for each in scopes) else Options()
+    exact = all(each.options.case == "exact" for each in scopes)
+    mends = language == "en" and any(
+        upsets_articles(each.rule) if each.scope is None else each.scope.options.repair == "on"
+        for each in rules
+    )
+    options = MINED if exact else Options()
+    return replace(options, language=language, repair="on" if mends else "off")
+
+
+def upsets_articles(rule: Rule) -> bool:
+    r"""Whether *a* may stand before what a rule replaces, and *an* is wanted before the new word.
+
+    Or the other way round. What the rule says by a tag alone is not known to begin so or so.
+
+    Example:
+        >>> rules = parse("great -> awesome\ngreat -> fine\nis -> was\ngreat -> old / the __").rules
+        >>> [upsets_articles(rule) for rule in rules]
+        [True, False, False, False]
+    """
+    new = rule.consequent[0] if rule.consequent else None
+    old = _first_word(rule.antecedent[0]) if rule.antecedent else ""
+    if not isinstance(new, Text) or not new.text[:1].isalnum() or not old[:1].isalnum():
+        return False
+    beside = _first_word(rule.left[-1]) if rule.left else ""
+    if beside and beside.lower() not in ("a", "an"):
+        return False
+    return wants_an(old) != wants_an(new.text) and not _AFTER_ARTICLES.isdisjoint(tags_of(old))
+
+
+def _first_word(element: Element) -> str:
+    """The word that an element names; empty where it names none, or several."""
+    match element.body:
+        case Literal(text=text):
+            return text
+        case Conjunction(tests=tests):
+            named = [
+                each.value for each in tests
+                if each.attribute in ("text", "lower") and not each.negated
+            ]  # fmt: skip
+            return named[0] if len(named) == 1 else ""
+    return ""
 
 
 def is_writable(rule: Rule, scope: Ruleset) -> bool:
     """Whether a rule can stand in one file with rules of other files, and do what it did.
 
     A file has one set of options. Casing can be said in the rule: words that are read exactly get
-    quotes. Other tag sets and `repair` cannot; nor can a rule without a word, read with
-    exact case, that would follow the casing of the text under the default options.
+    quotes. Other tag sets cannot; nor can a rule without a word, read with exact case, that would
+    follow the casing of the text under the default options. `repair` only mends what is wrong.
     """
     # A search has one tagger, so all its rules are of one language.
-    if replace(scope.options, case="smart", language="en") != Options():
+    if replace(scope.options, case="smart", language="en", repair="off") != Options():
         return False
     if scope.options.case == "smart":
         return True
@@ -125,12 +167,9 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
 
 @dataclass
 class _Sets:
-    """The sets of a file that takes rules of other files, each with the sets that it names.
+    """The sets of a file that takes rules of other files, each with the sets that it names."""
 
-    Attributes:
-        known: members → name, as they stand in the new file.
-    """
-
+    # Members → name, as they stand in the new file
     known: dict[tuple[Test, ...], str] = field(default_factory=dict)
 
     @property
@@ -141,9 +180,8 @@ class _Sets:
     def carried_over(self, rule: Rule, scope: Ruleset, *, to_smart: bool) -> Rule:
         """A rule of another file, with its sets here.
 
-        Args:
-            to_smart: whether words are written so that they are read under ``case = smart`` as
-                they are there.
+        Under ``to_smart`` words are written so that they are read under ``case = smart`` as they
+        are there.
         """
 
         def moved(elements: Iterable[Element], file: Ruleset = scope) -> tuple[Element, ...]:

@@ -61,11 +61,7 @@ class Twins:
 
     @classmethod
     def of(cls, rules: Sequence[Rule], applications: Applications) -> Twins:
-        """Compare rules by what they make of rows, and by their words.
-
-        Args:
-            applications: what these rules, and no others, make of the rows.
-        """
+        """Compare rules by what they, and no others, make of the rows, and by their words."""
         twins_by_rule: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
         for rule, other, reason in (*_contained(applications), *_inverse(rules)):
             twins_by_rule[rule].append((other, reason))
@@ -81,14 +77,10 @@ def collapse(
     start: Sequence[int],
     excluded: frozenset[int],
 ) -> list[Collapsed]:
-    """Which rules go, given those that are in or out anyway.
+    """Which rules go, given those that are in (``start``) or out (``excluded``) anyway.
 
-    Rules are looked at from the one that covers most rows; each goes if one that stays stands for
-    it.
-
-    Args:
-        weight: the sum of their scores; of as many rows the higher one comes first.
-        excluded: rules that are out; they stand for nothing.
+    Rules are looked at from the one that covers most rows, of as many the one of more ``weight``;
+    each goes if one that stays stands for it.
     """
     stays = set(start)
     collapsed = []
@@ -184,19 +176,14 @@ _ONE = 1 << 40
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """What each rule covers.
+    """What each rule covers."""
 
-    Attributes:
-        offsets: int64 (rules + 1,): the entries of rule r are ``offsets[r]:offsets[r + 1]``.
-        rows: int (entries,): rows that the rule flips with S ≥ τ.
-        weights: int64 (entries,): S as a multiple of 2⁻⁴⁰.
-        ranks: int64 (rules,): the place of each rule by simplicity; all are different.
-    """
-
+    # int64 (rules + 1,): the entries of rule r are ``offsets[r]:offsets[r + 1]``
     offsets: NDArray[np.int64]
-    rows: NDArray[np.integer]
-    weights: NDArray[np.int64]
+    rows: NDArray[np.integer]  # int (entries,): rows that the rule flips with S ≥ τ
+    weights: NDArray[np.int64]  # int64 (entries,): S as a multiple of 2⁻⁴⁰
     row_count: int
+    # int64 (rules,): the place of each rule by simplicity; all are different
     ranks: NDArray[np.int64]
     twins: Twins
 
@@ -225,17 +212,12 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """Rules that were selected.
+    """Rules that were selected."""
 
-    Attributes:
-        rules: their positions: the given start, then in the order in which they were taken.
-        gains: what each added to the sum of Equation 3.
-        collapsed: rules that were left out since another one says the same.
-    """
-
+    # Their positions: the given start, then in the order in which they were taken
     rules: tuple[int, ...]
-    gains: tuple[float, ...]
-    collapsed: tuple[Collapsed, ...]
+    gains: tuple[float, ...]  # what each added to the sum of Equation 3
+    collapsed: tuple[Collapsed, ...]  # rules that were left out since another one says the same
 
     @property
     def with_inverses(self) -> tuple[int, ...]:
@@ -257,12 +239,10 @@ def coverage_of(
     scores: NDArray[np.float64],
     tau: float,
 ) -> Coverage:
-    """What rules that passed the filter cover.
+    """What rules that passed the filter cover, by what they, and no others, make of the rows.
 
-    Args:
-        applications: what these rules, and no others, make of the rows.
-        flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
-        scores: float64 (rewrites,): S of those that flip; others are not read.
+    ``flips`` says of each rewrite whether the model answers it otherwise than its row; ``scores``
+    are read of those that do.
     """
     if not len(rules) == len(texts) == applications.rule_count:
         raise UsageError(
@@ -312,15 +292,10 @@ def covering(
 def select(
     coverage: Coverage, size: int, *, start: Sequence[int] = (), excluded: Iterable[int] = ()
 ) -> RuleSelection:
-    """Select rules that together cover the most.
+    """Select rules that together cover the most; fewer than ``size`` where no other adds anything.
 
-    Args:
-        start: rules that are in anyway, such as those that a person accepted.
-        excluded: rules that are out, such as those that a person rejected; what was collapsed
-            into them has its chance again.
-
-    Returns:
-        Fewer rules than ``size`` where no other adds anything.
+    ``start`` are in anyway, such as those that a person accepted; ``excluded`` are out, such as
+    those that a person rejected, and what was collapsed into them has its chance again.
     """
     out = frozenset(excluded)
     _check(coverage, size, start, out)

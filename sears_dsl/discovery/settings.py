@@ -39,44 +39,36 @@ Across: TypeAlias = Literal["any", "shared", "apart"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The choices of a run.
+    """The choices of a run."""
 
-    Attributes:
-        rules: B, how many rules to select.
-        tau: S from which on two texts count as equivalent; None for the scorer's own.
-        delta: the share of a rule's rows that may fall below τ.
-        minimum_flips: rules that flip fewer rows are not looked at; None is 3, and where meaning
-            comes first 2 of fewer than 200 rows that are searched; of known rules 2, or 1 where
-            fewer than ``rules`` of all flip enough.
-        minimum_frequency: the share of right rows that an antecedent has to be in.
-        propose_from: in the paper's order what rules generalize. A change that flips no row where
-            the search proposed it may flip others, so ``paraphrases`` finds more, for more
-            questions to the model. Where meaning comes first it is always the paraphrases.
-        context: in the paper's order most unchanged words on each side of a change. Where meaning
-            comes first contexts are those that text shows to be needed.
-        holdout: the share of right rows that take no part in finding rules, and say what the found
-            ones do; 0 for none. None is 0.3 from a hundred right rows on, and 0 below.
-        order: whether meaning or the model is asked first.
-        max_questions: most questions to the model, those about the untouched rows included; None is
-            20 for each right row, and no limit in the paper's order.
-        across: of several models which rules are selected, as `across_models` counts them.
-        budget_seconds: time for everything; None for no limit.
-    """
-
-    rules: int = 10
+    rules: int = 10  # B, how many rules to select
+    # S from which on two texts count as equivalent; None for the scorer's own
     tau: float | None = None
-    delta: float = 0.1
+    delta: float = 0.1  # the share of a rule's rows that may fall below τ
+    # Rules that flip fewer rows are not looked at; None is 3, and where meaning comes first 2 of
+    # fewer than 200 rows that are searched; of known rules 2, or 1 where fewer than ``rules`` of
+    # all flip enough
     minimum_flips: int | None = None
-    minimum_frequency: float = 0.005
+    minimum_frequency: float = 0.005  # the share of right rows that an antecedent has to be in
+    # In the paper's order what rules generalize. A change that flips no row where the search
+    # proposed it may flip others, so ``paraphrases`` finds more, for more questions to the model.
+    # Where meaning comes first it is always the paraphrases
     propose_from: ProposeFrom = "paraphrases"
+    # In the paper's order most unchanged words on each side of a change. Where meaning comes first
+    # contexts are those that text shows to be needed
     context: int = 1
+    # The share of right rows that take no part in finding rules, and say what the found ones do; 0
+    # for none. None is 0.3 from a hundred right rows on, and 0 below
     holdout: float | None = None
-    order: Order = "meaning"
+    order: Order = "meaning"  # whether meaning or the model is asked first
+    # Most questions to the model, those about the untouched rows included; None is 20 for each
+    # right row, and no limit in the paper's order
     max_questions: int | None = None
     comparison: Comparison = "exact"
+    # Of several models which rules are selected, as `across_models` counts them
     across: Across = "any"
     seed: int = 0
-    budget_seconds: float | None = None
+    budget_seconds: float | None = None  # time for everything; None for no limit
 
     def __post_init__(self) -> None:
         wrong = {
@@ -116,14 +108,9 @@ class Settings:
 
     @staticmethod
     def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
-        """All that the paper chooses beside what a person did: scorer, thresholds, no known rules.
+        """All that the paper chooses: scorer, settings, no known rules; what a person chose counts.
 
-        Args:
-            choices: what a person chose, by name; it counts.
-
-        Returns:
-            ``scorer``, ``no_known`` and settings; a τ only where the scorer is the paper's, since
-            of another it would mean nothing.
+        A τ only where the scorer is the paper's, since of another it would mean nothing.
         """
         papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
         if choices.get("scorer", "pivot") == "pivot":

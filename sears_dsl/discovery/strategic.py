@@ -54,38 +54,27 @@ _WORDS = re.compile(r"\w+")
 
 
 class ImportantWord(NamedTuple):
-    """A word that an answer hangs on.
+    """A word that an answer hangs on."""
 
-    Attributes:
-        word: as it stands in the text.
-        weight: how much surer of a right answer, or less sure of a wrong one, the model is with
-            the word than without it; from 0 to 2.
-    """
-
-    word: str
+    word: str  # as it stands in the text
+    # How much surer of a right answer, or less sure of a wrong one, the model is with the word than
+    # without it; from 0 to 2
     weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class RewordedRow:
-    """A row with sentences put otherwise.
+    """A row with sentences put otherwise."""
 
-    Attributes:
-        place: of the row in the data, from 0.
-        text: the text with its sentences reworded.
-        score: the smallest S of a sentence and its rewording.
-        words: those that were forbidden, the weightiest first.
-    """
-
-    place: int
+    place: int  # of the row in the data, from 0
     original: str
-    text: str
-    score: float
+    text: str  # the text with its sentences reworded
+    score: float  # the smallest S of a sentence and its rewording
     before: str
     after: str
     right_before: bool
     right_after: bool
-    words: tuple[ImportantWord, ...]
+    words: tuple[ImportantWord, ...]  # those that were forbidden, the weightiest first
 
     @property
     def flips(self) -> bool:
@@ -95,21 +84,13 @@ class RewordedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategicSettings:
-    """The choices of a run.
+    """The choices of a run."""
 
-    Attributes:
-        avoid: so many of the most important words of a row are forbidden; 0 asks for none.
-        unit: what is reworded at once, each ``sentence`` or the whole ``text``.
-        tau: S from which on a rewording counts as equivalent.
-        comparison: how an answer is compared with a label.
-        wrong_rows: whether rows that the model has wrong are reworded, too.
-    """
-
-    avoid: int = 5
-    unit: Unit = "sentence"
-    tau: float = 0.0
-    comparison: Comparison = "exact"
-    wrong_rows: bool = False
+    avoid: int = 5  # so many of the most important words of a row are forbidden; 0 asks for none
+    unit: Unit = "sentence"  # what is reworded at once, each ``sentence`` or the whole ``text``
+    tau: float = 0.0  # S from which on a rewording counts as equivalent
+    comparison: Comparison = "exact"  # how an answer is compared with a label
+    wrong_rows: bool = False  # whether rows that the model has wrong are reworded, too
 
 
 def reword(
@@ -124,17 +105,12 @@ def reword(
     on_stage: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> list[RewordedRow]:
-    """Reword the sentences of rows without their most important words.
+    """Reword the sentences of rows without their most important words; what has to stay stays.
 
-    Args:
-        data: labelled rows; their guards say what has to stay.
-        predictor: the model; it has to say how sure it is where words are to be avoided.
-        paraphraser: rewords sentences; one that takes no constraints is asked as ever, and of its
-            paraphrases those without forbidden words are taken.
-
-    Returns:
-        In the order of the rows; those of which nothing could be reworded are absent, and where
-        words are to be avoided those of which the model does not say how sure it is.
+    The model has to say how sure it is where words are to be avoided. A paraphraser that takes no
+    constraints is asked as ever, and of its paraphrases those without forbidden words are taken. In
+    the order of the rows; those of which nothing could be reworded are absent, and where words are
+    to be avoided those of which the model does not say how sure it is.
     """
     if settings.avoid:
         require_confidence(data, predictor)

@@ -79,11 +79,7 @@ class Applications:
         return self.rewrites[self.rule_offsets[rule] : self.rule_offsets[rule + 1]]
 
     def count(self, marked: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """How many applications of each rule give a marked rewrite.
-
-        Args:
-            marked: bool (rewrites,), such as those that flip the model.
-        """
+        """How many applications of each rule give a marked rewrite: bool (rewrites,)."""
         hits = self.rules[marked[self.rewrites]]
         return np.bincount(hits, minlength=self.rule_count)
 
@@ -103,11 +99,7 @@ class Applications:
         return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
 
     def where(self, mask: NDArray[np.bool_]) -> Applications:
-        """Some of the applications; rules and rewrites keep their numbers.
-
-        Args:
-            mask: bool (applications,).
-        """
+        """Some of the applications, bool (applications,); rules and rewrites keep their numbers."""
         offsets = np.zeros(self.rule_count + 1, np.int64)
         np.cumsum(np.bincount(self.rules[mask], minlength=self.rule_count), out=offsets[1:])
         return Applications(offsets, self.rewrites[mask], self.rows, self.texts, self.originals)
@@ -145,12 +137,8 @@ def apply_candidates(
 ) -> Applications:
     """Apply each rule by itself to each row, at its first instance, with exact case.
 
-    Known rules that are about sentences see each sentence by itself, all others the row.
-
-    Args:
-        rules: mined rules; those that share an antecedent are matched once.
-        scopes: for each rule the ruleset whose options and sets it is read under, such as that of a
-            known rule; None for a mined one. All are mined where none are given.
+    Known rules that are about sentences see each sentence by itself, all others the row. Each is
+    read under the options and sets of its scope, or is mined, as all are where none are given.
     """
     mined = Ruleset((), options=mined_options(tagger))
     scoped = [(rule, scope or mined) for rule, scope in zip_longest(rules, scopes)]
@@ -189,8 +177,7 @@ def applications_of(
 ) -> Applications:
     """Apply each compiled rule by itself to each row, at its first instance in each unit.
 
-    Args:
-        keep: gives the rewrites that count; None for all.
+    Of the rewrites those count that `keep` gives, or all.
     """
     protected = None if guards is None else guards.protected
     if matcher.unit == "sentence":

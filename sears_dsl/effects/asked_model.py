@@ -17,11 +17,7 @@ from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
 
 
 class Questions:
-    """The distinct rows that a model is asked about, and how many there may be.
-
-    Args:
-        most: the limit; None for none. It may be set later.
-    """
+    """The distinct rows that a model is asked about, and how many there may be at `most`."""
 
     def __init__(self, most: int | None = None) -> None:
         self.most = most
@@ -63,11 +59,7 @@ class Questions:
 
 
 class AskedModel:
-    """A model, and the questions that it was asked.
-
-    Args:
-        predictor: the model; one that does not remember what it said is made to.
-    """
+    """A model that remembers what it said, and the questions that it was asked."""
 
     def __init__(self, predictor: Predictor, *, questions: Questions | None = None) -> None:
         if not isinstance(predictor, CachedPredictor):
@@ -98,8 +90,7 @@ class AskedModel:
     ) -> list[str | None]:
         """What the model says of rows, None where there was no time or no question left.
 
-        Args:
-            in_time: asked before each batch of questions; when it says no, the rest is left.
+        When `in_time`, asked before each batch, says no, the rest is left.
         """
         keys = [row_key(row) for row in rows]
         places = [place for place, may in enumerate(self.questions.admitted(keys)) if may]

@@ -28,13 +28,9 @@ from sears_dsl.models.objects import describe_error, listed, object_name
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A rewrite, or a sentence of a template, that a model may be asked about.
+    """A rewrite, or a labelled sentence of a template, that a model may be asked about.
 
-    Attributes:
-        row: column → text of its row, after the rewrite.
-        original: the text before; of a sentence the sentence.
-        rule: the id of the rule, or of the template.
-        label: of a sentence; None of a rewrite.
+    Its row is column → text after the rewrite; the rule is the id of a rule or template.
     """
 
     row: Mapping[str, str]
@@ -58,15 +54,9 @@ class Oracle(Protocol):
 class FunctionOracle:
     """A function of one's own as an oracle; its answers are checked.
 
-    Args:
-        function: takes a list of rewrites and gives for each whether it is kept. A rewrite is a
-            dictionary: the columns of its row after the rewrite and, where no column is called
-            so, ``original``, the text before, and ``rule``, the id of the rule.
-        identity: how to know it again; None for its name.
-
-    Raises:
-        UsageError: it cannot be called.
-        ModelError: when asked: it raised, or gave something else than yes or no for each.
+    It takes a list of rewrites and gives for each whether it is kept. A rewrite is a dictionary:
+    the columns of its row after the rewrite and, where no column is called so, ``original``, the
+    text before, and ``rule``, the id of the rule. It is known again by its identity, or its name.
 
     Example:
         >>> no_book = FunctionOracle(lambda rows: ["book" not in row["text"] for row in rows])
@@ -87,7 +77,6 @@ class FunctionOracle:
     def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
         """For each rewrite whether it is kept."""
         items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
-        advice = f"give one true or false for each of them, here {len(items):,}"
         try:
             answers = listed(self._function(items))
         except Exception as error:
@@ -95,32 +84,23 @@ class FunctionOracle:
                 f"the oracle {self.identity} raised {describe_error(error)}",
                 help="it is called with a list of dictionaries from column to text",
             ) from error
+
+        def failure(gave: str) -> ModelError:
+            advice = f"give one true or false for each of them, here {len(items):,}"
+            return ModelError(f"the oracle {self.identity} gave {gave}", help=advice)
+
         if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
-            raise ModelError(
-                f"the oracle {self.identity} gave {type(answers).__name__} for {len(items):,} "
-                "texts",
-                help=advice,
-            )
+            raise failure(f"{type(answers).__name__} for {len(items):,} texts")
         if len(answers) != len(items):
-            raise ModelError(
-                f"the oracle {self.identity} gave {len(answers):,} answers for {len(items):,} "
-                "texts",
-                help=advice,
-            )
-        wrong = [each for each in answers if not isinstance(each, bool | np.bool_)]
-        if wrong:
-            raise ModelError(
-                f"the oracle {self.identity} gave {wrong[0]!r} for a text", help=advice
-            )
-        return [bool(each) for each in answers]
+            raise failure(f"{len(answers):,} answers for {len(items):,} texts")
+        for each in answers:
+            if not isinstance(each, bool | np.bool_):
+                raise failure(f"{each!r} for a text")
+        return list(map(bool, answers))
 
 
 class CountedOracle:
-    """An oracle that knows how much it rejected.
-
-    Attributes:
-        rejected: id of a rule or template → rewrites or sentences of it that are not kept.
-    """
+    """An oracle that counts what it rejects of each rule or template, by id."""
 
     def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
@@ -130,9 +110,8 @@ class CountedOracle:
     def keeps(self, candidates: Sequence[Candidate]) -> Sequence[bool]:
         """For each rewrite or sentence whether it is kept."""
         answers = self._oracle.keeps(candidates)
-        self.rejected.update(
-            each.rule for each, keep in zip(candidates, answers, strict=True) if not keep
-        )
+        pairs = zip(candidates, answers, strict=True)
+        self.rejected.update(each.rule for each, keep in pairs if not keep)
         return answers
 
 
@@ -153,28 +132,17 @@ def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], S
 def accepted(
     rewrites: Rewrites, data: LabelledRows, oracle: Oracle, *, needed: bool = True
 ) -> tuple[Rewrites, Counter[int]]:
-    """The rewrites that an oracle keeps.
+    """The rewrites that an oracle keeps, and how many it rejects of each rule, by its position.
 
-    Args:
-        needed: whether it is an error that it keeps none.
-
-    Returns:
-        Those that are kept, and for the position of each rule how many of its are not.
-
-    Raises:
-        ModelError: the oracle fails.
+    Where some are `needed`, it is an error that it keeps none.
     """
     if not len(rewrites):
         return rewrites, Counter()
     ids, texts = rewrites.rule_ids, rewrites.texts
     rows = data.rewritten(rewrites.rows.tolist(), texts)
     columns = zip(rows, rewrites.originals, texts, rewrites.rules.tolist(), strict=True)
-    keep = np.array(
-        oracle.keeps(
-            [Candidate(row, original, text, ids[rule]) for row, original, text, rule in columns]
-        ),
-        np.bool_,
-    )
+    candidates = [Candidate(row, old, new, ids[rule]) for row, old, new, rule in columns]
+    keep = np.array(oracle.keeps(candidates), np.bool_)
     if needed and not keep.any():
         raise DataError(
             f"the oracle {oracle.identity} rejects all {len(rewrites):,} rewrites, so there is "

@@ -35,17 +35,10 @@ _PATIENCE = 5.0
 def try_model(
     data: LabelledRows, predictor: CachedPredictor, *, comparison: Comparison = "exact"
 ) -> str:
-    """Ask a model about a few rows, so that what cannot work fails at once.
+    """Ask a model about a few rows, or all at once, so that what cannot work fails at once.
 
-    Args:
-        predictor: the model; one that wants all rows at once is asked about all.
-
-    Returns:
-        What is strange about the model, in a sentence; empty where nothing is.
-
-    Raises:
-        DataError: the model says nothing that is a label of any row.
-        ModelError: the model fails.
+    A model that says no label of any row is an error; what else is strange comes back in a
+    sentence, which is empty where nothing is.
     """
     all_at_once = predictor.batch_size is None
     places = range(len(data.rows)) if all_at_once else _of_each_label(data)
@@ -74,12 +67,7 @@ def try_model(
 
 
 def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
-    """Refuse a model that does not say how sure it is, after a few rows at most.
-
-    Raises:
-        UsageError: it gives no confidence; one that never could is not asked.
-        ModelError: the model fails.
-    """
+    """Refuse a model that does not say how sure it is, after a few rows at most."""
     if isinstance(predictor.predictor, ConfidentPredictor):
         few = None if predictor.batch_size is None else _TRIED
         answers = AskedModel(predictor).answers(data.rows[:few])
@@ -115,19 +103,15 @@ def _nothing_right(
 class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 
-    Args:
-        in_time: asked before each batch of questions; when it says no, the rest is left.
-        questions: counts what is asked, and limits it; of the rows the first ones are asked about.
+    `in_time` is asked before each batch of questions; when it says no, the rest is left, and so it
+    is where there may be no more `questions`: of the rows the first ones are asked about. That the
+    model has no row right is an error.
 
     Attributes:
         positions: for each right row its position in the data.
         predictions: for each what the model says of it.
         asked: how many rows of the data were asked about.
-        questions: what was asked in all.
         models: the names of several models that answer together; none of one.
-
-    Raises:
-        DataError: the model has no row right, or there was no time for any.
     """
 
     def __init__(
@@ -224,11 +208,7 @@ class RightRows:
         ]
 
     def flips(self, numbers: Sequence[int], answers: Sequence[str | None]) -> NDArray[np.bool_]:
-        """Which answers to rewritten right rows are not right any more; not those that lack.
-
-        Args:
-            answers: to each as it was rewritten; None where it was not asked.
-        """
+        """Which answers to rewritten right rows are not right any more; none that is None."""
         pairs = zip(numbers, answers, strict=True)
         return np.array(
             [answer is not None and self.flipped(number, answer) for number, answer in pairs],

@@ -48,21 +48,11 @@ OnStage: TypeAlias = Callable[[str, int, int], None]
 class RuleEffect:
     """What one rule does. The arrays have an entry for each row that it changes, in their order.
 
-    Attributes:
-        id: of the rule; with its ruleset's name before it where two rules have the same.
-        text: its canonical text.
-        expect: what the model should do on a rewritten row.
-        rows: int32: positions in the data of the rows that it changes, ascending.
-        edits: what it changed in each.
-        right_before: bool: whether the answer before is right.
-        right_after: bool: whether the answer after is right, judged by the label of the original.
-        confidence_before: float64: how sure the model was, NaN where it does not say; None where
-            it says nothing at all.
-        confidence_after: likewise.
-        scores: float64: S of the pairs that were scored, NaN for the others; None without scorer.
-        unrenderable: rows on which it could not fire, since a new word has no one inflection.
-        left_out: rewrites that are left out, since they touch a span.
-        rejected: rewrites that are left out, since an oracle rejected them.
+    The id has its ruleset's name before it where two rules have the same. Rows are positions in the
+    data, ascending; right is judged by the label of the original, also after. Confidences are NaN
+    where the model does not say, None where it says nothing at all; scores NaN of pairs that were
+    not scored, None without a scorer. On unrenderable rows it could not fire, since a new word has
+    no one inflection; rewrites are left out that touch a span, and rejected by an oracle.
     """
 
     id: str
@@ -139,12 +129,9 @@ class RuleEffect:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Effects:
-    """What a ruleset does to a model.
+    """What a ruleset does to a model, by its answers to the untouched rows and which are right.
 
-    Attributes:
-        answers: what the model says of each untouched row.
-        right: bool: whether it is right.
-        refused: rewrites that are left out, since the model refused them or their row.
+    Rewrites are refused, and left out, where the model refused them or their row.
     """
 
     data: LabelledRows
@@ -188,10 +175,8 @@ def rule_effects(
 ) -> Effects:
     """Apply each rule by itself to each row and ask the model about what comes out.
 
-    Args:
-        predictor: the model; a `CachedPredictor` keeps what it said when it fails half way.
-        score_at_most: rewrites of a rule that are scored, drawn at random; None for all.
-        draw: which of several draws of the rules' noise, from 0.
+    At most so many rewrites of a rule are scored, drawn at random; `draw` is which of several draws
+    of the rules' noise.
     """
     model = AskedModel(predictor)
     on_stage("applying rules", 0, len(matcher.rules))

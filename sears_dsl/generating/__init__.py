@@ -1,7 +1,6 @@
 """Templates → labelled sentences.
 
-In: rulesets with templates. `members` says what stands in slots, `sentences` has those of one
-template, each computed from its number, and tells what is wrong with them; `drawing` says which are
-written and in which order, under a limit or without. Out: `table`, columns of text, label, template
-and slots, which `data` writes in any format.
+In: rulesets with templates. `sentences` has those of one template, each computed from its number,
+and tells what is wrong with them. Out: `table`, columns of text, label, template and slots, of
+those that are written under a limit or without, which `data` writes in any format.
 """

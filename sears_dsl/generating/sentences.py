@@ -1,32 +1,141 @@
-"""The sentences of a template, by number.
+"""The sentences of a template, by number, and what members of sets become in its slots.
 
     template "It is {LIE} that this {CATEGORY?} movie is {GOOD}."
     slots      LIE: 2 choices   CATEGORY: 3 with none   GOOD: 2
     sentence   j = (lie * 3 + category) * 2 + good, computed from j alone
 
 In: a template and what its sets stand for. Out: `Sentences`: how many, each by its number, whether
-a text is one of them. Always holds: slots count from left to right, the last one fastest; a name is
-one choice wherever it is written, with the functions of each place; a slot that is empty takes one
-space along, so that neither two stand together nor one before a closing mark or at an end; two
-choices that write the same sentence are two numbers. Costs some 200 ns a sentence of many: what
-many of them share (the first half of a sentence, say) is written once.
+a text is one of them; or `Diagnostic`s: E350 and E351 for members without the inflection that is
+asked for, E329 for noise that changes none of them. Always holds: slots count from left to right,
+the last one fastest; a name is one choice wherever it is written, with the functions of each place;
+a slot that is empty takes one space along, so that neither two stand together nor one before a
+closing mark or at an end; two choices that write the same sentence are two numbers; a member
+becomes the same in every sentence: inflections take it as a base form, noise is drawn by its own
+text. Costs some 200 ns a sentence of many: what many of them share (the first half of a sentence,
+say) is written once; and some microseconds a member.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.engine.noise.characters import PlacedText, changed, shared
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
-from sears_dsl.errors import Diagnostic, RuleSyntaxError
-from sears_dsl.generating.members import member_findings, of_template, set_texts, written_member
-from sears_dsl.language.rule import Noise, Slot, Template
+from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
+from sears_dsl.language.amounts import print_function
+from sears_dsl.language.printer import print_slot, print_statements
+from sears_dsl.language.rule import Literal, Noise, SetReference, Slot, SlotCopy, Template
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.words import code
+from sears_dsl.tagging.inflection import Inflection, inflect, keep_casing
+
+
+def set_texts(ruleset: Ruleset, reference: SetReference) -> tuple[str, ...]:
+    """The texts of a set's literal members, in order, each once."""
+    members = ruleset.members(reference)
+    return tuple(dict.fromkeys(each.text for each in members if isinstance(each, Literal)))
+
+
+def written_member(
+    member: str, functions: Sequence[str | Noise], draw: Draw = FIRST_DRAW
+) -> str | Inflection:
+    """What stands in a slot for a member; the forms of an inflection that has not just one.
+
+    Functions go from left to right; "", and a text in which nothing can change, stay as they are.
+
+    Example:
+        >>> written_member("watch", ["VBD", "cap"])
+        'Watched'
+        >>> written_member("wonderful", [Noise("swap")])
+        'wonderufl'
+        >>> written_member("be", ["VBD"]).forms
+        ('was', 'were')
+    """
+    text = member
+    for function in functions if member else ():
+        if isinstance(function, Noise):
+            text = _noisy(text, function, member, draw)
+        elif function in CASE_FUNCTIONS:
+            text = CASE_FUNCTIONS[function](text)
+        else:
+            form = inflect(text, None, function) if text.split() == [text] else Inflection(())
+            if form.unique is None:
+                return form
+            text = keep_casing(form.unique, text)
+    return text
+
+
+def _noisy(text: str, noise: Noise, unit: str, draw: Draw) -> str:
+    instance = PlacedText(0, text)
+    if noise.share is not None:
+        return shared(noise, noise.share, [instance], unit, draw)[0]
+    return changed(noise, instance, unit, draw) or text
+
+
+def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
+    """What is wrong with the functions of a template's slots."""
+    slots = {slot.name: slot for slot in template.slots if slot.name}
+    findings: list[Diagnostic] = []
+    for part in template.parts:
+        if isinstance(part, Slot | SlotCopy) and not set(part.functions) <= CASE_FUNCTIONS.keys():
+            slot = part if isinstance(part, Slot) else slots[part.name]
+            members = set_texts(ruleset, slot.reference)
+            findings += (
+                of_template(each, template, ruleset, slot=part)
+                for each in _of_members(part.functions, members)
+            )
+    return findings
+
+
+def of_template(
+    finding: Diagnostic,
+    template: Template,
+    ruleset: Ruleset,
+    *,
+    slot: Slot | SlotCopy | None = None,
+) -> Diagnostic:
+    """The finding with its file, its line and, as the place, a slot or the whole template."""
+    source = print_statements([template]).partition("\n")[0]
+    line = template.span.line if template.span is not None else 1
+    shown = source if slot is None else print_slot(slot)
+    start = source.index(shown) + 1
+    place = Span(line, start, start + len(shown))
+    return replace(finding, span=place, path=ruleset.path, source=source)
+
+
+def _of_members(functions: Sequence[str | Noise], members: Sequence[str]) -> Iterator[Diagnostic]:
+    for place, function in enumerate(functions):
+        before = [written_member(each, functions[:place]) for each in members]
+        after = [written_member(each, functions[: place + 1]) for each in members]
+        if any(isinstance(text, Inflection) for text in before):
+            return
+        if isinstance(function, Noise):
+            if function.share is None and before == after:
+                yield Diagnostic(
+                    "E329",
+                    f"no character of {', '.join(map(code, members))} can change by "
+                    f"{code('.' + print_function(function))}",
+                    help="take another function, or other words",
+                )
+            continue
+        for member, text in zip(members, after, strict=True):
+            if not isinstance(text, Inflection):
+                continue
+            if text.ambiguous:
+                forms = ", ".join(text.forms)
+                number, message = "E350", f"has more than one form for {function}: {forms}"
+            else:
+                number, message = "E351", f"has no form for {function}"
+            advice = "members are single words in their base form here; write the forms into a set"
+            yield Diagnostic(number, f"{code(member)} {message}", help=f"{advice} of their own")
+
 
 Numbers = NDArray[np.int64]
 Texts = NDArray[np.object_]
@@ -38,12 +147,10 @@ _BASE, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A slot with what it may be.
+    """A slot with what it may be, texts before functions; "" first where it may be empty.
 
-    Attributes:
-        column: what a table of sentences calls it: its name, else that of its set, with a number
-            where several are called so.
-        members: texts before functions; "" first where the slot may be empty.
+    A table of sentences calls its column by its name, else by that of its set, with a number where
+    several are called so.
     """
 
     column: str
@@ -52,14 +159,7 @@ class Choice:
 
 
 class Sentences:
-    """The sentences of one template.
-
-    Args:
-        ruleset: where its sets are; they have literal members alone.
-
-    Raises:
-        RuleSyntaxError: a slot asks for an inflection that a member has not just one of.
-    """
+    """The sentences of one template, whose sets in the ruleset have literal members alone."""
 
     def __init__(self, template: Template, ruleset: Ruleset, draw: Draw = FIRST_DRAW) -> None:
         if findings := member_findings(template, ruleset):
@@ -103,11 +203,9 @@ class Sentences:
         )
 
     def members(self, numbers: Numbers) -> list[tuple[list[str], Numbers]]:
-        """What stands in the slots of some sentences.
+        """For each slot its members as written there, and which of them some sentences have.
 
-        Returns:
-            For each slot its members as written there, "" where it may be empty, and which of them
-            each sentence has.
+        Where it may be empty, "" is one of them.
         """
         return [
             (self._formed(choice, choice.slot.functions).tolist(), self._digits(numbers, place))
@@ -190,12 +288,7 @@ class Sentences:
     def _joined(
         self, parts: Sequence[str | _Filled], digits: Mapping[int, Numbers], count: int
     ) -> Texts:
-        """The parts joined, under each of some combinations of members.
-
-        Args:
-            parts: of a sentence.
-            digits: slot → its member in each combination.
-        """
+        """The parts of a sentence, joined under each of some combinations: slot → its members."""
         places = dict.fromkeys(part.place for part in parts if not isinstance(part, str))
         if not places:
             return np.full(count, "".join(map(str, parts)), object)
@@ -306,9 +399,6 @@ def _reads(text: str, start: int, parts: Sequence[str | _Filled], chosen: dict[i
         for option in options
         if part.members[option]
     )
-
-
-# ---------------------------------------------------------------- what is wrong with them
 
 
 def template_findings(ruleset: Ruleset) -> list[Diagnostic]:

@@ -1,11 +1,16 @@
-"""Templates → a table of labelled sentences.
+"""Templates → a table of labelled sentences: which are written, and in which order.
 
-In: rulesets with templates. Out: `Generated`: columns ``text``, ``label``, ``template`` and one for
-each slot, and how many sentences there are of each template and label. Always holds: a slot that a
-template does not have is empty in its rows, as one that its sentence leaves out; no slot's column
-has the name of another column; the same templates, limit and seed give the same rows. Costs some
-600 ns a sentence, half of it to find those that repeat; a column that repeats few values holds each
-of them once.
+In: rulesets with templates, a limit, a seed. Out: `Generated`: columns ``text``, ``label``,
+``template`` and one for each slot, and how many sentences there are of each template and label.
+Always holds: a slot that a template does not have is empty in its rows, as one that its sentence
+leaves out; no slot's column has the name of another column; a sentence that two choices of a
+template write comes once; without a limit all come, in the order of the file and of their numbers;
+with one the first of an order that depends on seed, template and number alone, so that ten
+sentences are the first ten of a hundred; templates take turns as long as they have sentences,
+unless all sentences of all templates are to be equally likely. Costs some 600 ns a sentence, half
+of it to find those that repeat; a column that repeats few values holds each of them once.
+
+Source: NOISE_AND_TEMPLATES, point 19: by the numbers N(seed, 0, "template", its text, j).
 """
 
 from __future__ import annotations
@@ -13,17 +18,75 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Repeated
-from sears_dsl.engine.noise.draws import Draw
+from sears_dsl.engine.noise.draws import Draw, begun, mixed
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.generating.drawing import By, selected
 from sears_dsl.generating.sentences import Numbers, Sentences, Texts
-from sears_dsl.language.printer import template_ids
+from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
+
+#: What shares are equal of: templates, or sentences of whatever template.
+By = Literal["template", "sentence"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Sentences in the order in which they are written, by template and number there."""
+
+    templates: Numbers
+    numbers: Numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def selected(
+    templates: Sequence[Sentences],
+    distinct: Sequence[Numbers],
+    *,
+    limit: int | None = None,
+    by: By = "template",
+    seed: int = 0,
+) -> Selection:
+    """The sentences that are written, of numbers that repeat no earlier sentence.
+
+    At most so many, or all in their own order; templates take turns, or all sentences are equally
+    likely.
+    """
+    members = np.repeat(np.arange(len(templates)), [len(numbers) for numbers in distinct])
+    numbers = np.concatenate([np.empty(0, np.int64), *distinct])
+    if limit is None:
+        return Selection(members, numbers)
+    drawn = np.concatenate(
+        [
+            np.empty(0, np.uint64),
+            *(
+                _draws(each, of_template, seed)
+                for each, of_template in zip(templates, distinct, strict=True)
+            ),
+        ]
+    )
+    order = np.lexsort((numbers, members, drawn))
+    if by == "template":
+        # The first of each template, then the second of each, and so on.
+        turns = np.empty(len(order), np.int64)
+        for template in range(len(templates)):
+            own = order[members[order] == template]
+            turns[own] = np.arange(len(own))
+        order = np.lexsort((members, turns))
+    return Selection(members[order[:limit]], numbers[order[:limit]])
+
+
+def _draws(sentences: Sentences, numbers: Numbers, seed: int) -> NDArray[np.uint64]:
+    """`draws.number` of some sentences of a template."""
+    state = np.uint64(begun(Draw(seed), "template", print_template(sentences.template)))
+    return mixed(mixed(numbers.astype(np.uint64) ^ state))
+
 
 Keep: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]
 """Says of each row whether it is kept."""
@@ -34,15 +97,9 @@ _OWN = (TEXT, LABEL, TEMPLATE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateCount:
-    """What one template gave.
+    """What one template gave: its sentences, each once, and those written, rejected and empty.
 
-    Attributes:
-        sentences: how many it has, each once.
-        repeated: choices that write a sentence which an earlier one writes.
-        written: how many of them are in the table.
-        rejected: how many were not to be kept.
-        empty: how many of those in the table are empty, or white space.
-        slots: the columns of its slots.
+    Repeated are choices that write a sentence which an earlier one writes.
     """
 
     name: str
@@ -57,11 +114,7 @@ class TemplateCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """A table of sentences.
-
-    Attributes:
-        templates: what each template gave, in the order of the files.
-    """
+    """A table of sentences, and what each template gave, in the order of the files."""
 
     columns: dict[str, Sequence[str]]
     templates: tuple[TemplateCount, ...]
@@ -85,9 +138,8 @@ def generated(
 ) -> Generated:
     """The sentences of all templates of some rulesets, as `sears.generate` takes them.
 
-    Args:
-        keep: says of some sentences, as rows of the table, which are kept; asked about all of a
-            template at once, before the limit. None keeps all.
+    What `keep` says of rows of the table counts before the limit; it is asked about all of a
+    template at once.
     """
     draw = Draw(seed)
     templates = [

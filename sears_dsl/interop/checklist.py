@@ -37,35 +37,24 @@ _INSTALL = "pip install 'notebook<7' 'ipython<9' && pip install --no-build-isola
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One row that a rule changes, or one sentence of a template.
+    """One row that a rule changes, or one sentence of a template."""
 
-    Attributes:
-        row: its place among the texts, or among the sentences of the template, counted from 0.
-        original: the text as given; of a sentence the sentence.
-    """
-
-    row: int
-    original: str
+    row: int  # its place among the texts, or among the sentences of the template, counted from 0
+    original: str  # the text as given; of a sentence the sentence
     rewritten: str
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCases:
-    """What one rule or template tests.
+    """What one rule or template tests."""
 
-    Attributes:
-        rule_id: the id of the rule or template, the name of the test.
-        why: the reason that the file gives; may be empty.
-        kind: what CheckList calls such a test.
-        label: the label that a template, or a rule with ``expect: label NAME``, wants; else empty.
-        cases: the rows that it changes, or its sentences; empty where it fires nowhere.
-    """
-
-    rule_id: str
+    rule_id: str  # the id of the rule or template, the name of the test
     rule: str
-    why: str
-    kind: TestKind
+    why: str  # the reason that the file gives; may be empty
+    kind: TestKind  # what CheckList calls such a test
+    # The label that a template, or a rule with ``expect: label NAME``, wants; else empty
     label: str
+    # The rows that it changes, or its sentences; empty where it fires nowhere
     cases: tuple[Case, ...]
     of_template: bool = False
 

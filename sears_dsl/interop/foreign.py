@@ -13,11 +13,7 @@ from sears_dsl.errors import UsageError
 
 
 def imported(module: str, *, tool: str, install: str) -> Any:
-    """The module, imported now.
-
-    Raises:
-        UsageError: it is not installed, or it cannot be imported here.
-    """
+    """The module, imported now; UsageError where it is not installed or cannot be imported."""
     package = module.split(".", maxsplit=1)[0]
     if find_spec(package) is None:
         raise UsageError(f"{tool} is not installed", help=install)

@@ -137,11 +137,7 @@ class ProjectAudit(pytest.File):
             yield GateItem.from_parent(self, name=_TOGETHER, audit=self)
 
     def document(self) -> AuditDocument:
-        """The audit, which is made when the first item asks.
-
-        Raises:
-            GateError: `sears audit` could not do it.
-        """
+        """The audit, which is made when the first item asks; GateError where it could not be."""
         from sears_dsl.auditing.document import read_audit  # noqa: PLC0415
 
         if self._document is None:

@@ -33,17 +33,13 @@ _INSTALL = "pip install textattack"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordAlignment:
-    """Which words of a text became which of another.
+    """Which words of a text became which of another."""
 
-    Attributes:
-        new_of: int64 (old words,): the place of each old word in the new text; -1 where it went.
-        changed: places of new words that were written anew.
-        touched: places of old words that were replaced or went. Where words were only inserted
-            it is the one before them, or the first word.
-    """
-
+    # int64 (old words,): the place of each old word in the new text; -1 where it went
     new_of: NDArray[np.int64]
-    changed: frozenset[int]
+    changed: frozenset[int]  # places of new words that were written anew
+    # Places of old words that were replaced or went. Where words were only inserted it is the one
+    # before them, or the first word
     touched: frozenset[int]
 
 

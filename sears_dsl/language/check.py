@@ -36,7 +36,7 @@ from sears_dsl.language.rule import (
     TagCopy,
     WholeUnit,
 )
-from sears_dsl.language.words import code, nearest, quote
+from sears_dsl.language.words import as_text, code, nearest
 
 _MOST_REPETITIONS = 8
 
@@ -202,10 +202,7 @@ class _Checker:
             hint = "a token is copied twice by its number or name: `$1 $1`"
         else:
             message = f"`{piece.tag}` copies a token, but the antecedent has no bare `{piece.tag}`"
-            hint = (
-                "an element is copied by number or name: `$1`\n"
-                f"to mean the text itself, quote it: {code(quote(piece.tag))}"
-            )
+            hint = f"an element is copied by number or name: `$1`\n{as_text(piece.tag)}"
         self._add("E303", message, piece.span, hint)
 
     def _target(self, target: int | str, span: Span | None, *, inflects: bool) -> None:
@@ -230,8 +227,7 @@ class _Checker:
                     f"element{'s' if count != 1 else ''}",
                     span,
                     "elements are counted as written, a group as one; context elements "
-                    "are referred to by name\n"
-                    f"to mean the text itself, quote it: {code(quote(f'${target}'))}",
+                    f"are referred to by name\n{as_text(f'${target}')}",
                 )
                 return
             element = elements[target - 1]

@@ -29,7 +29,7 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS, known_tags
-from sears_dsl.language.words import code, nearest, quote
+from sears_dsl.language.words import as_text, code, nearest, quote
 
 Problem: TypeAlias = tuple[str, str, str]
 
@@ -66,13 +66,12 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
         if options.language != "en":
             yield english_alone(f"`{name}` is a tag of English", options, _FOREIGN_TAG)
         return
-    literal = f"to mean the text itself, quote it: {code(quote(name))}"
     if name in WHITESPACE_TAGS:
         yield "E203", f"`{name}` is the tag of white space", _NO_SPACE
     elif name in MOVED[tagset]:
         yield from _moved(name, tagset)
     else:
-        yield "E201", f"`{name}` is not a tag", f"{_tag_meant(name, tagset)}\n{literal}"
+        yield "E201", f"`{name}` is not a tag", f"{_tag_meant(name, tagset)}\n{as_text(name)}"
 
 
 def _tag_meant(name: str, tagset: TagsetOption) -> str:

@@ -20,37 +20,30 @@ Compared: TypeAlias = Rule | Template
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """A rule or template that is in both versions under the same id or with the same text.
-
-    Attributes:
-        parts: what differs: ``id``, ``rule`` or ``template`` (the line itself), or a key of
-            metadata such as ``expect``, ``label`` or ``tests``.
-    """
+    """A rule or template that is in both versions under the same id or with the same text."""
 
     old: Compared
     new: Compared
     old_id: str
     new_id: str
+    # What differs: ``id``, ``rule`` or ``template`` (the line itself), or a key of metadata such as
+    # ``expect``, ``label`` or ``tests``
     parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RulesetDiff:
-    """What changed from the old version to the new one.
+    """What changed from the old version to the new one."""
 
-    Attributes:
-        added: (id, rule) of rules and then templates that only the new version has, in its order.
-        removed: (id, rule) of those that only the old version has, in its order.
-        options: (name, old value, new value) of options that differ.
-        sets: names of sets that were added, removed or changed, those of imported files too
-            (``common.WH``).
-    """
-
+    # (id, rule) of rules and then templates that only the new version has, in its order
     added: tuple[tuple[str, Compared], ...] = ()
+    # (id, rule) of those that only the old version has, in its order
     removed: tuple[tuple[str, Compared], ...] = ()
     changed: tuple[RuleChange, ...] = ()
     renamed: tuple[RuleChange, ...] = ()
+    # (name, old value, new value) of options that differ
     options: tuple[tuple[str, str, str], ...] = ()
+    # Names of sets that were added, removed or changed, those of imported files too (``common.WH``)
     sets: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:

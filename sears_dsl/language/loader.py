@@ -11,16 +11,22 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.check import check_rule
-from sears_dsl.language.check_templates import check_template, sentence_findings
+from sears_dsl.language.check_file import (
+    check_template,
+    drawn_findings,
+    sentence_findings,
+    usage_warnings,
+    used_sets,
+)
 from sears_dsl.language.check_tests import check_test, english_alone
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
-from sears_dsl.language.parsing.parser import no_rules, no_text, parse_lines
+from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.rule import (
     OPTION_NAMES,
@@ -37,12 +43,12 @@ from sears_dsl.language.rule import (
     VersionLine,
     Wildcard,
 )
-from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset, circles
-from sears_dsl.language.usage import drawn_findings, usage_warnings, used_sets
+from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset, ordered
 from sears_dsl.language.words import nearest
 
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
+_BEGINNING = 65_536
 _NAME_FILE = "give the path of a .sear file"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _SET_LINE = re.compile(r"set[ \t]+([A-Za-z][A-Za-z0-9_]*)")
@@ -66,7 +72,9 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
                 path=shown,
                 help="split it into several files",
             )
-        return no_text(content, shown) or content.decode("utf-8-sig")
+        if b"\0" in content[:_BEGINNING]:
+            return Diagnostic("E407", "this is no rule file: it is binary", path=shown, help=ORDER)
+        return content.decode("utf-8-sig")
     except FileNotFoundError:
         return Diagnostic(
             "E401", "there is no such file", path=shown, help=f"looked for {path.absolute()}"
@@ -83,36 +91,25 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
         return Diagnostic("E406", f"cannot be read: {reason}", path=shown, help=_NAME_FILE)
 
 
-def assemble(text: str, *, path: str, allow_imports_outside: bool) -> Ruleset:
-    """Parse, read imports, check."""
-    strange = no_rules(text, path)
-    if strange is not None:
-        raise RuleSyntaxError([strange])
-    folder = None if allow_imports_outside else Path(path).parent.resolve()
-    return _Assembly(text, path, _Files(folder), ()).ruleset()
+class _Assembly:
+    """What one file says, collected statement by statement. It is the `RuleScope` of checks.
 
-
-@dataclass(slots=True)
-class _Files:
-    """The files of one load.
-
-    Attributes:
-        folder: where imported files have to be; None for anywhere.
-        rulesets: the imported files by their real path; None for one that has errors.
+    Imported files have to be in ``folder``, unless it is None; ``importing`` led here, outermost
+    first; ``imported`` are those of the whole load by their real path, None where one has errors.
     """
 
-    folder: Path | None
-    rulesets: dict[Path, Ruleset | None] = field(default_factory=dict)
-
-
-class _Assembly:
-    """What one file says, collected statement by statement. It is the `RuleScope` of checks."""
-
-    def __init__(self, text: str, path: str, files: _Files, importing: tuple[Path, ...]) -> None:
+    def __init__(
+        self,
+        text: str,
+        path: str,
+        folder: Path | None,
+        imported: dict[Path, Ruleset | None],
+        importing: tuple[Path, ...] = (),
+    ) -> None:
         self._lines = [line.removesuffix("\r") for line in text.split("\n")]
         self._path = path
-        self._files = files
-        # The files that led here, outermost first.
+        self._folder = folder
+        self._files = imported
         self._importing = importing
         self._parsed = parse_lines(text, path=path)
         self._findings = list(self._parsed.findings)
@@ -142,10 +139,11 @@ class _Assembly:
             if not any(finding.severity == "error" for finding in problems):
                 problems.extend(notation_warnings(rule, tagset))
             self._findings.extend(map(self._placed, problems))
+        self._check_ids("rules", [rule.name for rule in whole], whole)
         self._check_duplicates(whole)
         for template in self._templates:
             self._findings.extend(map(self._placed, check_template(template, self)))
-        self._check_template_ids()
+        self._check_ids("templates", template_ids(self._templates), self._templates)
         ruleset = Ruleset(
             rules=tuple(self._rules),
             options=self.options,
@@ -167,15 +165,7 @@ class _Assembly:
         if not self._has_errors():
             self._check_options_of_imports(ruleset)
         if not self._has_errors():
-            published = self._header is not None
-            warnings = usage_warnings(
-                ruleset.rules,
-                ruleset.sets,
-                ruleset.imports,
-                templates=ruleset.templates,
-                published=published,
-            )
-            self._findings.extend(map(self._placed, warnings))
+            self._findings.extend(map(self._placed, usage_warnings(ruleset)))
         findings = sorted(self._findings, key=_place)
         if self._has_errors():
             raise RuleSyntaxError([*findings, *self._elsewhere])
@@ -224,14 +214,12 @@ class _Assembly:
         body = False
         for position, entry in enumerate(self._parsed.entries):
             node = entry.node
+            body = body or isinstance(node, Rule | Template | SetDefinition)
             if isinstance(node, Rule):
-                body = True
                 self._rules.append(node)
             elif isinstance(node, Template):
-                body = True
                 self._templates.append(node)
             elif isinstance(node, SetDefinition):
-                body = True
                 self._define(node)
             elif isinstance(node, VersionLine):
                 self._version(node, position)
@@ -279,30 +267,20 @@ class _Assembly:
             )
 
     def _option(self, node: OptionLine) -> None:
-        known = OPTION_NAMES
-        if node.name not in known:
-            self._add(
-                "E210", f"there is no option `{node.name}`", node.span, nearest(node.name, known)
-            )
+        if node.name not in OPTION_NAMES:
+            hint = nearest(node.name, OPTION_NAMES)
+            self._add("E210", f"there is no option `{node.name}`", node.span, hint)
             return
         if node.name in self._options:
             self._add("E315", f"option `{node.name}` is given twice", node.span, "keep one of them")
         values = OPTION_VALUES.get(node.name)
         if values is not None and node.value not in values:
-            self._add(
-                "E211",
-                f"`{node.value}` is no value of option `{node.name}`",
-                node.value_span,
-                nearest(node.value, values),
-            )
+            message = f"`{node.value}` is no value of option `{node.name}`"
+            self._add("E211", message, node.value_span, nearest(node.value, values))
             return
         if node.name == "language" and not _LANGUAGE.fullmatch(node.value):
-            self._add(
-                "E211",
-                f"`{node.value}` is no language code",
-                node.value_span,
-                "languages have short codes, as in `option language = en`",
-            )
+            hint = "languages have short codes, as in `option language = en`"
+            self._add("E211", f"`{node.value}` is no language code", node.value_span, hint)
             return
         self._first_spans.setdefault("option", node.span)
         self._options[node.name] = node.value
@@ -343,12 +321,8 @@ class _Assembly:
         here = Path(self._path)
         self._broken.add(f"{node.name}.")
         if not here.is_file():
-            self._add(
-                "E401",
-                f"`{node.path}` is looked for beside a file, and this is none",
-                node.span,
-                "save the rules to a file and load that",
-            )
+            message = f"`{node.path}` is looked for beside a file, and this is none"
+            self._add("E401", message, node.span, "save the rules to a file and load that")
             return
         ruleset = self._imported(node, here.parent / node.path, (*self._importing, here.resolve()))
         if ruleset is not None:
@@ -362,11 +336,10 @@ class _Assembly:
         except (OSError, RuntimeError, ValueError):  # a circle of links, a zero byte
             self._add("E406", f"`{node.path}` cannot be read", node.span, _NAME_FILE)
             return None
-        folder = self._files.folder
-        if folder is not None and not target.is_relative_to(folder):
+        if self._folder is not None and not target.is_relative_to(self._folder):
             self._add(
                 "E408",
-                f"`{node.path}` lies outside of {folder}, the folder of the first file",
+                f"`{node.path}` lies outside of {self._folder}, the folder of the first file",
                 node.span,
                 "move it there; --allow-imports-outside allows it, in Python "
                 "load(..., allow_imports_outside=True)",
@@ -389,26 +362,24 @@ class _Assembly:
                 "import the file that defines the set, not one that imports it",
             )
             return None
-        if target not in self._files.rulesets:
+        if target not in self._files:
             text = read_file(target, str(path))
             if isinstance(text, str):
                 text = no_rules(text, str(path), imported=True) or text
             if isinstance(text, Diagnostic):
                 self._add(text.code, f"`{node.path}`: {text.message}", node.span, text.help)
                 return None
-            self._files.rulesets[target] = self._assembled(text, str(path), chain)
-        ruleset = self._files.rulesets[target]
+            inner = _Assembly(text, str(path), self._folder, self._files, chain)
+            try:
+                self._files[target] = inner.ruleset()
+            except RuleSyntaxError as error:
+                self._files[target] = None
+                # Of a long way to an error its two ends are told, not each step.
+                self._elsewhere.extend(each for each in error.diagnostics if each.code != "E404")
+        ruleset = self._files[target]
         if ruleset is None:
             self._add("E404", f"`{node.path}` has errors", node.span, "they are listed below")
         return ruleset
-
-    def _assembled(self, text: str, path: str, chain: tuple[Path, ...]) -> Ruleset | None:
-        try:
-            return _Assembly(text, path, self._files, chain).ruleset()
-        except RuleSyntaxError as error:
-            # Of a long way to an error its two ends are told, not each step.
-            self._elsewhere.extend(each for each in error.diagnostics if each.code != "E404")
-            return None
 
     # ------------------------------------------------------------ sets and rules together
 
@@ -419,7 +390,7 @@ class _Assembly:
                     self._add(code, message, definition.span, hint)
             notations = set_notation_warnings(definition, self.options.tagset)
             self._findings.extend(map(self._placed, notations))
-        for circle in circles(self._sets):
+        for circle in ordered(self._sets)[1]:
             self._add(
                 "E313",
                 "sets in a circle: " + " → ".join(circle),
@@ -429,7 +400,7 @@ class _Assembly:
 
     def _check_options_of_imports(self, ruleset: Ruleset) -> None:
         """What is imported is read under the options of this file: told where that matters."""
-        used = used_sets(ruleset.rules, ruleset.sets)
+        used = used_sets(ruleset)
         for each in self._imports:
             nodes = (entry.node for entry in each.ruleset.layout)
             stated = {node.name for node in nodes if isinstance(node, OptionLine)}
@@ -474,33 +445,20 @@ class _Assembly:
                 )
                 return
 
-    def _check_template_ids(self) -> None:
-        first: dict[str, int] = {}
-        for name, template in zip(template_ids(self._templates), self._templates, strict=True):
-            line = template.span.line if template.span else 0
-            if name in first:
-                self._add(
-                    "E310",
-                    f"two templates have the id `{name}`",
-                    template.span,
-                    f"the first is on line {first[name]}; change one",
-                )
-            first.setdefault(name, line)
+    def _check_ids(
+        self, what: str, names: Iterable[str | None], nodes: Iterable[Rule | Template]
+    ) -> None:
+        lines: dict[str, int] = {}
+        for name, node in zip(names, nodes, strict=True):
+            if name in lines:
+                advice = f"the first is on line {lines[name]}; change one"
+                self._add("E310", f"two {what} have the id `{name}`", node.span, advice)
+            elif name is not None:
+                lines[name] = node.span.line if node.span else 0
 
     def _check_duplicates(self, rules: Iterable[Rule]) -> None:
-        names: dict[str, int] = {}
         bodies: dict[object, Rule] = {}
         for rule in rules:
-            line = rule.span.line if rule.span else 0
-            if rule.name is not None:
-                if rule.name in names:
-                    self._add(
-                        "E310",
-                        f"two rules have the id `{rule.name}`",
-                        rule.span,
-                        f"the first is on line {names[rule.name]}; change one",
-                    )
-                names.setdefault(rule.name, line)
             # Other noise of the same words is another rule, where it has an id of its own.
             noise = (rule.metadata.rate, rule.metadata.seed) if rule.name else (None, None)
             body = (rule.antecedent, rule.consequent, rule.left, rule.right, noise)
@@ -538,7 +496,11 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
         >>> parse("What NOUN -> Which NOUN").rule_ids
         ('r-5c4e3ce515',)
     """
-    return assemble(text, path=path, allow_imports_outside=allow_imports_outside)
+    strange = no_rules(text, path)
+    if strange is not None:
+        raise RuleSyntaxError([strange])
+    folder = None if allow_imports_outside else Path(path).parent.resolve()
+    return _Assembly(text, path, folder, {}).ruleset()
 
 
 def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:

@@ -31,26 +31,18 @@ _MANY = 10**6
 
 def shortest(element: Element) -> int:
     """Fewest tokens that the element can match."""
-    body = element.body
-    if isinstance(body, Anchor):
-        return 0
-    if isinstance(body, Group):
-        one = min((sum(map(shortest, each)) for each in body.alternatives), default=0)
-        return min(one * element.minimum, _MANY)
-    return element.minimum
+    one = 0 if isinstance(element.body, Anchor) else 1
+    if isinstance(element.body, Group):
+        one = min((sum(map(shortest, each)) for each in element.body.alternatives), default=0)
+    return min(one * element.minimum, _MANY)
 
 
 def longest(element: Element) -> int:
     """Most tokens that the element can match."""
-    body = element.body
-    if isinstance(body, Anchor):
-        return 0
-    if isinstance(body, WholeUnit):
-        return _MANY
-    if isinstance(body, Group):
-        one = max((sum(map(longest, each)) for each in body.alternatives), default=0)
-        return min(one * element.maximum, _MANY)
-    return element.maximum
+    one = {Anchor: 0, WholeUnit: _MANY}.get(type(element.body), 1)
+    if isinstance(element.body, Group):
+        one = max((sum(map(longest, each)) for each in element.body.alternatives), default=0)
+    return min(one * element.maximum, _MANY)
 
 
 def is_one_test(group: Group) -> bool:

@@ -37,7 +37,7 @@ from sears_dsl.language.rule import (
     WholeUnit,
 )
 from sears_dsl.language.tagsets import MOVED
-from sears_dsl.language.words import code, quote
+from sears_dsl.language.words import as_text, code, quote
 
 
 def _words(text: str) -> frozenset[str]:
@@ -89,10 +89,6 @@ def _placed(problems: Iterable[Problem], span: Span | None) -> Iterator[Diagnost
     return (Diagnostic(number, message, span, hint) for number, message, hint in problems)
 
 
-def _literal(text: str) -> str:
-    return f"to mean the text itself, quote it: {code(quote(text))}"
-
-
 # ---------------------------------------------------------------- antecedent, contexts, sets
 
 
@@ -128,19 +124,19 @@ def _among(literal: Literal, before: object, after: object) -> Iterator[Problem]
         yield (
             "W614",
             "`!` with a space behind it is an exclamation mark",
-            f"a negation is glued to its operand: {code('!' + operand)}\n{_literal('!')}",
+            f"a negation is glued to its operand: {code('!' + operand)}\n{as_text('!')}",
         )
     if text in {"...", "…"} and before is not None and after is not None:
         yield (
             "W607",
             f"`{text}` stands for its dots, not for what lies between",
-            f"up to eight tokens of any kind are `_{{0,8}}`\n{_literal(text)}",
+            f"up to eight tokens of any kind are `_{{0,8}}`\n{as_text(text)}",
         )
     if text == "|" and before is not None and after is not None:
         yield (
             "W612",
             "`|` with spaces around it is a literal: three tokens are looked for",
-            f"a choice stands in parentheses: `(a|b)`\n{_literal('|')}",
+            f"a choice stands in parentheses: `(a|b)`\n{as_text('|')}",
         )
     if text == "&" and before is not None and after is not None:
         tests = (AttributeTest, Conjunction, Regex)
@@ -154,7 +150,7 @@ def _among(literal: Literal, before: object, after: object) -> Iterator[Problem]
                 "W608",
                 "`&` outside brackets is a literal: three tokens are looked for",
                 "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one of "
-                f"them\n{_literal('&')}",
+                f"them\n{as_text('&')}",
             )
 
 
@@ -178,7 +174,7 @@ def _carets(rule: Rule) -> Iterator[Diagnostic]:
                 "W607",
                 f"`{sign}` is looked for as it stands, not as the {side} of the unit",
                 place,
-                f"the {side} of the unit is `{anchor}`\n{_literal(sign)}",
+                f"the {side} of the unit is `{anchor}`\n{as_text(sign)}",
             )
 
 
@@ -228,7 +224,7 @@ def _word(text: str, tagset: TagsetOption) -> Iterator[Problem]:
         yield (
             "W607",
             f"`{text}` is looked for as it stands, its anchor too",
-            f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}\n{_literal(text)}",
+            f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}\n{as_text(text)}",
         )
     elif repeated:
         least = "1" if repeated[2] == "+" else "0"
@@ -236,13 +232,13 @@ def _word(text: str, tagset: TagsetOption) -> Iterator[Problem]:
             "W607",
             f"`{text}` is looked for as it stands, with its `{repeated[2]}`",
             f"an element is repeated by {code(f'{repeated[1]}{{{least},8}}')}, at most eight times"
-            f"\n{_literal(text)}",
+            f"\n{as_text(text)}",
         )
     elif _ANYTHING.fullmatch(text) or _ESCAPE.search(text):
         yield (
             "W607",
             f"`{text}` is looked for as it stands, not as a regular expression",
-            f"{_as_pattern(text)}\n{_literal(text)}",
+            f"{_as_pattern(text)}\n{as_text(text)}",
         )
     elif text.lower() in _LOWER_TAGS:
         tag = MOVED[tagset].get(text.upper(), text.upper())
@@ -336,18 +332,16 @@ def _consequent(rule: Rule) -> Iterator[Diagnostic]:
             if not piece.quoted:
                 yield from _placed(_text(piece, previous, place, rule, names), span)
                 if piece.text in names - targets:
-                    yield _bare_name(piece.text, span)
+                    yield Diagnostic(
+                        "W613",
+                        f"`{piece.text}` is written as a word, not as what the element "
+                        f"`{piece.text}:` matched",
+                        span,
+                        f"what an element matched is {code('$' + piece.text)}\n"
+                        f"{as_text(piece.text)}",
+                    )
         previous = piece
     yield from _quotation_marks([(piece, piece.span) for piece in rule.consequent], rule.span)
-
-
-def _bare_name(text: str, span: Span | None) -> Diagnostic:
-    return Diagnostic(
-        "W613",
-        f"`{text}` is written as a word, not as what the element `{text}:` matched",
-        span,
-        f"what an element matched is {code('$' + text)}\n{_literal(text)}",
-    )
 
 
 def _text(
@@ -355,17 +349,18 @@ def _text(
 ) -> Iterator[Problem]:
     text = piece.text
     number, name = _NUMBERED.search(text) or _PERCENT.fullmatch(text), _NAMED.fullmatch(text)
+    behind = previous if piece.glued and isinstance(previous, Reference) else None
     if text.startswith(("//", "/*", "*/")):
         yield (
             "W611",
             f"`{text}` is written into the text",
-            f"a comment begins with a hash after a space: `# comment`\n{_literal(text)}",
+            f"a comment begins with a hash after a space: `# comment`\n{as_text(text)}",
         )
     elif text == "|":
         yield (
             "W612",
             "`|` is written into the text: a consequent has no choices",
-            f"write a rule for each choice\n{_literal(text)}",
+            f"write a rule for each choice\n{as_text(text)}",
         )
     elif number or name:
         written = "$" + (name[1] if name and name[1] in names else number[1] if number else "1")
@@ -374,10 +369,10 @@ def _text(
             "W613",
             f"`{text}` is written as it stands",
             f"what an element matched is {code(written)}, the whole of it; parts of a word cannot "
-            f"be copied\n{_literal(text)}",
+            f"be copied\n{as_text(text)}",
         )
-    elif isinstance(previous, Reference) and piece.glued and _is_suffix(text):
-        target = f"${previous.target}"
+    elif behind and text[0].isalpha() and text not in {"n't", "n’t"}:
+        target = f"${behind.target}"
         inflection = _SUFFIXES.get(text, "VBD")
         yield (
             "W613",
@@ -391,25 +386,25 @@ def _text(
             "W613",
             f"`{text}` is written as it stands: functions are those of references",
             f"what an element matched is changed by {code(f'$1.{function}')}, and another word "
-            f"takes its form by {code(f'{called[1]}.as($1)')}\n{_literal(text)}",
+            f"takes its form by {code(f'{called[1]}.as($1)')}\n{as_text(text)}",
         )
-    elif text == "()" and piece.glued and isinstance(previous, Reference):
+    elif text == "()" and behind:
         yield (
             "W613",
             "`()` is written into the text: a function has no parentheses",
-            f"write it as in `$1.upper`\n{_literal(text)}",
+            f"write it as in `$1.upper`\n{as_text(text)}",
         )
-    elif text == "(" and piece.glued and isinstance(previous, Reference) and previous.functions:
+    elif text == "(" and behind and behind.functions:
         yield (
             "W613",
             "`(` is written into the text: an amount has no spaces",
-            f"write it as in `$1.swap(2)`\n{_literal(text)}",
+            f"write it as in `$1.swap(2)`\n{as_text(text)}",
         )
     elif text[0] == "." and text[1:] in FUNCTIONS and previous is not None:
         yield (
             "W613",
             f"`{text}` with a space before it is written as it stands",
-            f"a function is glued to its reference: {code('$1' + text)}\n{_literal(text)}",
+            f"a function is glued to its reference: {code('$1' + text)}\n{as_text(text)}",
         )
     elif (
         text[0] == "?"
@@ -439,10 +434,6 @@ def _text(
             f"glued it follows the word: `word{text}`, `$1{text}`\n"
             f"to keep the space, quote it: {code(quote(text))}",
         )
-
-
-def _is_suffix(text: str) -> bool:
-    return text[0].isalpha() and text not in {"n't", "n’t"}
 
 
 def _spaced(text: str, place: int, rule: Rule) -> bool:

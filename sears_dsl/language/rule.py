@@ -147,20 +147,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of an antecedent or of a context, counted as written for ``$n``.
-
-    Attributes:
-        minimum: fewest repetitions; ``x?`` is 0 to 1, ``x{2,3}`` is 2 to 3.
-        maximum: most repetitions, at most 8; greedy.
-        name: ``a`` in ``a:NOUN``, or None.
-        glued: written without a space after the element before it (``WP's``). In an antecedent
-            this is notation only; the tokens may stand apart in the text.
-    """
+    """One element of an antecedent or of a context, counted as written for ``$n``."""
 
     body: Test | Anchor | WholeUnit | Group
-    minimum: int = 1
-    maximum: int = 1
-    name: str | None = None
+    minimum: int = 1  # fewest repetitions; ``x?`` is 0 to 1, ``x{2,3}`` is 2 to 3
+    maximum: int = 1  # most repetitions, at most 8; greedy
+    name: str | None = None  # ``a`` in ``a:NOUN``, or None
+    # Written without a space after the element before it (``WP's``). In an antecedent this is
+    # notation only; the tokens may stand apart in the text
     glued: bool = False
     span: Span | None = field(default=None, compare=False)
 
@@ -180,16 +174,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """``.homoglyph``, ``.swap(2)``, ``.typo(10%)``: a function that writes noise.
+    """``.homoglyph``, ``.swap(2)``, ``.typo(10%)``: a function that writes noise."""
 
-    Attributes:
-        kind: one of `NOISE_KINDS`.
-        places: how many places of each instance it changes.
-        share: instead, how many of the characters of a unit, in millionths; None: not a share.
-    """
-
-    kind: str
-    places: int = 1
+    kind: str  # one of `NOISE_KINDS`
+    places: int = 1  # how many places of each instance it changes
+    # Instead, how many of the characters of a unit, in millionths; None: not a share
     share: int | None = None
 
 
@@ -316,18 +305,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """``{NAME}``, ``{who:NAME.cap}``, ``{w.DEGREE?}``: one member of a set, every one in turn.
-
-    Attributes:
-        name: by which a `SlotCopy` finds it; None for none.
-        optional: whether it may be empty, which is its first choice.
-        functions: of casing, inflection and characters, left to right.
-    """
+    """``{NAME}``, ``{who:NAME.cap}``, ``{w.DEGREE?}``: one member of a set, every one in turn."""
 
     reference: SetReference
-    name: str | None = None
-    optional: bool = False
-    functions: tuple[str | Noise, ...] = ()
+    name: str | None = None  # by which a `SlotCopy` finds it; None for none
+    optional: bool = False  # whether it may be empty, which is its first choice
+    functions: tuple[str | Noise, ...] = ()  # of casing, inflection and characters, left to right
     span: Span | None = field(default=None, compare=False)
 
 
@@ -342,17 +325,12 @@ class SlotCopy:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """``template ID: "This {CATEGORY} movie is {DEGREE?} {GOOD}."``: a sentence for each choice.
+    """``template ID: "This {CATEGORY} movie is {DEGREE?} {GOOD}."``: a sentence for each choice."""
 
-    Attributes:
-        parts: text and slots, in order; no text follows a text.
-        name: the id that the file declares; else it is a hash of the canonical text.
-        metadata: with its label; a template has no ``expect``.
-    """
-
-    parts: tuple[str | Slot | SlotCopy, ...]
+    parts: tuple[str | Slot | SlotCopy, ...]  # text and slots, in order; no text follows a text
+    # The id that the file declares; else it is a hash of the canonical text
     name: str | None = None
-    metadata: Metadata = NO_METADATA
+    metadata: Metadata = NO_METADATA  # with its label; a template has no ``expect``
     span: Span | None = field(default=None, compare=False)
 
     @property
@@ -396,11 +374,7 @@ class RuleScope(Protocol):
         """The options that the rule is read under."""
 
     def members(self, reference: SetReference) -> tuple[Test, ...]:
-        """The members of a set.
-
-        Raises:
-            KeyError: there is no such set or import.
-        """
+        """The members of a set; KeyError where there is no such set or import."""
 
     def set_names(self) -> tuple[str, ...]:
         """The names that a reference may use, such as ``WH`` and ``c.WH``."""
@@ -450,15 +424,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """What a file says, and what is wrong with how it says it.
-
-    Attributes:
-        trailing: comments and blank lines after the last one.
-        findings: what is wrong with the syntax, in the order of the lines.
-    """
+    """What a file says, and what is wrong with how it says it."""
 
     entries: tuple[Entry, ...]
-    trailing: tuple[str, ...] = ()
+    trailing: tuple[str, ...] = ()  # comments and blank lines after the last one
+    # What is wrong with the syntax, in the order of the lines
     findings: tuple[Diagnostic, ...] = ()
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, cast, overload
 
 from sears_dsl.errors import Diagnostic, Span, UsageError
 from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
@@ -290,14 +290,11 @@ class Ruleset:
         sets = {definition.name: definition for definition in self.sets}
         elsewhere = {each.name: each.ruleset.set_depths for each in self.imports}
         depths: dict[str, int] = {}
-        for name in _ordered(sets)[0]:
-            inner = [
-                (depths if each.module is None else elsewhere.get(each.module, {})).get(
-                    each.name, 0
-                )
-                for each in references_in(sets[name].members)
-            ]
-            depths[name] = 1 + max(inner, default=0)
+        for name in ordered(sets)[0]:
+            depths[name] = 1
+            for each in references_in(sets[name].members):
+                known = depths if each.module is None else elsewhere.get(each.module, {})
+                depths[name] = max(depths[name], 1 + known.get(each.name, 0))
         return depths
 
     @cached_property
@@ -310,7 +307,7 @@ class Ruleset:
                 return sizes[reference.name]
             return home(self, reference.module).set_sizes[reference.name]
 
-        for name in _ordered({definition.name: definition for definition in self.sets})[0]:
+        for name in ordered({definition.name: definition for definition in self.sets})[0]:
             tests = self.members(SetReference(name))
             size = len(tests) + sum(map(size_of, references_in(tests)))
             sizes[name] = min(size, LARGEST + 1)
@@ -391,21 +388,14 @@ class Ruleset:
         nodes = [entry.node for entry in self.layout if not isinstance(entry.node, Rule | Template)]
         stated = {node.name for node in nodes if isinstance(node, OptionLine)}
         header: list[Statement] = [node for node in nodes if isinstance(node, VersionLine)]
-        header += [
-            node
-            for node in self._statements(stated=stated)
-            if not isinstance(node, Rule | Template)
-        ]
-        if {print_statements([node]) for node in nodes} == {
-            print_statements([node]) for node in header
-        }:
+        stating = self._statements(stated=stated)
+        header += [node for node in stating if not isinstance(node, Rule | Template)]
+        before, after = ({print_statements([each]) for each in part} for part in (nodes, header))
+        if before == after:
             return self.layout
-        before = {_kind(entry.node): entry for entry in self.layout}
+        laid_out = {_kind(entry.node): entry for entry in self.layout}
         rules = [entry for entry in self.layout if isinstance(entry.node, Rule | Template)]
-        entries = [
-            replace(before[_kind(node)], node=node) if _kind(node) in before else Entry(node)
-            for node in header
-        ]
+        entries = [replace(laid_out.get(_kind(node), Entry(node)), node=node) for node in header]
         if entries and rules and not rules[0].leading:
             rules[0] = replace(rules[0], leading=("",))
         return [*entries, *rules]
@@ -490,19 +480,13 @@ def _qualified(test: Test, module: str | None) -> Test:
         return test
     if not isinstance(test.operand, Group):
         return Negation(_qualified(test.operand, module))
-    return Negation(
-        Group(
-            tuple(
-                tuple(replace(each, body=_body_through(each, module)) for each in alternative)
-                for alternative in test.operand.alternatives
-            )
-        )
-    )
 
+    def through(element: Element) -> Element:
+        # What is negated is a group of single tests; the checker refuses anything else.
+        return replace(element, body=_qualified(cast(Test, element.body), module))
 
-def _body_through(element: Element, module: str) -> Test:
-    # What is negated is a group of single tests; the checker refuses anything else.
-    return _qualified(element.body, module)  # type: ignore[arg-type]
+    alternatives = (tuple(map(through, each)) for each in test.operand.alternatives)
+    return Negation(Group(tuple(alternatives)))
 
 
 def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
@@ -520,17 +504,15 @@ def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
 # ---------------------------------------------------------------- circles and sizes
 
 
-def circles(sets: Mapping[str, SetDefinition]) -> list[list[str]]:
-    """Ways from a set of this file back to itself, one for each circle that a walk meets."""
-    return _ordered(sets)[1]
+def ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
+    """The names, each after those that it contains, and the circles that a walk meets on the way.
 
-
-def _ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
-    """The names, each after those that it contains, and the circles on the way."""
-    ordered: dict[str, None] = {}
+    A circle is the way from a set of this file back to itself.
+    """
+    order: dict[str, None] = {}
     circles: list[list[str]] = []
     for first in sets:
-        if first in ordered:
+        if first in order:
             continue
         way = {first: _own_references(sets, first)}
         while way:
@@ -538,20 +520,15 @@ def _ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[st
             inner = next(following, None)
             if inner is None:
                 del way[name]
-                ordered.setdefault(name)
+                order.setdefault(name)
             elif inner in way:
                 names = list(way)
                 circles.append([*names[names.index(inner) :], inner])
-            elif inner not in ordered:
+            elif inner not in order:
                 way[inner] = _own_references(sets, inner)
-    return list(ordered), circles
+    return list(order), circles
 
 
 def _own_references(sets: Mapping[str, SetDefinition], name: str) -> Iterator[str]:
-    return iter(
-        [
-            each.name
-            for each in references_in(sets[name].members)
-            if each.module is None and each.name in sets
-        ]
-    )
+    references = references_in(sets[name].members)
+    return (each.name for each in references if each.module is None and each.name in sets)

@@ -18,7 +18,7 @@ from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.language.rule import FUNCTIONS, INFLECTIONS, Literal
-from sears_dsl.language.tagsets import COARSE, FINE
+from sears_dsl.language.tagsets import COARSE, FINE, WHITESPACE_TAGS
 
 WordPlace: TypeAlias = OneOf["sequence", "group", "consequent"]
 
@@ -127,6 +127,11 @@ def code(text: str) -> str:
     return f"{fence}{space}{text}{space}{fence}"
 
 
+def as_text(text: str) -> str:
+    """Help for whoever means the text itself, and not what is read from it."""
+    return f"to mean the text itself, quote it: {code(quote(text))}"
+
+
 def strange_character(text: str) -> tuple[int, str] | None:
     """Position and name of the first character that must not stand outside quotes.
 
@@ -136,10 +141,9 @@ def strange_character(text: str) -> tuple[int, str] | None:
     if text.isascii() and text.isprintable():
         return None
     for position, character in enumerate(text):
-        strange = character in _INVISIBLE or (character.isspace() and character not in " \t")
-        if strange or unicodedata.category(character) in {"Cc", "Cs"} - {"\t"}:
-            if character == "\t":
-                continue
+        strange = character in _INVISIBLE or character.isspace()
+        strange = strange or unicodedata.category(character) in {"Cc", "Cs"}
+        if strange and character not in " \t":
             name = unicodedata.name(character, "control character").lower()
             return position, f"U+{ord(character):04X} ({name})"
     return None
@@ -170,53 +174,39 @@ def objection(text: str, place: WordPlace) -> Objection | None:
         return None
     if not text:
         return Objection("E105", "an empty literal", "a literal has at least one character")
-    quoted = quote(text)
     strange = strange_character(text)
     if strange or " " in text or '"' in text or "\t" in text:
         met = strange[1] if strange else "a space or a quotation mark"
-        return Objection("E115", f"{met} in a bare word", f"quote it: {code(quoted)}")
+        return Objection("E115", f"{met} in a bare word", f"quote it: {code(quote(text))}")
+    either = as_text(text)
     if text == "->" and place == "consequent":
-        return Objection(
-            "E103", "a second arrow", f"to mean the text itself, quote it: {code(quoted)}"
-        )
+        return Objection("E103", "a second arrow", either)
     notation = _notation(text) if place == "consequent" else None
     if notation:
-        return Objection(
-            "E119",
-            f"{notation} in the consequent",
-            "a consequent holds text, references such as `$1`, and tags of the antecedent\n"
-            f"to mean the text itself, quote it: {code(quoted)}",
-        )
+        advice = "a consequent holds text, references such as `$1`, and tags of the antecedent"
+        return Objection("E119", f"{notation} in the consequent", f"{advice}\n{either}")
     if text in _MARKS:
         message = f"`{text}` stands for {_MARKS[text]}, it is no literal here"
-        return Objection("E105", message, f"to mean the text itself, quote it: {code(quoted)}")
-    if text in {"SPACE", "_SP"}:
-        return Objection(
-            "E203",
-            f"`{text}` is the tag of white space, which is no token here",
-            f"leave it out; to mean the text itself, quote it: {code(quoted)}",
-        )
+        return Objection("E105", message, either)
+    if text in WHITESPACE_TAGS:
+        message = f"`{text}` is the tag of white space, which is no token here"
+        return Objection("E203", message, f"leave it out; {either}")
     caps = "X" if text == "X" else tag_like(text)
     if caps is not None:
         if caps == text:
-            return Objection(
-                "E201",
-                f"`{text}` is not a tag",
-                f"to mean the text itself, quote it: {code(quoted)}",
-            )
+            return Objection("E201", f"`{text}` is not a tag", either)
         message = f"`{text}` mixes what looks like the tag `{caps}` with other characters"
-        return Objection("E105", message, _beside_tag(text, caps, place, quoted))
+        return Objection("E105", message, _beside_tag(text, caps, place, either))
     if _TAG_OR_WILDCARD.match(text):
         message = f"`{text[0]}` is a {'tag' if text[0] == 'X' else 'wildcard'} here"
-        return Objection("E105", message, f"to mean the text itself, quote it: {code(quoted)}")
+        return Objection("E105", message, either)
     if _PUNCTUATION.fullmatch(text):
-        return _punctuation(text, place, quoted)
-    return _mixed(text, place, quoted)
+        return _punctuation(text, place, either)
+    return _mixed(text, place, either)
 
 
-def _beside_tag(text: str, tag: str, place: WordPlace, quoted: str) -> str:
+def _beside_tag(text: str, tag: str, place: WordPlace, either: str) -> str:
     """What to write instead of a word with a tag in it."""
-    either = f"to mean the text itself, quote it: {code(quoted)}"
     rest = text.removeprefix(tag)
     if place != "consequent" and rest in {"+", "*"}:
         known = tag in FINE or (tag in COARSE["ud2"] and tag in COARSE["sears2018"])
@@ -240,35 +230,34 @@ def _notation(text: str) -> str | None:
     return "a pattern" if len(text) > 2 and text[0] == text[-1] == "/" else None
 
 
-def _punctuation(text: str, place: WordPlace, quoted: str) -> Objection | None:
+def _punctuation(text: str, place: WordPlace, either: str) -> Objection | None:
     """Free-standing punctuation is a literal, unless an operator could be meant."""
-    either = f"to mean the text itself, quote it: {code(quoted)}"
-    if place == "consequent":
-        if len(text) > 1 and text[0] in "~#":
-            return Objection("E105", f"`{text}` could be read in two ways", either)
-        return Objection("E105", "`#` begins a comment", either) if text == "#" else None
+    if place == "consequent" and len(text) > 1:
+        two_ways = f"`{text}` could be read in two ways"
+        return Objection("E105", two_ways, either) if text[0] in "~#" else None
     if text[0] == "#":
         return Objection("E105", "`#` begins a comment", either)
+    if place == "consequent":
+        return None
     if place == "group" and set(text) & set("()|"):
         return Objection("E106", f"`{text}` in a group", either)
     if len(text) == 1:
         return None
     if text[-1] == "?":
-        rest = quote(text[:-1])
+        other = quote(text[:-1]) + "?"
         message = f"`{text}` could be a literal or an optional `{text[:-1]}`"
-        return Objection("E105", message, f"write {code(quoted)} or {code(rest + '?')}")
+        return Objection("E105", message, f"write {code(quote(text))} or {code(other)}")
     if text[0] == "!":
-        rest = quote(text[1:])
+        other = "!" + quote(text[1:])
         message = f"`{text}` could be a literal or the negation of `{text[1:]}`"
-        return Objection("E105", message, f"write {code(quoted)} or {code('!' + rest)}")
+        return Objection("E105", message, f"write {code(quote(text))} or {code(other)}")
     if text[0] in "/[~" or "(" in text:
         return Objection("E105", f"`{text}` could be read in two ways", either)
     return None
 
 
-def _mixed(text: str, place: WordPlace, quoted: str) -> Objection | None:
+def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
     """A word with letters, digits or symbols: operators and notations must not hide in it."""
-    either = f"to mean the text itself, quote it: {code(quoted)}"
     first = text[0]
     inner = next((character for character in text if character in "()[]{}|?"), None)
     if inner:
@@ -292,7 +281,6 @@ def _mixed(text: str, place: WordPlace, quoted: str) -> Objection | None:
     capture = _CAPTURE.match(text)
     if capture:
         message = f"`{capture[0]}` names the element that is glued to it"
-        return Objection(
-            "E118", message, f"write {code(capture[0] + 'NOUN')} without a space\n{either}"
-        )
+        advice = f"write {code(capture[0] + 'NOUN')} without a space\n{either}"
+        return Objection("E118", message, advice)
     return None

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sears_dsl.errors import RuleSyntaxError, SearsError
-from sears_dsl.generating.members import set_texts
-from sears_dsl.generating.sentences import Sentences
+from sears_dsl.generating.sentences import Sentences, set_texts
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.rule import (
@@ -113,10 +112,7 @@ class FilePlace:
 def explained(
     text: str, path: str, line: int, column: int, *, tagger: Tagger | None = None
 ) -> str | None:
-    r"""What is to be known about a place, in Markdown; None for nothing.
-
-    Args:
-        column: from 0, in characters.
+    r"""What is to be known about a place, its column in characters, in Markdown; None for nothing.
 
     Example:
         >>> explained("_ -> $1.typo\n  rate: 25%\n", "a.sear", 1, 4)[:37]
@@ -202,9 +198,6 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
 
     None for anything else. Sets of the file are found while other lines of it have errors.
 
-    Args:
-        column: from 0, in characters.
-
     Example:
         >>> definition("set GOOD = good | nice\nmovie -> @GOOD\n", "a.sear", 1, 12)
         FilePlace(path='a.sear', line=0, column=0)
@@ -254,9 +247,6 @@ def _begins(node: SetDefinition, path: str) -> FilePlace | None:
 
 def completions(text: str, path: str, line: int, column: int) -> list[Completion]:
     r"""What may be written at a place.
-
-    Args:
-        column: from 0, in characters.
 
     Example:
         >>> found = completions('set GOOD = good | nice\ntemplate "A {', "a.sear", 1, 13)

@@ -29,14 +29,10 @@ Findings = Sequence[Diagnostic]
 
 
 def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[Findings]:
-    """All findings known so far, each time there are more.
+    """All findings known so far, each time there are more; imports are looked for beside ``path``.
 
-    Args:
-        path: where it is saved; imports are looked for beside it.
-
-    Raises:
-        TaggerError: after the findings of the parser, where the default tagger is not installed.
-        CompileError: likewise, where the rules are for another language than the tagger.
+    After those of the parser: TaggerError where the default tagger is not installed, CompileError
+    where the rules are for another language than the tagger.
 
     Example:
         >>> [[finding.code for finding in found] for found in find_all("NUON -> it", "a.sear")]
@@ -71,27 +67,18 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do.
-
-    Attributes:
-        place: what is replaced; of an insertion an empty place.
-        code: of the finding that it mends; None where it mends none.
-    """
+    """Something to do."""
 
     title: str
-    place: NameSpan
+    place: NameSpan  # what is replaced; of an insertion an empty place
     new: str
-    code: str | None = None
+    code: str | None = None  # of the finding that it mends; None where it mends none
 
 
 def actions(
     text: str, path: str, first: int, last: int, *, tagger: Tagger | None = None
 ) -> list[Action]:
     r"""What may be done about some lines.
-
-    Args:
-        first: line, from 0.
-        last: line, from 0.
 
     Example:
         >>> [action] = actions("What NUON -> Which NOUN\n", "a.sear", 0, 0)

@@ -32,13 +32,7 @@ _Parameters = TypeVar("_Parameters")
 
 
 class _MessageError(Exception):
-    """A message that is not taken.
-
-    Attributes:
-        answer: what its sender is told.
-        identity: of the request; None where no message could be read.
-        news: it asks for nothing, so it is told and not answered.
-    """
+    """A message that is not taken; ``news`` ask for nothing, so they are told and not answered."""
 
     def __init__(
         self, answer: JsonRpcException, *, identity: Any = None, news: bool = False
@@ -51,11 +45,7 @@ class Protocol(LanguageServerProtocol):
     """The protocol as pygls has it, without its silences."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """The message in an object of JSON; what is inside of one comes as it is.
-
-        Raises:
-            _MessageError: it lacks something, or has something else in its place.
-        """
+        """The message in an object of JSON; what is inside of one comes as it is."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -67,11 +57,7 @@ class Protocol(LanguageServerProtocol):
             raise _MessageError(answer, identity=identity, news=identity is None) from error
 
     def handle_message(self, message: Any) -> None:
-        """Hand a message to who takes it.
-
-        Raises:
-            _MessageError: nobody does, as things stand.
-        """
+        """Hand a message to who takes it, as things stand."""
         if not hasattr(message, "jsonrpc"):
             raise _MessageError(JsonRpcParseError("this is no message of JSON-RPC 2.0"))
         method, identity = getattr(message, "method", None), getattr(message, "id", None)
@@ -110,11 +96,7 @@ class Conversation(LanguageServer):
     def answer(
         self, method: str, handler: Callable[[_Parameters], object], options: object = None
     ) -> None:
-        """Have a function answer a method, or take news.
-
-        Args:
-            handler: is given the parameters; a `UsageError` is the asker's mistake.
-        """
+        """Have a function answer a method, or take news; a `UsageError` is the asker's mistake."""
         is_request = types.METHOD_TO_TYPES[method][1] is not None
 
         def handle(params: _Parameters) -> object:

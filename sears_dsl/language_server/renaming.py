@@ -60,11 +60,7 @@ def name_at(text: str, line: int, column: int) -> tuple[str, NameSpan] | None:
 def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[NameSpan]:
     """The places that get a new name when the set at a place does.
 
-    Args:
-        column: from 0, in characters.
-
-    Raises:
-        UsageError: no set of this file stands there, or the name is none, or is taken.
+    UsageError: no set of this file stands there, or the name is none, or is taken.
     """
     occurrence = name_at(text, line, column)
     own = None if occurrence is None else occurrence[0].partition(".")[0]

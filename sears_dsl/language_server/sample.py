@@ -29,11 +29,7 @@ _MOST_SHOWN = 3
 
 
 def read_in_part(text: str, path: str) -> Ruleset:
-    """The file without the statements that have errors, which keep nothing else from being read.
-
-    Raises:
-        SearsError: what is left cannot be read either.
-    """
+    """The file without the statements that have errors, which keep nothing else from being read."""
     try:
         return parse(text, path=path)
     except RuleSyntaxError as error:

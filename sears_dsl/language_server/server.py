@@ -48,11 +48,7 @@ class _AskedPlace(NamedTuple):
 
 
 class RuleServer(Conversation):
-    """One conversation with an editor about rule files.
-
-    Args:
-        find: gives the findings of a text and its path, as often as there are more.
-    """
+    """One conversation with an editor about rule files."""
 
     def __init__(
         self,
@@ -235,14 +231,9 @@ def serve(
     *,
     server: RuleServer | None = None,
 ) -> int:
-    """Talk with an editor until it says goodbye or goes away.
+    """Talk with an editor until it says goodbye or goes away; 0 after a proper shutdown, else 1.
 
-    Args:
-        reader: where its messages come from; None for standard input.
-        writer: where answers go; None for standard output. Is closed at the goodbye.
-
-    Returns:
-        The exit code that the protocol asks for: 0 after a proper shutdown, else 1.
+    Messages come from standard input and go to standard output, which is closed at the goodbye.
     """
     logging.getLogger("pygls").addHandler(logging.NullHandler())  # the editor is told all of it
     talk = server or RuleServer()

@@ -39,43 +39,29 @@ class MeasuredShare:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The ROC curve: what a threshold lets through, from the strictest to the loosest.
+    """The ROC curve: what a threshold lets through, from the strictest to the loosest."""
 
-    Attributes:
-        thresholds: falling; the first is ∞ and lets nothing through.
-        false_rates: for each threshold the share of different pairs that reach it.
-        true_rates: for each threshold the share of equivalent pairs that reach it.
-        area: the area under the curve, which is the chance that an equivalent pair scores higher
-            than a different one, ties counting half.
-    """
-
-    thresholds: Floats
-    false_rates: Floats
-    true_rates: Floats
+    thresholds: Floats  # falling; the first is ∞ and lets nothing through
+    false_rates: Floats  # for each threshold the share of different pairs that reach it
+    true_rates: Floats  # for each threshold the share of equivalent pairs that reach it
+    # The area under the curve, which is the chance that an equivalent pair scores higher than a
+    # different one, ties counting half
     area: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """A threshold fitted on judgements, and how good it is on them.
-
-    Attributes:
-        equivalent: how many of them people call equivalent.
-        entropy_before: entropy of the judgements in bits.
-        entropy: entropy that is left when the side of τ is known.
-        precision: of the pairs with S ≥ τ, the share that people call equivalent.
-        recall: of the pairs that people call equivalent, the share with S ≥ τ.
-    """
+    """A threshold fitted on judgements, and how good it is on them."""
 
     tau: float
     pairs: int
-    equivalent: int
-    entropy_before: float
-    entropy: float
+    equivalent: int  # how many of them people call equivalent
+    entropy_before: float  # entropy of the judgements in bits
+    entropy: float  # entropy that is left when the side of τ is known
     curve: Curve
     area: MeasuredShare
-    precision: MeasuredShare
-    recall: MeasuredShare
+    precision: MeasuredShare  # of the pairs with S ≥ τ, the share that people call equivalent
+    recall: MeasuredShare  # of the pairs that people call equivalent, the share with S ≥ τ
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, the curve as points from (0, 0) to (1, 1)."""
@@ -102,11 +88,9 @@ class Calibration:
 
 
 def operating_curve(scores: ArrayLike, equivalent: ArrayLike) -> Curve:
-    """The ROC curve of scores against judgements, one point for each distinct score.
+    """The ROC curve of (N,) scores, higher for pairs that are more alike, against judgements.
 
-    Args:
-        scores: (N,) numbers, higher for pairs that are more alike.
-        equivalent: (N,) whether people call the pair equivalent.
+    It has one point for each distinct score.
     """
     values, same = _checked(scores, equivalent)
     thresholds, positives, totals = _counts_from_top(values, same)
@@ -166,11 +150,7 @@ def entropy_threshold(
 def calibrated(
     scores: ArrayLike, equivalent: ArrayLike, *, tau: float | None = None
 ) -> Calibration:
-    """Fit τ on judgements, or look at a given one, and measure it on them.
-
-    Args:
-        tau: a threshold to measure instead of the best one.
-    """
+    """Fit τ on judgements, or look at a given one, and measure it on them."""
     values, same = _checked(scores, equivalent)
     threshold = entropy_threshold(values, same) if tau is None else tau
     above = values >= threshold

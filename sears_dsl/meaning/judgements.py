@@ -129,14 +129,12 @@ def read_judgements(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> Judgements:
-    """Read pairs with what people judged of them.
+    """Read pairs with what people judged of them, in the named columns or those that can be meant.
 
-    Args:
-        original, rewrite, label: columns; None for those that can be meant.
-        positive_from: for graded judgements, the grade from which a pair counts as equivalent;
-            None where judgements are 1 or 0, true or false, yes or no.
-        sources: take only the rows whose column ``source`` is one of these, such as ``pair`` in
-            what `sears vetted` writes; empty for all.
+    Of graded judgements ``positive_from`` is the grade from which a pair counts as equivalent;
+    without it judgements are 1 or 0, true or false, yes or no. Where there are ``sources``, only
+    the rows whose column ``source`` is one of them count, such as ``pair`` in what `sears vetted`
+    writes.
     """
     dataset = Dataset(path, format_name=format_name, options=options)
     if label is not None:

@@ -91,12 +91,7 @@ _REMEMBERED = 1 << 16
 
 
 class PivotScorer:
-    """The paper's score through one or several pivot languages.
-
-    Raises:
-        UsageError: no pivots.
-        ModelError: the carried pair is wanted and not installed.
-    """
+    """The paper's score through one or several pivot languages; by default the carried."""
 
     name = "pivot"
 

@@ -45,14 +45,11 @@ def spread_of(scorer: Scorer) -> Callable[[Sequence[tuple[str, str]]], NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """What a scorer is shipped with.
-
-    Attributes:
-        provenance: how the numbers were found: the criterion, the date, and what is known of each
-            set of judgements.
-    """
+    """What a scorer is shipped with."""
 
     tau: float
+    # How the numbers were found: the criterion, the date, and what is known of each set of
+    # judgements
     provenance: Mapping[str, Any]
 
 
@@ -149,11 +146,7 @@ def search_tau(scorer: Scorer) -> float:
 def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
     """A sentence for those who score through other models than the shipped numbers were fitted on.
 
-    Args:
-        tau: the threshold that was given; None for the shipped one.
-
-    Returns:
-        The sentence; empty where the numbers fit, or none of them is asked.
+    It is empty where the numbers fit, or none of them is asked, as with a threshold of one's own.
     """
     fitted_with = shipped(name).provenance["models"]
     asks_none = not translates(name) or tau is not None

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -35,24 +34,8 @@ _LONGEST = 256
 _BATCH = 64
 
 
-class Embedder(Protocol):
-    """Turns texts into vectors."""
-
-    @property
-    def identity(self) -> str:
-        """What it is made of, for manifests and cache keys."""
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """A vector of length 1 for each text, (N, W)."""
-
-
 class MiniLM:
-    """The sentence encoder that a package carries, whose files are compared with their hashes.
-
-    Raises:
-        ModelError: the package is not installed, a file of it is another one than it should be, or
-            the folder holds no model that can be read.
-    """
+    """The sentence encoder that a package carries, whose files are compared with their hashes."""
 
     def __init__(
         self, folder: Path | None = None, *, device: str | torch.device | None = None
@@ -96,15 +79,12 @@ class EmbeddingScorer:
     """The cosine of two sentences as a score; negative ones count as 0.
 
     It knows content and hardly sees word order, negation or grammar.
-
-    Raises:
-        ModelError: the encoder is wanted and not installed.
     """
 
     name = "minilm"
 
-    def __init__(self, embedder: Embedder | None = None, *, tau: float) -> None:
-        self.embedder = MiniLM() if embedder is None else embedder
+    def __init__(self, embedder: MiniLM, *, tau: float) -> None:
+        self.embedder = embedder
         self.tau = tau
 
     @property
@@ -125,7 +105,7 @@ class EmbeddingScorer:
 
 
 def encoded_pairs(
-    embedder: Embedder, pairs: Sequence[Pair]
+    embedder: MiniLM, pairs: Sequence[Pair]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The vectors of the originals and of the rewrites, each (N, W); every text is encoded once."""
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))

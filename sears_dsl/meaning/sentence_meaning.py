@@ -61,26 +61,18 @@ _ANEW = "install the package again, or fit it anew: python -m training.judge"
 
 
 def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:
-    """The chance that people call pairs the same, out of evidence, (N,); at most that if missing.
-
-    Args:
-        columns: evidence by name, each (N,), with those of `SURFACE`.
-    """
+    """The chance that people call pairs the same, out of evidence, (N,), or a bound."""
     in_few = columns["words changed"] <= FEW
     return np.where(in_few, few.chances(columns), many.chances(columns))
 
 
 @dataclass(frozen=True, eq=False)
 class SentenceMeaning:
-    """A scorer of whole sentences.
-
-    Attributes:
-        few: the curves of pairs that differ in at most `FEW` words.
-    """
+    """A scorer of whole sentences."""
 
     name = "meaning"
 
-    few: Curves
+    few: Curves  # the curves of pairs that differ in at most `FEW` words
     many: Curves
     evidence: Evidence
     identity: str

@@ -2,6 +2,6 @@
 
 In: what a person writes for a model. `loading` makes a `predictor.Predictor` of it: `function`,
 `scikit`, `huggingface`, `endpoint`, `prediction_file`, or several in a `vote`. What they give
-passes through `labels`; a reader says by `certainty` how sure it is. `cached` asks each distinct
+is checked in `predictor`; a reader says by `certainty` how sure it is. `cached` asks each distinct
 row once, `store` keeps answers on disk. Out: answers, for `effects`.
 """

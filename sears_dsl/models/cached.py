@@ -10,7 +10,7 @@ on top of the model.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
@@ -44,18 +44,12 @@ _QUICK = 0.5
 
 
 class CachedPredictor:
-    """A model that remembers what it said.
+    """A model that remembers what it said, on disk where there is a store.
 
-    Args:
-        store: keeps predictions on disk; without, they are remembered as long as this object.
-        batch_size: rows that the model gets in a call; None leaves it to the model, 64 for one
-            that does not say.
-        on_error: whether a text that the model refuses is an error or is skipped; its answer is
-            `REFUSED` then, which equals no label and is not kept on disk.
-        announce: told what a round of questions will cost before it begins, of models that know.
-
-    Raises:
-        UsageError: a batch size below 1.
+    Without a batch size it gets as many rows in a call as it wants, 64 where it does not say. With
+    ``skip`` the answer to a text that it refuses is `REFUSED`, which equals no label and is not
+    kept on disk. `announce` is told what a round of questions will cost before it begins, of models
+    that know.
     """
 
     def __init__(
@@ -123,16 +117,13 @@ class CachedPredictor:
     ) -> list[str | None]:
         """One label for each row, None where there was no time to ask.
 
-        Args:
-            in_time: asked before each batch; when it says no, the rest is left. Batches are small
-                at first then, so that a slow model does not go far beyond the time.
+        When `in_time`, asked before each batch, says no, the rest is left. Batches are small at
+        first then, so that a slow model does not go far beyond the time.
         """
-        keys = [row_key(row) for row in rows]
-        distinct = dict(zip(keys, rows, strict=True))
-        stored = None if self._store is None else self._store.get
-        self._ask_missing(
-            distinct,
-            _unknown(distinct, self._labels, stored, self.identity),
+        keys = self._ask_missing(
+            rows,
+            self._labels,
+            None if self._store is None else self._store.get,
             ask=self.predictor.predict,
             refused=REFUSED,
             keep=self._keep,
@@ -147,12 +138,10 @@ class CachedPredictor:
         """One label for each row, with its confidence where the model gives one."""
         if not isinstance(self.predictor, ConfidentPredictor):
             return [Answer(label) for label in self.predict(rows, on_progress=on_progress)]
-        keys = [row_key(row) for row in rows]
-        distinct = dict(zip(keys, rows, strict=True))
-        stored = None if self._store is None else self._store.get_answers
-        self._ask_missing(
-            distinct,
-            _unknown(distinct, self._answers, stored, self.identity),
+        keys = self._ask_missing(
+            rows,
+            self._answers,
+            None if self._store is None else self._store.get_answers,
             ask=partial(answers_to, self.predictor),
             refused=Answer(REFUSED),
             keep=self._keep_answers,
@@ -163,16 +152,23 @@ class CachedPredictor:
 
     def _ask_missing(
         self,
-        distinct: Mapping[str, Row],
-        missing: list[str],
+        rows: Sequence[Row],
+        known: dict[str, _Prediction],
+        stored: Callable[[str, list[str]], Mapping[str, _Prediction]] | None,
         *,
         ask: Callable[[list[Row]], list[_Prediction]],
         refused: _Prediction,
         keep: Callable[[dict[str, _Prediction]], None],
         in_time: Callable[[], bool] | None,
         on_progress: OnAnswered | None,
-    ) -> None:
-        """Ask about the missing ones of distinct rows, batch by batch."""
+    ) -> list[str]:
+        """The keys of rows; ask, batch by batch, about those that are neither known nor stored."""
+        keys = [row_key(row) for row in rows]
+        distinct = dict(zip(keys, rows, strict=True))
+        missing = [key for key in distinct if key not in known]
+        if stored is not None and missing:
+            known.update(stored(self.identity, missing))
+            missing = [key for key in missing if key not in known]
         answer_count = len(distinct) - len(missing)
         # One line for each round that is larger than those before, not for each of hundreds.
         if len(missing) > self._announced and isinstance(self.predictor, PricedPredictor):
@@ -194,6 +190,7 @@ class CachedPredictor:
             began = time.monotonic()
             if on_progress is not None:
                 on_progress(answer_count, len(distinct))
+        return keys
 
     def _unless_refused(
         self, rows: list[Row], ask: Callable[[list[Row]], list[_Prediction]], refused: _Prediction
@@ -233,20 +230,6 @@ class CachedPredictor:
             self._store.put_answers(self.identity, stored_answers)
         self._answers.update(answers)
         self._labels.update((key, answer.label) for key, answer in answers.items())
-
-
-def _unknown(
-    keys: Iterable[str],
-    known: dict[str, _Prediction],
-    stored: Callable[[str, list[str]], Mapping[str, _Prediction]] | None,
-    identity: str,
-) -> list[str]:
-    """The keys that are not known, after a look into what is stored."""
-    missing = [key for key in keys if key not in known]
-    if stored is not None and missing:
-        known.update(stored(identity, missing))
-        missing = [key for key in missing if key not in known]
-    return missing
 
 
 def _batches(

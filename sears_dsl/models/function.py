@@ -12,23 +12,16 @@ from typing import Any
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
-from sears_dsl.models.labels import ask_answers
 from sears_dsl.models.objects import load_object, object_name
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, ask_answers
 
 
 class CallablePredictor(AnsweringPredictor):
-    """A batched function as a predictor.
+    """A batched function as a predictor, or an object with such a method ``predict``.
 
-    Args:
-        model: a function of a list of texts (of dictionaries, where rows have several columns),
-            or an object with such a method ``predict``; it gives a label for each, or a pair of a
-            label and a confidence between 0.0 and 1.0.
-        identity: how to know the model again; None takes its name, which is enough as long as
-            predictions are not kept on disk.
-
-    Raises:
-        UsageError: neither a function nor an object with ``predict``, or a class.
+    It takes a list of texts (of dictionaries, where rows have several columns) and gives a label
+    for each, or a pair of a label and a confidence between 0.0 and 1.0. Its name is identity enough
+    as long as predictions are not kept on disk.
     """
 
     def __init__(
@@ -66,11 +59,7 @@ def inputs_of(rows: Sequence[Row]) -> list[str] | list[dict[str, str]]:
 
 
 def load_callable(spec: str, *, comparison: Comparison = "exact") -> CallablePredictor:
-    """The predictor of ``module:object``, where the object may be dotted.
-
-    Raises:
-        ModelError: the module raised while it was imported.
-    """
+    """The predictor of ``module:object``, where the object may be dotted."""
     model, identity = load_object(spec, kind="model")
     try:
         return CallablePredictor(model, identity=identity, comparison=comparison)

@@ -34,8 +34,14 @@ from transformers.utils import logging
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.certainty import from_distributions
-from sears_dsl.models.labels import ask_answers
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Predictor, Row, row_key
+from sears_dsl.models.predictor import (
+    Answer,
+    AnsweringPredictor,
+    Predictor,
+    Row,
+    ask_answers,
+    row_key,
+)
 from sears_dsl.pictures import BETWEEN_CHOICES, decoded_picture, need_pictures
 from sears_dsl.runtime.wording import counted
 
@@ -155,13 +161,8 @@ _PIPELINES: dict[str, tuple[Any, Any]] = {
 class PipelinePredictor(AnsweringPredictor):
     """A ``text-classification`` or ``token-classification`` pipeline of transformers.
 
-    Args:
-        classify: what ``transformers.pipeline("text-classification", …)`` gives.
-        comparison: which kind of answers is wanted: the most probable label; several labels, those
-            of at least one half; a number; or entities, which a token classifier gives.
-
-    Raises:
-        UsageError: another kind of pipeline, or a model that gives a number and no label.
+    The comparison says which kind of answers is wanted: the most probable label; several labels,
+    those of at least one half; a number; or entities, which a token classifier gives.
     """
 
     def __init__(
@@ -253,18 +254,23 @@ class PipelinePredictor(AnsweringPredictor):
         )
 
 
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    """Loading weights draws bars of its own, over those of the command."""
+    drawn = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if drawn:
+            logging.enable_progress_bar()
+
+
+@_without_progress_bars()
 def load_pipeline(
-    name: str,
-    *,
-    download: bool = False,
-    comparison: Comparison = "exact",
+    name: str, *, download: bool = False, comparison: Comparison = "exact"
 ) -> Predictor:
     """The model in a folder, or of that name on the hub where it is on this machine already."""
-    with _without_progress_bars():
-        return _loaded(name, download, comparison)
-
-
-def _loaded(name: str, download: bool, comparison: Comparison) -> Predictor:
     local = Path(name).is_dir()
     options: dict[str, Any] = {
         "local_files_only": local or not download,
@@ -336,18 +342,6 @@ def _visual(
     )
     processor = AutoProcessor.from_pretrained(name, **options)
     return VisualPredictor(model.eval().to(place), processor, identity=_identity(name, config))
-
-
-@contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    """Loading weights draws bars of its own, over those of the command."""
-    drawn = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if drawn:
-            logging.enable_progress_bar()
 
 
 def _identity(name: str, config: Any) -> str:

@@ -21,12 +21,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 class NamedObject(NamedTuple):
-    """An object of a module.
-
-    Attributes:
-        identity: its name, a hash of the files that the module and the object were written in,
-            and its own attribute ``identity`` where it has one (a version of its weights, say).
-    """
+    """An object of a module, known by its name, a hash of its files and its own identity."""
 
     value: Any
     identity: str
@@ -39,11 +34,7 @@ def is_object_name(text: str) -> bool:
 
 
 def load_object(spec: str, *, kind: str) -> NamedObject:
-    """The object that ``module:object`` names.
-
-    Raises:
-        ModelError: the module raised while it was imported.
-    """
+    """The object that ``module:object`` names."""
     module_name, _, path = spec.partition(":")
     if not is_object_name(spec):
         dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")

@@ -40,15 +40,9 @@ class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing 
 class FilePredictor(AnsweringPredictor):
     """Predictions in a csv, tsv or jsonl file with the columns ``id`` and ``prediction``.
 
-    A further column ``confidence``, from 0 to 1, may say how sure the model is of each.
-
-    Args:
-        predictions: the file; it need not be there yet.
-        inputs: where to write the rows that want predictions, as JSON lines with ``id`` and the
-            rows' columns; None puts it beside, ``predictions.csv`` → ``predictions.inputs.jsonl``.
-
-    Raises:
-        UsageError: the file's name says no format, or both files are the same.
+    A further column ``confidence``, from 0 to 1, may say how sure the model is of each. The file
+    need not be there yet: rows that want predictions are written as JSON lines with ``id`` and the
+    rows' columns, beside it where nobody says: ``predictions.csv`` → ``predictions.inputs.jsonl``.
     """
 
     def __init__(self, predictions: Path, *, inputs: Path | None = None) -> None:

@@ -15,16 +15,11 @@ from typing import Any
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import inputs_of
-from sears_dsl.models.labels import ask_answers
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, ask_answers
 
 
 class EstimatorPredictor(AnsweringPredictor):
-    """A fitted estimator, most often a pipeline that begins with a vectorizer.
-
-    Raises:
-        UsageError: there is no ``predict``.
-    """
+    """A fitted estimator, most often a pipeline that begins with a vectorizer."""
 
     def __init__(
         self, estimator: Any, *, identity: str | None = None, comparison: Comparison = "exact"

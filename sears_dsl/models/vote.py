@@ -28,12 +28,10 @@ _LEAST_BATCH = 64
 
 
 class VotingPredictor:
-    """Models that vote.
+    """Models that vote, at least two, in the order in which ties are broken.
 
-    Args:
-        models: at least two, in the order in which ties are broken.
-        comparison: ``exact`` votes on labels, ``squad`` on the words of answers.
-        alike: whether they answer together only where all answer alike, instead of by votes.
+    ``exact`` votes on labels, ``squad`` on the words of answers. Models that answer `alike` answer
+    together only where all of them do, instead of by votes.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Sentences → paraphrases, by translating there and back or by a source of your own.
 
-In: sentences. `paraphraser` searches the decoders of `translation`, held to the sentence by `guide`
-and its `word_constraints`; `detokenizing` puts the result into the sentence's own spacing. `team`
-does so on all cores, scores too, and `remembered` keeps both for an interrupted run; `plugins`
-takes parts of your own. Out: paraphrases for `discovery`.
+In: sentences. `paraphraser` searches the decoders of `translation`, and `guide` holds them to the
+sentence; `detokenizing` puts the result into the sentence's own spacing. `team` does so on all
+cores, scores too, and `remembered` keeps both for an interrupted run; `plugins` takes parts of your
+own. Out: paraphrases for `discovery`.
 """

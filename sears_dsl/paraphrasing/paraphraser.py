@@ -26,8 +26,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
-from sears_dsl.paraphrasing.guide import ParaphraseGuide
-from sears_dsl.paraphrasing.word_constraints import Constraints, check_constraints
+from sears_dsl.paraphrasing.guide import Constraints, ParaphraseGuide, check_constraints
 from sears_dsl.translation.beam_search import DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of
@@ -80,14 +79,10 @@ _DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase:
-    """Another way of saying a sentence.
-
-    Attributes:
-        log_score: log S(sentence, text), natural logarithm, at most 0, to four decimals.
-    """
+    """Another way of saying a sentence."""
 
     text: str
-    log_score: float
+    log_score: float  # log S(sentence, text), natural logarithm, at most 0, to four decimals
 
 
 class SearchBounds(NamedTuple):
@@ -100,19 +95,13 @@ class SearchBounds(NamedTuple):
 
 
 class Paraphraser:
-    """Finds paraphrases through pivot languages.
+    """Finds paraphrases through pivot languages; S of each is ``tau`` or more, 0 for no bound.
 
-    Args:
-        tau: smallest S of a paraphrase; 0 for no bound.
-        maximum_edit_distance: most words put in, left out or replaced.
-        exact: False searches, and normalizes, over the pieces near the sentences only: several
-            times faster; scores are then estimates. For callers that score again.
-        scorer: what scores through the same pivots, so that translations are shared with it.
-        maximum_pieces: texts of more pieces are reworded sentence by sentence, and sentences of
-            more pieces are left as they are; see `searchable` and `too_long`.
-
-    Raises:
-        UsageError: no pivot, or a number out of its range.
+    ``maximum_edit_distance`` bounds the words put in, left out or replaced. Where it is not
+    ``exact`` it searches, and normalizes, over the pieces near the sentences only: several times
+    faster, with scores that are estimates, for callers that score again. Translations are shared
+    with ``scorer``. Texts of more than ``maximum_pieces`` are reworded sentence by sentence, and
+    sentences of more are left as they are; see `searchable` and `too_long`.
     """
 
     def __init__(
@@ -131,24 +120,19 @@ class Paraphraser:
             raise UsageError(
                 "paraphrases need at least one pivot", help="give load_pivots() or your own"
             )
-        for name, number in (
-            ("beam", beam),
-            ("maximum_edit_distance", maximum_edit_distance),
-            ("limit", limit),
-            ("maximum_pieces", maximum_pieces),
-        ):
-            if number < 1:
-                raise UsageError(f"{name} is {number}", help="give 1 or more")
-        if not 0 <= tau <= 1:
-            raise UsageError(f"tau is {tau}", help="S lies between 0 and 1; so must its bound")
-        if scorer is not None and list(scorer.pivots) != list(pivots):
-            raise UsageError("the scorer has other pivots", help="give it the same pivots")
         self.beam = beam
         self.tau = tau
         self.maximum_edit_distance = maximum_edit_distance
         self.limit = limit
         self.exact = exact
         self.maximum_pieces = maximum_pieces
+        for name in ("beam", "maximum_edit_distance", "limit", "maximum_pieces"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}", help="give 1 or more")
+        if not 0 <= tau <= 1:
+            raise UsageError(f"tau is {tau}", help="S lies between 0 and 1; so must its bound")
+        if scorer is not None and list(scorer.pivots) != list(pivots):
+            raise UsageError("the scorer has other pivots", help="give it the same pivots")
         self._scorer = PivotScorer(pivots) if scorer is None else scorer
         self._groups = _groups(pivots)
         self._floor = math.log(tau) if tau > 0 else -math.inf
@@ -181,20 +165,11 @@ class Paraphraser:
         *,
         constraints: Constraints | Sequence[Constraints | None] | None = None,
     ) -> list[list[Paraphrase]]:
-        """The paraphrases of each sentence.
+        """The paraphrases of each sentence, without itself; by falling score, then the likelier.
 
-        Args:
-            sentences: texts. Of one with too many pieces each sentence is reworded by itself, and
-                put back where it stood; scores are then those of the sentence.
-            constraints: words that paraphrases must or must not have: the same for all, or one
-                entry for each sentence. They hold for each sentence of a longer text.
-
-        Returns:
-            For each sentence its paraphrases by falling score; of equal scores the likelier first.
-            The sentence itself is left out.
-
-        Raises:
-            UsageError: the constraints are of another number than the sentences, or are empty.
+        Of a text with too many pieces each sentence is reworded by itself, and put back where it
+        stood; scores are then those of the sentence. Constraints, the same for all or one entry for
+        each, hold for each sentence of a longer text.
         """
         if constraints is None or isinstance(constraints, Constraints):
             constraints_by_sentence: list[Constraints | None] = [constraints] * len(sentences)
@@ -356,11 +331,7 @@ class _Task(NamedTuple):
 
 
 class _PivotGroup:
-    """Pivots whose back models write with the same pieces.
-
-    Attributes:
-        model: the first of these, for all that concerns pieces.
-    """
+    """Pivots whose back models write with the same pieces; the first one tells all about these."""
 
     def __init__(self, numbers: Sequence[int], models: Sequence[TranslationModel]) -> None:
         self.numbers = tuple(numbers)

@@ -125,16 +125,10 @@ def _refuse_class(value: object, kind: str) -> None:
 def as_paraphraser(paraphraser: AnyParaphraser) -> ParaphraseSource:
     """What rewords sentences, from whatever a person gave.
 
-    Args:
-        paraphraser: a function of a list of sentences that gives for each its paraphrases, best
-            first, as texts or objects with a ``text``; an object with such a method ``paraphrase``;
-            a mapping from sentences to their paraphrases; ``module:object`` or the name of an entry
-            point; ``llm:SETTINGS``; or a file, as `read_paraphrases` takes it.
-
-    Raises:
-        UsageError: it is none of these.
-        DataError: the file cannot be read.
-        ModelError: a module or an entry point cannot be loaded.
+    That is a function of a list of sentences that gives for each its paraphrases, best first, as
+    texts or objects with a ``text``; an object with such a method ``paraphrase``; a mapping from
+    sentences to their paraphrases; ``module:object`` or the name of an entry point;
+    ``llm:SETTINGS``; or a file, as `read_paraphrases` takes it. UsageError: it is none of these.
 
     Example:
         >>> def shorter(sentences):
@@ -172,11 +166,7 @@ def _paraphraser(
 
 
 class OwnParaphraser:
-    """A function of one's own as a paraphraser; its answers are checked.
-
-    Raises:
-        ModelError: when asked: it raised, or gave something else.
-    """
+    """A function of one's own as a paraphraser; ModelError where it raises or gives no texts."""
 
     def __init__(
         self,
@@ -259,10 +249,9 @@ def identity_of_source(source: ParaphraseSource) -> str:
 def read_paraphrases(path: str | Path) -> GivenParaphrases:
     """Read paraphrases that somebody else made.
 
-    Args:
-        path: a file with two columns of texts, ``original`` and ``paraphrase`` (or others that can
-            be meant), a pair a row, best first or with a ``score``; or with a column
-            ``paraphrases`` that holds lists.
+    The file has two columns of texts, ``original`` and ``paraphrase`` (or others that can be
+    meant), a pair a row, best first or with a ``score``; or a column ``paraphrases`` that holds
+    lists.
     """
     dataset = Dataset(str(path))
     pairs = _listed_pairs(dataset) if _LISTS in dataset.names else _plain_pairs(dataset)
@@ -338,16 +327,11 @@ def _listed_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
 def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
     """What scores pairs, from whatever a person gave.
 
-    Args:
-        scorer: a function of a list of pairs (original, rewrite) that gives a number from 0 to 1
-            for each; an object with such a method ``scores``, which may also have ``tau``,
-            ``name``, ``identity`` and ``at_least``; ``module:object`` or the name of an entry
-            point; a name that `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the
-            judge.
-
-    Raises:
-        UsageError: it is none of these, or its ``tau`` is no number from 0 to 1.
-        ModelError: a module or an entry point cannot be loaded.
+    That is a function of a list of pairs (original, rewrite) that gives a number from 0 to 1 for
+    each; an object with such a method ``scores``, which may also have ``tau``, ``name``,
+    ``identity`` and ``at_least``; ``module:object`` or the name of an entry point; a name that
+    `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the judge. UsageError: it is
+    none of these, or its ``tau`` is no number from 0 to 1.
 
     Example:
         >>> mine = as_scorer(lambda pairs: [one.lower() == other.lower() for one, other in pairs])
@@ -370,12 +354,7 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
 
 
 class OwnScorer:
-    """A function or an object of one's own as a scorer; its answers are checked.
-
-    Raises:
-        UsageError: it is no scorer, or its ``tau`` is no number from 0 to 1.
-        ModelError: when asked: it raised, or gave something else than a number for each pair.
-    """
+    """A function or an object of one's own as a scorer; its answers are checked (ModelError)."""
 
     def __init__(
         self,
@@ -427,11 +406,7 @@ class OwnScorer:
         return self._tau
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """S of each pair.
-
-        Raises:
-            ModelError: as the class says.
-        """
+        """S of each pair; ModelError as the class says."""
         answers = self._answers(self._function, pairs)
         numbers = np.array([_number(each, missing=np.nan) for each in answers], np.float64)
         wrong = ~((numbers >= -_ROUNDING) & (numbers <= 1 + _ROUNDING))

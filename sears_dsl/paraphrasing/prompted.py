@@ -53,12 +53,9 @@ _JUDGE = "judge"
 
 
 class PromptedPart:
-    """A language model as a part: what it costs is told before and after.
+    """A language model as a part: what it costs is told before and after."""
 
-    Attributes:
-        announce: told before each round of questions, larger than those before, what it will cost.
-    """
-
+    # Told before each round of questions, larger than those before, what it will cost
     announce: Callable[[str], None] = staticmethod(lambda _: None)
     _what: str
 
@@ -79,14 +76,10 @@ class PromptedPart:
 
 
 class PromptedParaphraser(PromptedPart):
-    """A language model that rewords sentences.
+    """A language model that rewords sentences, by settings as `PromptSettings.read` takes them.
 
-    Args:
-        settings: its settings, as `PromptSettings.read` takes them; ``$text`` of a prompt is the
-            sentence, and of the answer each line is a paraphrase.
-
-    Raises:
-        UsageError: settings that cannot be, or that are for labels.
+    ``$text`` of a prompt is the sentence, and of the answer each line is a paraphrase. UsageError:
+    settings that cannot be, or that are for labels.
     """
 
     _what = "rewording"
@@ -105,11 +98,7 @@ class PromptedParaphraser(PromptedPart):
         return [{"text": sentence} for sentence in dict.fromkeys(sentences)]
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
-        """The paraphrases of each sentence, in the order of the answer; none of a refused one.
-
-        Raises:
-            ModelError: the model cannot be reached, or what comes back is no answer.
-        """
+        """The paraphrases of each sentence, in the order of the answer; none of a refused one."""
         answers = self._predictor.predict([{"text": sentence} for sentence in sentences])
         return [
             [] if answer == REFUSED else _lines(answer, sentence)
@@ -126,14 +115,9 @@ class SecondOpinion(PromptedPart):
     """The judge, and a language model that is asked about what it passes.
 
     S of a pair is that of the judge where both accept it, and 0 where the language model does not.
-
-    Args:
-        settings: settings of the model, as `PromptSettings.read` takes them; a prompt has
-            ``$column.original`` and ``$column.rewrite``, and its labels are ``yes`` and ``no``.
-        tau: the threshold; None for the judge's.
-
-    Raises:
-        UsageError: settings that cannot be, or that are for other labels.
+    A prompt of the settings has ``$column.original`` and ``$column.rewrite``, and its labels are
+    ``yes`` and ``no``; ``tau`` is the judge's if None. UsageError: settings that cannot be, or that
+    are for other labels.
     """
 
     _what = "second opinion"

@@ -148,12 +148,7 @@ def remembered_paraphrases(
     on_portion: OnPortion = lambda done, total: None,
     in_time: Callable[[], bool] = lambda: True,
 ) -> list[list[str] | None]:
-    """The paraphrases of each sentence, best first.
-
-    Args:
-        in_time: asked before each group of sentences; when it says no, those that are left get
-            None.
-    """
+    """The paraphrases of each sentence, best first; None from where ``in_time`` says no."""
     distinct = sorted(set(sentences), key=lambda text: (len(text), text))
     together: _Answers[str] | None = getattr(source, "paraphrase_each", None)
     answers = together or partial(map, source.paraphrase)
@@ -174,9 +169,7 @@ def remembered_paraphrases_without(
 ) -> list[list[str]]:
     """The paraphrases of each sentence, best first, that have none of some words in any casing.
 
-    Args:
-        source: asked for what is not known. One that searches without constraints is asked for all
-            paraphrases, and those with such a word are left out.
+    Of a source that searches without constraints those with such a word are left out.
     """
     distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
     keys = {pair: "\0".join((pair[0], *pair[1])) for pair in distinct}

@@ -27,8 +27,7 @@ _BEAM = 4
 class BestParaphrases:
     """The best paraphrases of a source; it is an `engine.noise.sources.Paraphrases`.
 
-    Args:
-        source: rewords sentences, best first; None: the translation models of the package.
+    Without a source of one's own the translation models of the package reword.
     """
 
     def __init__(self, source: ParaphraseSource | None = None) -> None:

@@ -41,22 +41,17 @@ _PAIRS, _MOST_PAIRS = 32, 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How to make a paraphraser, a scorer or both; goes to other processes.
+    """How to make a paraphraser, a scorer or both; goes to other processes."""
 
-    Attributes:
-        pivots: names as `load_pivots` takes them; none for the embedded pair.
-        scorer: a name as `load_scorer` takes it; None where somebody else scores.
-        tau: the threshold of the run; None for the scorer's own. The search follows it.
-        readings: what readers of one's own said of rewrites, for the judge.
-    """
-
-    pivots: tuple[str, ...] = ()
+    pivots: tuple[str, ...] = ()  # names as `load_pivots` takes them; none for the embedded pair
+    # A name as `load_scorer` takes it; None where somebody else scores
     scorer: str | None = DEFAULT_SCORER
     paraphrases: bool = True
     beam: int = 30
+    # The threshold of the run; None for the scorer's own. The search follows it
     tau: float | None = None
     device: str = "cpu"
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[Reading, ...] = ()  # what readers of one's own said of rewrites, for the judge
 
     @property
     def translates(self) -> bool:
@@ -171,7 +166,7 @@ class _Member:
             if question.kind == "too long":
                 return paraphraser.too_long(items), ()
             if question.kind == "paraphrase without":
-                from sears_dsl.paraphrasing.word_constraints import Constraints  # noqa: PLC0415
+                from sears_dsl.paraphrasing.guide import Constraints  # noqa: PLC0415
 
                 sentences = [sentence for sentence, _ in items]
                 constraints = [Constraints(forbidden=words) if words else None
@@ -226,12 +221,9 @@ def answering(recipe: Recipe) -> Callable[[_Question], _Reply]:
 class Team:
     """A paraphraser and a scorer in one, by as many processes as there are jobs.
 
-    It starts them, and they load their models, when it is first asked for something: a model that
-    is missing is an error then.
-
-    Args:
-        jobs: how many processes; 1 does everything in this one, by one thread.
-        on_loading: called before the first of them loads anything.
+    It starts them, and they load their models, when it is first asked for something, after
+    ``on_loading``: a model that is missing is an error then. One job does everything in this
+    process, by one thread.
     """
 
     def __init__(

@@ -38,15 +38,11 @@ _FILES = ("sklearn:", "hf:", "file:", "llm:")
 
 
 class ProjectChoice(NamedTuple):
-    """A value for an option.
+    """A value for an option."""
 
-    Attributes:
-        value: as it would be written on the command line, a list where it may be given repeatedly.
-        key: where it stands in the project file.
-    """
-
+    # As it would be written on the command line, a list where it may be given repeatedly
     value: Any
-    key: str
+    key: str  # where it stands in the project file
 
 
 Choices = Mapping[str, ProjectChoice]
@@ -54,12 +50,10 @@ Choices = Mapping[str, ProjectChoice]
 
 
 def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Choices:
-    """What a command takes from the project.
+    """What a command takes from the project, beside what the user gave: options, and ``rules``.
 
-    Args:
-        arguments: what the user gave: options such as ``--data``, and ``rules``. A name that the
-            project file defines stands for what it defines, so ``--data test`` brings the file and
-            the columns of ``[datasets.test]``.
+    A name that the project file defines stands for what it defines, so ``--data test`` brings the
+    file and the columns of ``[datasets.test]``.
     """
     return dict(_Choosing(project, command, arguments).choices())
 

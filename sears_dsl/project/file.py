@@ -30,14 +30,10 @@ _MOST_FOLDERS = 100
 
 @dataclass(frozen=True)
 class Project:
-    """A project file.
-
-    Attributes:
-        prefix: the table that everything stands in, as it is written before a key.
-    """
+    """A project file."""
 
     path: Path
-    prefix: str
+    prefix: str  # the table that everything stands in, as it is written before a key
     fields: ProjectFields
 
     @property

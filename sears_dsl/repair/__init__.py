@@ -1,6 +1,6 @@
 """From accepted rules to a repaired model: augmented data, training again, error before and after.
 
-    Table ──expansion──▶ Expansion ──augmented──▶ Table of chosen rewrites, with provenance
+    Table ──expand──▶ Expansion ──augmented──▶ Table of chosen rewrites, with provenance
     Table, held-out rows, Trainer ──experiment──▶ Repair ──▶ report
 
 `trainers` has the built-in trainer and a person's own; `measurement` compares errors, `report` says

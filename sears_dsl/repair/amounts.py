@@ -21,7 +21,6 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sears_dsl import __version__
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
 from sears_dsl.auditing.reports.markdown_tables import table_row
 from sears_dsl.batch.guarding import chained
@@ -32,7 +31,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.vote import common_words, most_frequent
-from sears_dsl.repair.augmented import TableColumns, new_ids
+from sears_dsl.repair.augmented import NO_PROTECTION, TableColumns, new_ids
 from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
@@ -44,17 +43,11 @@ NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 NOISE_AMOUNTS: tuple[NoiseAmount, ...] = get_args(NoiseAmount)
 _VOTERS: tuple[NoiseAmount, ...] = ("none", "half", "full")
 _HALF = 500_000
-_NOTHING = Protection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountSettings:
-    """The choices of a run: arguments of `sears.fix_by_amount`.
-
-    Attributes:
-        amounts: those that are wanted, each once.
-        seed: the first one; the others follow it. It also decides which half is rewritten.
-    """
+    """The choices of a run: arguments of `sears.fix_by_amount`. The seed decides the half, too."""
 
     amounts: tuple[NoiseAmount, ...] = NOISE_AMOUNTS
     seeds: int = 5
@@ -62,7 +55,7 @@ class AmountSettings:
     scope: Scope = "first"
     unit: Unit | None = None
     comparison: Comparison = "exact"
-    protection: Protection = _NOTHING
+    protection: Protection = NO_PROTECTION
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -87,12 +80,9 @@ class AmountSettings:
 class AmountErrors:
     """The errors of the models that were trained on one amount.
 
-    Attributes:
-        clean: error on the held-out rows as they are.
-        perturbed: error on the held-out rows with all rules applied; one that no rule changes is
-            among them.
-        rows: rows that a model of the first seed was trained on; of a vote those of its voters.
-        rewritten: rows of these that rules changed.
+    `perturbed` is on the held-out rows with all rules applied; one that no rule changes is among
+    them. Rows, and those of them that rules changed, are of the first seed; of a vote, of its
+    voters.
     """
 
     amount: NoiseAmount
@@ -104,12 +94,7 @@ class AmountErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amounts:
-    """What was measured.
-
-    Attributes:
-        rewritten: training rows that rules change.
-        held_out_rewritten: held-out rows that rules change.
-    """
+    """What was measured, and how many training and held-out rows the rules change."""
 
     errors: tuple[AmountErrors, ...]
     training_rows: int
@@ -120,11 +105,7 @@ class Amounts:
 
 @dataclass(frozen=True, eq=False)
 class RewrittenTable:
-    """A table, and what rules in order make of its rows.
-
-    Attributes:
-        changed: column → the values of all rows after the rules.
-    """
+    """A table, and what rules in order make of the columns that they change."""
 
     table: Table
     columns: TableColumns
@@ -189,11 +170,7 @@ def measure_amounts(
     settings: AmountSettings,
     on_training: OnTraining[NoiseAmount] | None = None,
 ) -> Amounts:
-    """Train on each amount, and ask about held-out rows before and after the rules.
-
-    Raises:
-        ModelError: a training failed, or a model cannot be asked; answers so far are kept.
-    """
+    """Train on each amount, and ask about held-out rows before and after the rules."""
     held_out, matcher = inputs.held_out, inputs.matcher
     if held_out.labels is None:
         raise UsageError(
@@ -290,15 +267,9 @@ def write_amounts(
     amounts: Amounts, path: Path, *, settings: AmountSettings, participants: RepairParticipants
 ) -> dict[str, Any]:
     """Write the JSON, and the Markdown beside it."""
-    record = {
-        "format": "sears-amounts",
-        "version": 1,
-        "sears": __version__,
-        **asdict(participants),
-        "settings": asdict(settings),
-        "result": asdict(amounts),
-    }
-    return write_report(record, _markdown(amounts, settings, participants), path)
+    content = {"settings": asdict(settings), "result": asdict(amounts)}
+    text = _markdown(amounts, settings, participants)
+    return write_report("sears-amounts", participants, content, text, path)
 
 
 def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:

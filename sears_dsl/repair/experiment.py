@@ -26,8 +26,16 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.repair.augmented import ALL, Amount, augmented, duplicated
-from sears_dsl.repair.expansion import Expansion, expand, expand_table
+from sears_dsl.repair.augmented import (
+    ALL,
+    NO_PROTECTION,
+    Amount,
+    Expansion,
+    augmented,
+    duplicated,
+    expand,
+    expand_table,
+)
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
@@ -36,7 +44,6 @@ TrainingVariant: TypeAlias = Literal["original", "augmented", "control"]
 """Trained on the rows as they are, with rewrites, or with random copies of rows."""
 
 _Flags: TypeAlias = NDArray[np.bool_]
-_NOTHING = Protection()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +58,7 @@ class RepairSettings:
     unit: Unit | None = None
     comparison: Comparison = "exact"
     control: bool = True
-    protection: Protection = _NOTHING
+    protection: Protection = NO_PROTECTION
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -65,13 +72,7 @@ class RepairSettings:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One error of all models.
-
-    Attributes:
-        control: of those trained with random copies; None without.
-        change: from original to augmented.
-        control_change: from original to control; None without.
-    """
+    """One error of all models, and how it changed from the original ones to the others."""
 
     original: Estimate
     augmented: Estimate
@@ -82,13 +83,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class RuleRepair:
-    """What became of one rule's rewrites.
-
-    Attributes:
-        added: new training rows that count for it (of the first seed).
-        original: sensitivity of the original models to it.
-        augmented: sensitivity of those that were trained with rewrites.
-    """
+    """What became of one rule's rewrites: new rows (of the first seed), sensitivity to the rule."""
 
     id: str
     text: str
@@ -111,10 +106,8 @@ class Repair:
             is 0 for the original models; of the others it says how many of these rows another
             training moves, with no rule about.
         rewritten: error on all rewrites of held-out rows.
-        added: new training rows.
-        wanted: how many were to be added; None for all.
-        rewritten_rows: held-out rows that a rule changes.
-        rewrites: distinct texts that the rules make of these.
+        wanted: how many rows were to be added; None for all.
+        rewrites: distinct texts that the rules make of the held-out rows that one changes.
         shared: held-out rows whose text is a training row's too.
         left_out: reason → training rewrites without a known label.
     """
@@ -142,12 +135,7 @@ def repair(
     settings: RepairSettings,
     on_training: OnTraining[TrainingVariant] | None = None,
 ) -> Repair:
-    """Train on rows with and without rewrites, and compare.
-
-    Raises:
-        DataError: no rule changes a training row or a held-out row, or the labels differ.
-        ModelError: a training failed, or a model cannot be asked; answers so far are kept.
-    """
+    """Train on rows with and without rewrites, and compare."""
     training, held_out, columns = inputs.training, inputs.held_out, inputs.columns
     if held_out.labels is None or columns.label is None:
         raise UsageError(

@@ -70,15 +70,10 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An error.
+    """An error: wrong over counted items of all seeds, and of each; None where nothing counts.
 
-    Attributes:
-        error: wrong over counted items of all seeds; None where nothing counts.
-        interval: 95%, for another sample of rows.
-        over_seeds: 95%, for the mean over other seeds; None for fewer than two seeds.
-        wrong: wrong items, mean over seeds.
-        counted: counted items, mean over seeds.
-        rows: distinct rows that count, mean over seeds.
+    With 95% intervals for another sample of rows and for the mean over other seeds, None for fewer
+    than two. Items, and distinct rows that count, are means over seeds.
     """
 
     error: float | None
@@ -92,13 +87,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ErrorChange:
-    """What became of an error.
+    """What became of an error: after minus before, and the share of it that is gone.
 
-    Attributes:
-        difference: after minus before; None where nothing counts.
-        fall: the share of the error that is gone, 1 - after/before; negative where it rose; None
-            where there was no error before.
-        fall_interval: 95% of it.
+    None where nothing counts, and where there was no error before; with 95% intervals.
     """
 
     difference: float | None
@@ -129,11 +120,7 @@ def estimate(outcomes: Outcomes) -> Estimate:
 
 
 def change(before: Outcomes, after: Outcomes) -> ErrorChange:
-    """How the error changed.
-
-    Args:
-        after: of the models trained again, for the same seeds and items.
-    """
+    """How the error changed from models to those trained again, for the same seeds and items."""
     if before.wrong.shape != after.wrong.shape or (before.rows != after.rows).any():
         raise UsageError(
             "before and after are not about the same seeds and items",

@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 from sears_dsl import __version__
 from sears_dsl.auditing.reports.markdown_tables import code_cell, table_row
+from sears_dsl.auditing.robustness import tenths
 from sears_dsl.errors import UsageError
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
 from sears_dsl.repair.measurement import ErrorChange, Estimate
@@ -37,12 +38,10 @@ _NOT_JUDGED: RepairOutcome = "not judged"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairGate:
-    """What is demanded of a repair.
+    """What is demanded of a repair: by which share the error on the sensitivity set falls.
 
-    Attributes:
-        fall: the share by which the error on the sensitivity set falls at least.
-        margin: by how much the validation error may grow at most, as a share of the rows.
-        support: on fewer rows the fall is not judged.
+    The validation error may grow by the margin at most; on fewer rows than `support` the fall is
+    not judged.
     """
 
     fall: float
@@ -59,12 +58,9 @@ class RepairGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairVerdict:
-    """Whether a repair does what is demanded.
+    """Whether a repair does what is demanded, with a reason for each demand that is not passed.
 
-    Attributes:
-        outcome: ``failed`` where a demand is not met; ``not judged`` where of one the rows cannot
-            tell; else ``passed``.
-        reasons: for each demand that is not passed, in a sentence; what failed first.
+    What failed comes first; ``not judged`` where of a demand the rows cannot tell.
     """
 
     outcome: RepairOutcome
@@ -96,13 +92,13 @@ def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutco
     elif change.fall < gate.fall:
         yield (
             _FAILED,
-            f"the error on the sensitivity set falls by {_percent(change.fall)}, less than "
-            f"{_percent(gate.fall)}",
+            f"the error on the sensitivity set falls by {tenths(change.fall)}, less than "
+            f"{tenths(gate.fall)}",
         )
     elif change.interval[1] >= 0:
         yield (
             _NOT_JUDGED,
-            f"the error on the sensitivity set falls by {_percent(change.fall)}, but that may be "
+            f"the error on the sensitivity set falls by {tenths(change.fall)}, but that may be "
             f"chance: {_points(change)}",
         )
 
@@ -137,7 +133,7 @@ def conclusion(repair: Repair, *, margin: float = MARGIN) -> str:
     if not before and not after:
         return f"There was nothing to repair: no rule flips the model on any of {_rows(rows)}."
     low, high = change.interval
-    went = f"the error on the sensitivity set went from {_percent(before)} to {_percent(after)}"
+    went = f"the error on the sensitivity set went from {tenths(before)} to {tenths(after)}"
     if high < 0:
         return f"The repair helped: {went}{_beside(repair)}; {_validation(repair, margin)}."
     if low > 0:
@@ -152,7 +148,7 @@ def _beside(repair: Repair) -> str:
     control, after = repair.sensitivity.control, repair.sensitivity.augmented.error
     if control is None or control.error is None or after is None or control.error > after:
         return ""
-    return f", but so it did with random copies of rows instead (to {_percent(control.error)})"
+    return f", but so it did with random copies of rows instead (to {tenths(control.error)})"
 
 
 def _validation(repair: Repair, margin: float) -> str:
@@ -190,9 +186,6 @@ def _points(change: ErrorChange) -> str:
     return f"{100 * difference:+.1f} points (95%: {100 * low:+.1f} to {100 * high:+.1f})"
 
 
-# ---------------------------------------------------------------- reports
-
-
 _NOT_GIVEN = "–"
 
 #: Error of a `Repair` → what it is called, and what it is counted on.
@@ -216,17 +209,7 @@ ERRORS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairParticipants:
-    """Who took part, by identity.
-
-    Attributes:
-        rules: hash of all rules.
-        rulesets: what they are called.
-        training: SHA-256 of the training rows.
-        held_out: SHA-256 of the held-out rows.
-        notes: what a reader has to know beforehand.
-        oracle: what rejected rewrites; None for nothing.
-        noise: what decides the noise of the rules, by name; empty where they write none.
-    """
+    """Who took part, by names, identities and hashes, and what a reader has to know beforehand."""
 
     rules: str
     rulesets: tuple[str, ...]
@@ -264,21 +247,22 @@ def write_repair(
     verdict = {} if gate is None else {
         "gate": asdict(gate), "verdict": asdict(judge_repair(repair, gate))
     }  # fmt: skip
-    record = {
-        "format": "sears-repair",
-        "version": 1,
-        "sears": __version__,
-        **asdict(participants),
+    content = {
         "settings": {**asdict(settings), "amount": str(settings.amount)},
         "conclusion": conclusion(repair, margin=_margin(gate)),
         **verdict,
         "result": asdict(repair),
     }
-    return write_report(record, _markdown(repair, settings, participants, gate), path)
+    text = _markdown(repair, settings, participants, gate)
+    return write_report("sears-repair", participants, content, text, path)
 
 
-def write_report(record: dict[str, Any], text: str, path: Path) -> dict[str, Any]:
-    """Write a record as JSON, and a text beside it as Markdown."""
+def write_report(
+    name: str, participants: RepairParticipants, content: Mapping[str, Any], text: str, path: Path
+) -> dict[str, Any]:
+    """Write a record of a named format as JSON, and a text beside it as Markdown."""
+    about = {"format": name, "version": 1, "sears": __version__}
+    record = {**about, **asdict(participants), **content}
     write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
     write_atomically(path, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     return record
@@ -395,16 +379,16 @@ def error_cell(estimate: Estimate) -> str:
     if estimate.error is None:
         return "no rows"
     low, high = estimate.interval
-    return f"{_percent(estimate.error)} ({_percent(low)} to {_percent(high)})"
+    return f"{tenths(estimate.error)} ({tenths(low)} to {tenths(high)})"
 
 
 def seeds_cell(estimate: Estimate) -> str:
     """The error of each seed, and the 95% interval of their mean."""
-    each = ", ".join("no rows" if error is None else _percent(error) for error in estimate.of_seeds)
+    each = ", ".join("no rows" if error is None else tenths(error) for error in estimate.of_seeds)
     if estimate.over_seeds is None:
         return each
     low, high = estimate.over_seeds
-    return f"{each} ({_percent(low)} to {_percent(high)})"
+    return f"{each} ({tenths(low)} to {tenths(high)})"
 
 
 def _difference(change: ErrorChange) -> str:
@@ -425,8 +409,3 @@ def _fall(change: ErrorChange) -> str:
 def _less(fall: float) -> str:
     whole = round(100 * fall)
     return f"{abs(whole):,}% {'more' if whole < 0 else 'less'}"
-
-
-def _percent(share: float) -> str:
-    """One digit after the point, as in the paper; a mean may lie a little outside of 0 to 1."""
-    return f"{100 * share:.1f}%"

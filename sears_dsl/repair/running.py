@@ -33,8 +33,16 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.check_noise import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
-from sears_dsl.repair.augmented import ALL, Amount, Augmented, TableColumns, augmented, named_rules
-from sears_dsl.repair.expansion import expand_table
+from sears_dsl.repair.augmented import (
+    ALL,
+    NO_PROTECTION,
+    Amount,
+    Augmented,
+    TableColumns,
+    augmented,
+    expand_table,
+    named_rules,
+)
 from sears_dsl.repair.experiment import Repair, RepairSettings, TrainingVariant, repair
 from sears_dsl.repair.report import RepairParticipants
 from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs, OnTraining
@@ -54,16 +62,9 @@ def check_origin(
     A flip that was looked for on these rows is there more often than on others, and what was
     repaired on them need not be repaired elsewhere.
 
-    Args:
-        files: rule files; those without a manifest beside them say nothing about their origin.
-        digests: name of further rules → SHA-256 of the rows that they were found on.
-        allowed: do it nevertheless; the report then says so.
-
-    Returns:
-        Notes for the report.
-
-    Raises:
-        DataError: a manifest that cannot be read.
+    Files without a manifest beside them say nothing about their origin; `digests` has the SHA-256
+    of the rows of further rules, by their names. Where it is allowed nevertheless, the notes for
+    the report, which come back, say so.
     """
     # Rules may have been looked for without labels, the model's own answers counting as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}
@@ -91,7 +92,6 @@ def _found_on(file: Path) -> str | None:
     return read_manifest(manifest_path(file)).data.sha256
 
 
-_NOTHING = Protection()
 _SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
 # What decides no answer, so that it may change when an interrupted run goes on.
 _FREE = ("seeds", "seed", "control", "comparison")
@@ -107,7 +107,7 @@ class AugmentationChoices:
     scope: Scope = "first"
     unit: Unit | None = None
     only_new: bool = False
-    protection: Protection = _NOTHING
+    protection: Protection = NO_PROTECTION
 
 
 def columns_of(
@@ -133,11 +133,7 @@ def augment_table(
     oracle: Oracle | None,
     some: bool = True,
 ) -> tuple[Augmented, Mapping[str, Any]]:
-    """A table with rewrites of its own rows, and a record of how it was made.
-
-    Args:
-        some: whether it is an error that no rule changes a row.
-    """
+    """A table with rewrites of its own rows, if need be `some`, and a record of how it was made."""
     guards = _guards_of_each(table, choices.protection, column=columns.text)
     expansion = expand_table(
         matcher,

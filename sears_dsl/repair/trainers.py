@@ -57,27 +57,17 @@ class Trainer(Protocol):
         """What decides the models that it makes, data and seed aside."""
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Train a model.
-
-        Args:
-            place: a folder of this training alone; the model is written there as `MODEL`.
-
-        Raises:
-            ModelError: the training failed.
-        """
+        """Train a model, written as `MODEL` in a folder of this training alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentInputs:
     """What an experiment trains on, and what it asks the models about.
 
-    Attributes:
-        held_out: labelled rows that nothing else has seen: neither the models nor whatever found
-            the rules; their guards say what has to stay in them.
-        matcher: the accepted rules, compiled with the seed of the settings.
-        columns: those of the training rows; the text's is the same in the held-out rows.
-        folder: for the files of the trainings, one folder each, and the journal.
-        oracle: rejects rewrites, of training and held-out rows; None keeps all.
+    Nothing else has seen the held-out rows: neither the models nor whatever found the rules; their
+    guards say what has to stay in them. The matcher has the seed of the settings; the column of
+    texts is the same in both; an oracle rejects rewrites of both. The folder holds one for each
+    training, and the journal.
     """
 
     training: Table
@@ -107,12 +97,8 @@ def answers_of_trained(
 ) -> dict[Kind, list[list[list[str]]]]:
     """What models say of some rows once they are trained; asked once, then the journal knows it.
 
-    Args:
-        table: of a kind and a seed, what is trained on.
-        prefix: of the kinds in the journal and in the names of the folders of trainings.
-
-    Returns:
-        Of each kind, for each seed, for each list of rows an answer a row.
+    Of each kind, for each seed, for each list of rows an answer a row; the prefix stands before the
+    kinds in the journal and in the names of the folders of trainings.
     """
     answers_of: dict[Kind, list[list[list[str]]]] = {kind: [] for kind in kinds}
     runs = list(product(seeds, kinds))
@@ -156,13 +142,7 @@ class BuiltInTrainer:
     """Words and pairs of words weighted by how rare they are, under a logistic regression.
 
     It is trained by averaged stochastic gradient descent, so that seeds matter, as they do for the
-    models that people use. Of pairs it reads what `words_of_pair` makes of them.
-
-    Args:
-        text: the column of texts; ``a,b`` of either of two that rules rewrite.
-
-    Raises:
-        UsageError: scikit-learn is not installed.
+    models that people use. Of pairs, ``a,b``, it reads what `words_of_pair` makes of them.
     """
 
     def __init__(self, *, text: str, label: str) -> None:
@@ -230,16 +210,10 @@ class BuiltInTrainer:
 class GivenTrainer:
     """A way to train that somebody else knows.
 
-    Args:
-        train: a function of texts, labels and a seed that gives a model, as `load_predictor` takes
-            it; or an estimator of scikit-learn that is fitted anew each time, with every
-            ``random_state`` in it set to the seed.
-        text: the column of texts; ``a,b`` of either of two that rules rewrite.
-        also: further columns that the model reads. Where it reads several the function gets a list
-            of dictionaries, column → text, in the place of texts.
-
-    Raises:
-        UsageError: it is neither.
+    A function of texts, labels and a seed that gives a model, as `load_predictor` takes it; or an
+    estimator of scikit-learn that is fitted anew each time, with every ``random_state`` in it set
+    to the seed. Where the model reads several columns the function gets a list of dictionaries,
+    column → text, in the place of texts.
     """
 
     def __init__(
@@ -303,13 +277,9 @@ _LINES_TOLD = 8
 class CommandTrainer:
     """Runs a command to train.
 
-    Args:
-        command: how a user would type it, with ``{train}`` (the file of rows), ``{model}`` (where
-            the model belongs) and, where it takes one, ``{seed}``.
-        spec: how the model is asked, with ``{model}``: ``sklearn:{model}``, ``hf:{model}``.
-
-    Raises:
-        UsageError: a placeholder that is missing or unknown, or quotes that are not closed.
+    It is how a user would type it, with ``{train}`` (the file of rows), ``{model}`` (where the
+    model belongs) and, where it takes one, ``{seed}``. The spec is how the model is asked, with
+    ``{model}``: ``sklearn:{model}``, ``hf:{model}``.
     """
 
     def __init__(

@@ -99,11 +99,8 @@ class _WordForms(dict[str, tuple[str, ...]]):
 class _LazyTable:
     """A file of lemminflect, of which a line is taken apart when its word is asked for.
 
-    Reading it whole takes 0.3 s, most of it for words that no text has.
-
-    Args:
-        path: gzipped lines that begin with a word and a comma; a word may have several.
-        instead: what is said of some words, whatever the file says.
+    Its gzipped lines begin with a word and a comma; a word may have several. Reading it whole takes
+    0.3 s, most of it for words that no text has. ``instead`` goes before what it says of a word.
     """
 
     def __init__(

@@ -55,11 +55,7 @@ def load_tagger(
 
 
 def as_tagger(tagger: object) -> Tagger:
-    """The tagger, or the one of that name.
-
-    Raises:
-        TaggerError: there is no such tagger, or it is not installed.
-    """
+    """The tagger, or the one of that name; TaggerError where it is none or is not installed."""
     if isinstance(tagger, str):
         return load_tagger(tagger)
     # Python 3.11 reads `version` for isinstance, and the fast tagger loads its weights for that.
@@ -71,10 +67,9 @@ def as_tagger(tagger: object) -> Tagger:
 
 
 def in_language(name: str, languages: Iterable[str]) -> str:
-    """The name of a tagger for rules: ``fast`` is the fast tagger of their language.
+    """The name of a tagger for rules of these languages: ``fast`` is the fast tagger of theirs.
 
-    Args:
-        languages: those of the rules; where they have several, or none, the name stays as it is.
+    Where they have several, or none, the name stays as it is.
 
     Example:
         >>> in_language("fast", ["en"]), in_language("fast", ["pt"]), in_language("pinned", ["pt"])

@@ -44,12 +44,9 @@ def parse_pinned(text: str) -> tuple[str, list[Token]] | None:
 class PinnedTagger:
     """A tagger for tests, without any dependency.
 
-    A text in pinned notation has the tags that it says, and the batch that comes back has the
-    text without them. A plain text is cut at white space, punctuation and clitics, and its words
-    are looked up in the dictionary.
-
-    Args:
-        tags: word, as written or in lower case, → (coarse, fine); other words have empty tags.
+    A text in pinned notation has the tags that it says, and the batch that comes back has the text
+    without them. A plain text is cut at white space, punctuation and clitics, and its words, as
+    written or in lower case, have the (coarse, fine) of the dictionary, others empty tags.
     """
 
     name = "pinned"

@@ -113,15 +113,10 @@ _INSTALLED_IN = frozenset({"site-packages", "dist-packages"})
 class SpacyTagger(Closing):
     """Tokens and tags by a spaCy model, which is loaded when it is first used.
 
-    Args:
-        model: an installed package or a folder; None takes the small English model.
-        jobs: processes that tag; they are started when a batch is large enough to share, and
-            end with this object or this process.
-        most_words: distinct words that spaCy may hold in memory (some 500 bytes each); beyond
-            that it forgets those of each batch.
-
-    Raises:
-        TaggerError: spaCy or the model is not installed, or the model has no tagger.
+    The model is an installed package or a folder; None takes the small English one. ``jobs``
+    processes tag; they start when a batch is large enough to share, and end with this object.
+    Beyond ``most_words`` distinct words (some 500 bytes each) spaCy forgets those of each batch.
+    TaggerError: spaCy or the model is not installed, or the model has no tagger.
     """
 
     def __init__(
@@ -267,13 +262,10 @@ class SpacyTagger(Closing):
 
 
 def check_installed(package: str) -> None:
-    """Make sure that a spaCy model is an installed package, without importing it.
+    """Make sure that a spaCy model is an installed package, without importing it; else TaggerError.
 
     One that lies elsewhere is none, nor one below the current folder, unless that is where the
     environment lies in which sears runs.
-
-    Raises:
-        TaggerError: it is not installed.
     """
     folder = _package_folder(package)
     if folder is None:
@@ -432,16 +424,14 @@ def _collect(
 def _sentences(columns: Codes) -> list[tuple[int, int]]:
     """Sentences without the white space around them."""
     sentence = np.cumsum(columns[:, 5] == 1)
-    bounds: list[tuple[int, int]] = []
     words = columns[:, 2] == 0
     starts = columns[words, 0].astype(np.int64)
     ends = starts + columns[words, 1].astype(np.int64)
+    if not len(starts):
+        return []
     edges = np.flatnonzero(np.diff(sentence[words])) + 1
-    if len(starts):
-        first = np.append(0, edges)
-        last = np.append(edges, len(starts)) - 1
-        bounds.extend(zip(starts[first].tolist(), ends[last].tolist(), strict=True))
-    return bounds
+    first, last = np.append(0, edges), np.append(edges, len(starts)) - 1
+    return list(zip(starts[first].tolist(), ends[last].tolist(), strict=True))
 
 
 def tagging(model: str) -> Callable[[Sequence[str]], Tokens]:

@@ -84,15 +84,10 @@ class DecoderInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """A finished output.
+    """A finished output."""
 
-    Attributes:
-        pieces: ids without the end.
-        log_probability: of the pieces and the end, natural logarithm.
-    """
-
-    pieces: tuple[int, ...]
-    log_probability: float
+    pieces: tuple[int, ...]  # ids without the end
+    log_probability: float  # of the pieces and the end, natural logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +115,12 @@ def beam_search(
     limit: int | None = None,
     pieces: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The likeliest outputs of each sentence.
+    """The likeliest outputs of each sentence, by falling log-probability, then by pieces.
 
-    Args:
-        floors: log-probability under which nothing of a sentence is wanted; -inf for no floor.
-        lengths: most pieces of an output.
-        limit: outputs wanted of a sentence; the search ends when no prefix can come among them.
-        pieces: the only pieces to write with, in rising order, with the end and all that guides
-            ask for among them; their probabilities are taken to sum to one. All if None.
-
-    Returns:
-        For each sentence its hypotheses, by falling log-probability, then by pieces.
+    Nothing of a sentence is wanted under its floor, -inf for none, nor above so many pieces; the
+    search ends when no prefix can come among its ``limit`` outputs. ``pieces`` are the only ones to
+    write with, in rising order, with the end and all that guides ask for among them; their
+    probabilities are taken to sum to one. All if None.
     """
     model = readers[0].model
     states = [reader.model.start(reader.memory, reader.rows) for reader in readers]
@@ -159,14 +149,9 @@ def beam_search(
             for candidate, state in search.admitted(prefixes, candidates):
                 parent = prefixes[candidate.parent]
                 parents.append(candidate.parent)
-                following.append(
-                    _Prefix(
-                        parent.row,
-                        (*parent.pieces, candidate.piece),
-                        candidate.log_probability,
-                        state,
-                    )
-                )
+                pieces_so_far = (*parent.pieces, candidate.piece)
+                total = candidate.log_probability
+                following.append(_Prefix(parent.row, pieces_so_far, total, state))
         prefixes = following
         index = torch.tensor(parents, dtype=torch.long, device=model.device)
         last_pieces = [prefix.pieces[-1] for prefix in prefixes]
@@ -248,19 +233,16 @@ class _BeamSearch:
         changed = set()
         for prefix, end in zip(prefixes, ends, strict=True):
             total = prefix.log_probability + end
-            if total >= self._floors[prefix.row] and self._guides[prefix.row].complete(
-                prefix.state
-            ):
+            guide = self._guides[prefix.row]
+            if total >= self._floors[prefix.row] and guide.complete(prefix.state):
                 self.hypotheses[prefix.row].append(Hypothesis(prefix.pieces, total))
                 changed.add(prefix.row)
         if self._limit is None:
             return
         for row in changed:
-            if len(self.hypotheses[row]) >= self._limit:
-                totals = sorted(
-                    (item.log_probability for item in self.hypotheses[row]), reverse=True
-                )
-                self._floors[row] = max(self._floors[row], totals[self._limit - 1])
+            totals = sorted(-item.log_probability for item in self.hypotheses[row])
+            if len(totals) >= self._limit:
+                self._floors[row] = max(self._floors[row], -totals[self._limit - 1])
 
     def candidates(
         self, prefixes: Sequence[_Prefix], scores: torch.Tensor

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import count, takewhile
 from pathlib import Path
 
 import sentencepiece
@@ -38,11 +39,7 @@ _EPSILON = 1e-9
 
 
 class Bergamot(TranslationModel):
-    """A tiny model of Firefox Translations, dequantized to float32.
-
-    Raises:
-        ModelError: a file cannot be read or holds another network.
-    """
+    """A tiny model of Firefox Translations, dequantized to float32; ModelError where it is none."""
 
     def __init__(
         self,
@@ -82,10 +79,8 @@ class Bergamot(TranslationModel):
 
     def _layers(self, side: str, mark: str) -> list[str]:
         """The names of the layers, told by a tensor that each of them has."""
-        layers: list[str] = []
-        while f"{side}_l{len(layers) + 1}_{mark}" in self._w:
-            layers.append(f"{side}_l{len(layers) + 1}")
-        return layers
+        names = (f"{side}_l{number}" for number in count(1))
+        return list(takewhile(lambda name: f"{name}_{mark}" in self._w, names))
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""

@@ -38,28 +38,18 @@ _BLOCK = 64
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """The targets whose rewrites are scored, with the decoder's way through them.
+    """The targets whose rewrites are scored, with the decoder's way through them."""
 
-    Attributes:
-        memory: the encoded sources, text by text.
-        pieces: of each original, ``</s>`` included.
-        states: the state after each position; the hypotheses are the originals of that length or
-            longer, in the order of ``places``.
-        places: (B,), where an original is among the hypotheses of a state.
-        hidden: (B, T, W), hidden vectors.
-        normalizers: (B, T), log-normalizers.
-        so_far: (B, T + 1), log-probability of each prefix, float64.
-        likely: (K,), pieces that are likely somewhere in the originals.
-    """
-
-    memory: Memory
-    pieces: Sequence[Sequence[int]]
+    memory: Memory  # the encoded sources, text by text
+    pieces: Sequence[Sequence[int]]  # of each original, ``</s>`` included
+    # The state after each position; the hypotheses are the originals of that length or longer, in
+    # the order of ``places``
     states: Sequence[DecoderState]
-    places: NDArray[np.int64]
-    hidden: Tensor
-    normalizers: Tensor
-    so_far: NDArray[np.float64]
-    likely: Tensor
+    places: NDArray[np.int64]  # (B,), where an original is among the hypotheses of a state
+    hidden: Tensor  # (B, T, W), hidden vectors
+    normalizers: Tensor  # (B, T), log-normalizers
+    so_far: NDArray[np.float64]  # (B, T + 1), log-probability of each prefix, float64
+    likely: Tensor  # (K,), pieces that are likely somewhere in the originals
 
     @property
     def totals(self) -> NDArray[np.float64]:
@@ -72,45 +62,29 @@ class Originals:
 def read_originals(
     model: TranslationModel, sources: Sequence[str], targets: Sequence[Sequence[int]]
 ) -> Originals:
-    """Encode the sources and follow their originals.
-
-    Args:
-        targets: piece ids of the original of each, ``</s>`` included.
-    """
+    """Encode the sources and follow their originals, the piece ids of each with ``</s>``."""
     memory = model.encode(sources)
-    count, longest = len(targets), max(map(len, targets))
-    order = sorted(range(count), key=lambda row: -len(targets[row]))
+    count = len(targets)
+    way = model.follow(memory, torch.arange(count, device=model.device), targets)
     places = np.empty(count, np.int64)
-    places[order] = np.arange(count)
-    padded = torch.from_numpy(_padded([targets[row] for row in order])).to(model.device)
-    lengths = np.array([len(targets[row]) for row in order])
-    state = model.start(memory, torch.as_tensor(order, device=model.device))
-    states, vectors, pieces = [], [], []
-    for position in range(longest):
-        alive = int((lengths > position).sum())
-        if alive < len(state):
-            state = state.select(torch.arange(alive, device=model.device))
-        last = padded[:alive, position - 1] if position else None
-        hidden_here, state = model.advance(memory, state, last)
-        states.append(state)
-        vectors.append(hidden_here)
-        pieces.append(padded[:alive, position])
-    flat = torch.cat(vectors)
+    places[way.order] = np.arange(count)
+    longest = len(way.hidden)
+    flat = torch.cat(way.hidden)
     flat_normalizers, likely = _normalizers_and_likely(model, flat)
-    scores = model.piece_logits(flat, torch.cat(pieces)) - flat_normalizers
+    scores = model.piece_logits(flat, torch.cat(way.pieces)) - flat_normalizers
     hidden = flat.new_zeros(count, longest, flat.shape[1])
     normalizers = flat.new_zeros(count, longest)
     by_position = np.zeros((count, longest + 1))
     at = 0
-    for position, here in enumerate(vectors):
+    for position, here in enumerate(way.hidden):
         rows = slice(at, at + len(here))
-        alive_rows = order[: len(here)]
+        alive_rows = way.order[: len(here)]
         hidden[alive_rows, position] = here
         normalizers[alive_rows, position] = flat_normalizers[rows]
         by_position[alive_rows, position + 1] = scores[rows].double().cpu().numpy()
         at += len(here)
     so_far = by_position.cumsum(1)
-    return Originals(memory, targets, states, places, hidden, normalizers, so_far, likely)
+    return Originals(memory, targets, way.states, places, hidden, normalizers, so_far, likely)
 
 
 def join_originals(parts: Sequence[Originals]) -> Originals:
@@ -170,14 +144,9 @@ def total_log_probabilities(
     *,
     floors: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Log P(rewrite | source) of C rewrites.
+    """Natural log P(rewrite | source) of C rewrites, piece ids with ``</s>``.
 
-    Args:
-        rewrites: piece ids, ``</s>`` included.
-        floors: (C,), log-probabilities under which a rewrite's number is not wanted.
-
-    Returns:
-        (C,), natural logarithms; −inf for the rewrites that are certainly under their floor.
+    −inf for those that are certainly under their floor, (C,), where their number is not wanted.
     """
     if not rewrites:
         return np.zeros(0)
@@ -207,24 +176,17 @@ def total_log_probabilities(
 
 @dataclass(slots=True)
 class _TreeWalk:
-    """The tree of prefixes of C rewrites, level by level.
-
-    Attributes:
-        pieces: (C, T), padded.
-        lengths: (C,), without the padding.
-        places: (C,), where each one's original is among the hypotheses of the originals' states.
-        branch: (C,), the first position in which each differs from its original.
-        node: (C,), the prefix of each at the level last walked.
-        state: of the prefixes of that level; None before the first.
-    """
+    """The tree of prefixes of C rewrites, level by level."""
 
     model: TranslationModel
     originals: Originals
-    pieces: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    pieces: NDArray[np.int64]  # (C, T), padded
+    lengths: NDArray[np.int64]  # (C,), without the padding
+    # (C,), where each one's original is among the hypotheses of the originals' states
     places: NDArray[np.int64]
-    branch: NDArray[np.int64]
-    node: NDArray[np.int64] = field(init=False)
+    branch: NDArray[np.int64]  # (C,), the first position in which each differs from its original
+    node: NDArray[np.int64] = field(init=False)  # (C,), the prefix of each at the level last walked
+    # Of the prefixes of that level; None before the first
     state: DecoderState | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:

@@ -84,12 +84,7 @@ def replace_pickle(folder: Path) -> Path:
 
 
 class MarianModel(TranslationModel):
-    """A Marian model of ``transformers``.
-
-    Raises:
-        ModelError: a file is missing or is no Marian model, or the model translates into several
-            languages.
-    """
+    """A Marian model of ``transformers``, which translates into one language; else ModelError."""
 
     def __init__(
         self,

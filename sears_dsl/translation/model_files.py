@@ -36,18 +36,13 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """The files of one model.
-
-    Attributes:
-        origin: the package that carries it, or ``hub``.
-        hashes: SHA-256 of each file, by its name in the folder.
-    """
+    """The files of one model."""
 
     name: str
     purpose: str
-    origin: str
+    origin: str  # the package that carries it, or ``hub``
     folder: Path | None
-    hashes: Mapping[str, str]
+    hashes: Mapping[str, str]  # SHA-256 of each file, by its name in the folder
 
     def path(self, ending: str) -> Path:
         """The one file whose name ends so."""
@@ -200,11 +195,7 @@ def pair_names(name: str) -> tuple[str, str, str]:
 
 
 def languages_of(pivot: str) -> tuple[str, str]:
-    """The language of the sentences, and the one that they are translated into.
-
-    Args:
-        pivot: what it is called: ``fr`` goes from English to French, ``pt-en`` from Portuguese to
-            English.
+    """The language of the sentences, and the one that a pivot translates them into.
 
     Example:
         >>> languages_of("fr"), languages_of("pt-en")
@@ -222,9 +213,7 @@ def _model_between(source: str, target: str) -> str:
 def check_model(name: str, *, pivot: str | None = None) -> None:
     """Say at once that a translation model is not there; its content is compared when read.
 
-    Args:
-        name: of the model.
-        pivot: what the user named, where that stands for this model and the one back.
+    ``pivot`` is what the user named, where that stands for this model and the one back.
     """
     files = known(name)
     if files is not None:
@@ -252,32 +241,20 @@ class Hub(Protocol):
     """A place to pull models from."""
 
     def files(self, model: str) -> Sequence[HubFile]:
-        """The files of a model.
-
-        Raises:
-            ModelError: the hub cannot be reached or has no such model.
-        """
+        """The files of a model; ModelError where the hub cannot be reached or has no such model."""
 
     def download(self, model: str, file: str, folder: Path) -> None:
-        """Write one file of a model into the folder.
-
-        Raises:
-            ModelError: the hub cannot be reached or has no such file.
-        """
+        """Write one file of a model into the folder; ModelError as for `files`."""
 
 
 class HuggingFaceHub:
-    """The Hugging Face hub, through its own client.
-
-    Args:
-        endpoint: its address; None for what the client takes, which ``HF_ENDPOINT`` can change.
-    """
+    """The Hugging Face hub, through its own client, at an address or where ``HF_ENDPOINT`` says."""
 
     def __init__(self, *, endpoint: str | None = None) -> None:
         self._endpoint = endpoint
 
     def files(self, model: str) -> Sequence[HubFile]:
-        """The files of a model."""
+        """The files of a model; ModelError where the hub cannot be reached or has none."""
         from huggingface_hub import HfApi  # noqa: PLC0415 - only a pull needs the client
 
         try:
@@ -288,7 +265,7 @@ class HuggingFaceHub:
         return [HubFile(s.rfilename, s.lfs.sha256 if s.lfs else None) for s in siblings]
 
     def download(self, model: str, file: str, folder: Path) -> None:
-        """Write one file of a model into the folder."""
+        """Write one file of a model into the folder; ModelError as for `files`."""
         from huggingface_hub import hf_hub_download  # noqa: PLC0415
 
         try:
@@ -315,14 +292,10 @@ _PICKLE = "pytorch_model.bin"
 
 
 def pull(name: str, *, hub: Hub | None = None, allow_pickle: bool = False) -> ModelFiles:
-    """Bring a Marian model from the hub; what is there already is replaced.
+    """Bring a Marian model from the hub, whole or not at all; what is there already is replaced.
 
-    The model appears whole or not at all.
-
-    Args:
-        allow_pickle: take weights that are a pickle where the hub has no others; they are read
-            once, by torch's reader that runs nothing but what tensors need, and kept as
-            safetensors.
+    With ``allow_pickle`` weights that are a pickle are taken where the hub has no others; they are
+    read once, by torch's reader that runs nothing but what tensors need, and kept as safetensors.
     """
     source = hub or HuggingFaceHub()
     files = {file.name: file for file in source.files(name)}

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -30,16 +31,11 @@ _PIECES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the decoder reads of a batch of B encoded texts.
+    """What the decoder reads of a batch of B encoded texts."""
 
-    Attributes:
-        keys: for each decoder layer the cross-attention keys, (B, H, L, D).
-        mask: (B, 1, 1, L), True where there is a piece.
-    """
-
-    keys: tuple[Tensor, ...]
+    keys: tuple[Tensor, ...]  # for each decoder layer the cross-attention keys, (B, H, L, D)
     values: tuple[Tensor, ...]
-    mask: Tensor
+    mask: Tensor  # (B, 1, 1, L), True where there is a piece
 
     def __len__(self) -> int:
         return int(self.mask.shape[0])
@@ -65,15 +61,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class DecoderState:
-    """N hypotheses, all of them ``position`` pieces long.
+    """N hypotheses, all of them ``position`` pieces long."""
 
-    Attributes:
-        rows: (N,), which text of the memory each hypothesis reads.
-        cells: what the network remembers, one tensor or several a layer, each (N, …).
-    """
-
-    rows: Tensor
+    rows: Tensor  # (N,), which text of the memory each hypothesis reads
     position: int
+    # What the network remembers, one tensor or several a layer, each (N, …)
     cells: tuple[Tensor, ...]
 
     def __len__(self) -> int:
@@ -95,27 +87,29 @@ class DecoderState:
         )
 
 
+class DecoderWay(NamedTuple):
+    """A decoder's way through targets: their order, and of each position what is alive there."""
+
+    order: list[int]
+    states: list[DecoderState]
+    hidden: list[Tensor]  # vectors
+    pieces: list[Tensor]
+
+
 class TranslationModel:
     """A network that says how likely a text of one language is, given one of another.
 
     It brings its pieces, `encode`, `start`, `advance`, and its output layer as ``_output`` (V, W)
     and ``_output_bias`` (V,); pieces that it never writes have the bias −∞. The decoder loop over
     positions, scoring and the output layer are those of all networks.
-
-    Attributes:
-        name: for people, ``bergamot-enpt``.
-        identity: the name and the first 16 hex digits of the SHA-256 of the weights.
-        source, target: the languages, ``en`` and ``pt``.
-        end: the id of ``</s>`` on the target side; every hypothesis ends with it.
-        device: where the tensors live.
     """
 
-    name: str
-    identity: str
-    source: str
+    name: str  # for people, ``bergamot-enpt``
+    identity: str  # the name and the first 16 hex digits of the SHA-256 of the weights
+    source: str  # the languages, ``en`` and ``pt``
     target: str
-    end: int
-    device: torch.device
+    end: int  # the id of ``</s>`` on the target side; every hypothesis ends with it
+    device: torch.device  # where the tensors live
     _output: Tensor
     _output_bias: Tensor
 
@@ -146,7 +140,10 @@ class TranslationModel:
     def advance(
         self, memory: Memory, state: DecoderState, last: Tensor | None
     ) -> tuple[Tensor, DecoderState]:
-        """As `step`, but for the output layer: hidden vectors (N, W) and the next state."""
+        """One piece further: hidden vectors (N, W) and the next state.
+
+        ``last`` (N,) are the pieces before, None at the start.
+        """
         raise NotImplementedError
 
     def batch(self, texts: Sequence[str], *, filler: int) -> tuple[Tensor, Tensor]:
@@ -169,56 +166,39 @@ class TranslationModel:
         return self._output[pieces], self._output_bias[pieces]
 
     @torch.no_grad()
-    def step(
-        self, memory: Memory, state: DecoderState, last: Tensor | None
-    ) -> tuple[Tensor, DecoderState]:
-        """One piece further: ``last`` (N,) are the pieces before, None at the start.
-
-        Returns log-probabilities of the next piece, (N, V), and the next state.
-        """
-        hidden, state = self.advance(memory, state, last)
-        return self.logits(hidden).log_softmax(-1), state
-
-    @torch.no_grad()
     def score(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> list[Tensor]:
         """Teacher-forced log-probabilities of each piece of N targets, a tensor (T,) each."""
-        # Longest first, so that at each position the first so many hypotheses are alive.
+        if not targets:
+            return []
+        way = self.follow(memory, rows, targets)
+        hidden = torch.cat(way.hidden)
+        flat = self.piece_logits(hidden, torch.cat(way.pieces)) - self.log_normalizers(hidden)
+        scores = torch.zeros(len(targets), len(way.hidden), device=self.device)
+        for position, at_position in enumerate(torch.split(flat, [len(h) for h in way.hidden])):
+            scores[way.order[: len(at_position)], position] = at_position
+        return [row[: len(target)] for row, target in zip(scores, targets, strict=True)]
+
+    @torch.no_grad()
+    def follow(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> DecoderWay:
+        """Take N targets step by step, longest first: at each position the first ones are alive."""
         order = sorted(range(len(targets)), key=lambda n: -len(targets[n]))
         lengths = [len(targets[n]) for n in order]
-        if not lengths:
-            return []
-        padded = torch.full((len(order), lengths[0]), 0)
+        padded = torch.zeros(len(order), lengths[0], dtype=torch.long)
         for at, n in enumerate(order):
             padded[at, : lengths[at]] = torch.as_tensor(list(targets[n]))
         padded = padded.to(self.device)
         state = self.start(memory, rows[torch.as_tensor(order, device=rows.device)])
-        hidden: list[Tensor] = []
-        pieces: list[Tensor] = []
-        alive = len(order)
+        way = DecoderWay(order, [], [], [])
         for position in range(lengths[0]):
-            while lengths[alive - 1] <= position:
-                alive -= 1
+            alive = sum(length > position for length in lengths)
             if alive < len(state):
                 state = state.select(torch.arange(alive, device=self.device))
             last = padded[:alive, position - 1] if position else None
             vectors, state = self.advance(memory, state, last)
-            hidden.append(vectors)
-            pieces.append(padded[:alive, position])
-        flat = self.log_probabilities(torch.cat(hidden), torch.cat(pieces))
-        scores = torch.zeros(padded.shape, device=self.device)
-        at = 0
-        for position, vectors in enumerate(hidden):
-            scores[: len(vectors), position] = flat[at : at + len(vectors)]
-            at += len(vectors)
-        result: list[Tensor] = [scores] * len(order)
-        for at, n in enumerate(order):
-            result[n] = scores[at, : lengths[at]]
-        return result
-
-    @torch.no_grad()
-    def log_probabilities(self, hidden: Tensor, pieces: Tensor) -> Tensor:
-        """Log-probabilities (N,), one piece of ``pieces`` (N,) for each hidden vector."""
-        return self.piece_logits(hidden, pieces) - self.log_normalizers(hidden)
+            way.states.append(state)
+            way.hidden.append(vectors)
+            way.pieces.append(padded[:alive, position])
+        return way
 
     def piece_logits(self, hidden: Tensor, pieces: Tensor) -> Tensor:
         """Logits (N,), one piece of ``pieces`` (N,) for each hidden vector."""

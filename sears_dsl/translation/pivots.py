@@ -27,15 +27,10 @@ DEFAULT_PIVOTS = ("pt",)
 
 @dataclass(frozen=True, slots=True)
 class Pivot:
-    """A way from the language of some sentences to another one and back.
+    """A way from the language of some sentences to another one and back."""
 
-    Attributes:
-        name: the other language, ``pt``; for sentences that are not English both, ``pt-en``.
-        forward: from the language of the sentences.
-    """
-
-    name: str
-    forward: TranslationModel
+    name: str  # the other language, ``pt``; for sentences that are not English both, ``pt-en``
+    forward: TranslationModel  # from the language of the sentences
     back: TranslationModel
 
     @property
@@ -47,14 +42,9 @@ class Pivot:
 def load_pivots(
     names: Sequence[str] | None = None, *, device: str | torch.device | None = None
 ) -> list[Pivot]:
-    """Load pivots by name.
+    """Load pivots by name, ``pt``, ``fr=FORWARD,BACK``, ``pt-en``; the shipped pair if None.
 
-    Args:
-        names: ``pt``, ``fr``, ``fr=FORWARD,BACK``, ``pt-en``; the pair that packages carry if None.
-        device: where to compute, ``cpu`` or ``cuda``; the CPU if None.
-
-    Raises:
-        ModelError: a model is not there, or is not the one it should be.
+    ModelError: a model is not there, or is not the one it should be.
     """
     chosen = list(DEFAULT_PIVOTS if names is None else names)
     if not chosen:
@@ -90,14 +80,8 @@ def _load_model(
     if files is not None:
         files.verify()
         if name.startswith("bergamot-") and files.origin != "hub":
-            return Bergamot(
-                name,
-                files.path(".bin"),
-                files.path(".spm"),
-                source=source,
-                target=target,
-                device=device,
-            )
+            weights, vocabulary = files.path(".bin"), files.path(".spm")
+            return Bergamot(name, weights, vocabulary, source=source, target=target, device=device)
     # Importing `transformers`' models takes three seconds.
     from sears_dsl.translation.marian import MarianModel, weights_file  # noqa: PLC0415
 

@@ -60,17 +60,13 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True)
 class RuleVerdict:
-    """What a reviewer decided about a rule, or about a template.
+    """What a reviewer decided about a rule, or about a template, which is never edited.
 
-    Attributes:
-        verdict: accept, reject, edit or skip; a template is never edited.
-        new: the rule instead, of an edit.
-        reason: a key of `REASONS`, of a rejection; of `TEMPLATE_REASONS`, of a template's and of
-            a rule's that may change the label.
-        shown: (original, rewritten) of some rows that the rule changes, drawn at random; of an
-            edit, the first examples of the new rule.
-        expect: what the rule says of the label, where it may change; empty where it should stay,
-            and the verdict is one on the meaning.
+    `new` is the rule instead, of an edit. The reason of a rejection is a key of `REASONS`, or of
+    `TEMPLATE_REASONS` of a template and of a rule that may change the label. `shown` are (original,
+    rewritten) of some rows, drawn at random; of an edit, the first examples of the new rule.
+    `expect` is what the rule says of the label, empty where it should stay and the verdict is one
+    on the meaning.
     """
 
     rule: str
@@ -113,19 +109,12 @@ class RejectedSentence:
 
 @dataclass(frozen=True, slots=True)
 class ReviewState:
-    """All that holds now.
+    """All that holds now, in the order of decision; the last word on a rule or template counts.
 
-    Attributes:
-        rules: id → verdict, in the order of decision; the last word on a rule counts.
-        pairs: (original, rewritten) → whether they mean the same.
-        labelled: (original, rewritten) of rules that may change the label → whether the label of
-            the rewrite is what its rule says; it tells nothing of the meaning.
-        written: rules that the reviewer wrote, in order.
-        picks: original → pick.
-        templates: id → verdict, in the order of decision.
-        rejected: sentences of templates that were rejected, in order.
-        revision: the number of entries that led here.
-        last: task → the entry that undo takes back; absent where there is none.
+    `pairs` say whether (original, rewritten) mean the same; `labelled`, of rules that may change
+    the label, whether that of the rewrite is what its rule says, which tells nothing of the
+    meaning. The revision is the number of entries that led here; `last` has of each task the entry
+    that undo takes back.
     """
 
     rules: Mapping[str, RuleVerdict]
@@ -158,11 +147,7 @@ def task_of(kind: str) -> ReviewTask | None:
 
 
 def replay(entries: Sequence[JournalEntry]) -> ReviewState:
-    """What holds after these entries.
-
-    Raises:
-        DataError: an entry that no version of this journal has, or that lacks what it needs.
-    """
+    """What holds after these entries."""
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}
     pairs: dict[Pair, bool] = {}

@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -44,11 +45,7 @@ _SHOWN = 40
 _BEGINNING = json.dumps({"format": FORMAT}).removesuffix("}").encode()
 
 Clock: TypeAlias = Callable[[], datetime]
-
-
-def utc_now() -> datetime:
-    """The time, in UTC."""
-    return datetime.now(UTC)
+_NOW: Clock = partial(datetime.now, UTC)
 
 
 def ruleset_digest(ruleset: Ruleset) -> str:
@@ -77,11 +74,7 @@ def _canonical_text(ruleset: Ruleset) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a journal.
-
-    Attributes:
-        ruleset: the file of the ruleset, as the reviewer named it.
-    """
+    """The first line of a journal; the ruleset is its file, as the reviewer named it."""
 
     ruleset: str
     sha256: str
@@ -91,13 +84,9 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line after the first.
+    """One line after the first, with the beginning of the ruleset's hash.
 
-    Attributes:
-        time: in UTC, ``2026-11-21T17:30:00Z``.
-        ruleset: the first digits of the hash of the ruleset.
-        kind: what happened: see `sears_dsl.vetting.decisions`.
-        content: whatever belongs to it, as JSON.
+    Times are in UTC, ``2026-11-21T17:30:00Z``; kinds are those of `sears_dsl.vetting.decisions`.
     """
 
     number: int
@@ -109,19 +98,13 @@ class JournalEntry:
 
 
 class Journal(Closing):
-    """A journal that is being written; `entries` has all that it holds.
+    """A journal that is being written by this process alone; `entries` has all that it holds.
 
-    `torn` is the part of a line that was cut off, `new` says whether the file was begun now.
-
-    Raises:
-        DataError: the file cannot be read or written, is damaged, or is about another ruleset,
-            another version of it, or of another reviewer.
-        UsageError: another process writes it.
+    `torn` is the part of a line that was cut off, `new` says whether the file was begun now. One
+    that is damaged, or about another version of the ruleset, or of another reviewer, is refused.
     """
 
-    def __init__(
-        self, path: Path, *, ruleset: Ruleset, reviewer: str, now: Clock = utc_now
-    ) -> None:
+    def __init__(self, path: Path, *, ruleset: Ruleset, reviewer: str, now: Clock = _NOW) -> None:
         self.path = path
         self.reviewer = reviewer
         self._now = now
@@ -160,24 +143,15 @@ class Journal(Closing):
 
     def append(self, kind: str, content: Mapping[str, Any]) -> JournalEntry:
         """Add an entry; it is on the disk when this returns."""
-        entry = JournalEntry(
-            number=len(self.entries) + 1,
-            time=_stamp(self._now()),
-            reviewer=self.reviewer,
-            ruleset=self._sha256[:_SHORT],
-            kind=kind,
-            content=dict(content),
-        )
-        line = {
-            "n": entry.number,
-            "time": entry.time,
-            "reviewer": entry.reviewer,
-            "ruleset": entry.ruleset,
+        about = {
+            "time": _stamp(self._now()),
+            "reviewer": self.reviewer,
+            "ruleset": self._sha256[:_SHORT],
             "kind": kind,
-            **content,
         }
+        entry = JournalEntry(len(self.entries) + 1, **about, content=dict(content))
         self._check_untouched()
-        self._write(line)
+        self._write({"n": entry.number, **about, **content})
         self.entries.append(entry)
         return entry
 
@@ -186,8 +160,6 @@ class Journal(Closing):
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-    # ------------------------------------------------------------ the file
 
     def _lock(self) -> None:
         """The file is ours until it is closed; the system lets go of it when we are killed."""

@@ -40,16 +40,12 @@ _NO_ERROR = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """Agreement of reviewers.
+    """Agreement of reviewers on the items that all of them judged; None where it is not defined.
 
-    Attributes:
-        items: that all of them judged.
-        observed: the share of agreement (of pairs of reviewers); None without items.
-        value: κ; None where it is not defined.
-        interval: 95%: of Cohen's κ by its large-sample error, of two reviewers' choices by
-            Wilson's of the observed share; None for more reviewers, where κ is not defined, and
-            where the large-sample error comes out as 0 (all agree, or one reviewer gave one
-            category only): that is no certainty, it says nothing.
+    The 95% interval is that of Cohen's κ by its large-sample error, of two reviewers' choices
+    Wilson's of the observed share; None for more reviewers, and where the large-sample error comes
+    out as 0 (all agree, or one reviewer gave one category only): that is no certainty, it says
+    nothing.
     """
 
     items: int
@@ -105,10 +101,7 @@ def _cohen_error(shares: NDArray[np.float64], *, kappa: float, count: int) -> fl
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
-    """Agreement of any number of reviewers.
-
-    Args:
-        ratings: for each item the categories that the reviewers gave it; as many for each.
+    """Agreement of any number of reviewers, by the categories that all of them gave each item.
 
     Example:
         >>> kappa = fleiss_kappa([["yes", "yes", "yes"], ["no", "no", "yes"], ["no", "no", "no"]])
@@ -139,9 +132,8 @@ def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Ka
     two who choose blindly agree on an item of n options with probability 1/n, and that is what
     counts as chance here.
 
-    Args:
-        choices: for each item what each reviewer chose; as many for each.
-        options: for each item how many options there were, "none of these" included.
+    For each item there is what each reviewer chose, as many for each, and how many options there
+    were, "none of these" included.
 
     Example:
         >>> kappa = choice_kappa([["a film", "a film"], ["", "a show"]], [4, 4])
@@ -209,12 +201,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """What became of a rule, or of a template.
-
-    Attributes:
-        new: the rule instead, where it was edited.
-        verdicts: reviewer → verdict, of those who judged it.
-    """
+    """What became of a rule or template, the rule instead if edited, and who judged how."""
 
     rule: str
     decided: Decided
@@ -232,13 +219,9 @@ class VettingOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far reviewers agree on something.
+    """How far reviewers agree: every two on what both judged, all together on what all did.
 
-    Attributes:
-        pairs: κ of every two reviewers, on what both judged: Cohen's of rules, `choice_kappa` of
-            picks.
-        together: of all reviewers, on what all judged, Fleiss' or `choice_kappa`; None for fewer
-            than two reviewers.
+    κ is Cohen's and Fleiss', of picks that of `choice_kappa`.
     """
 
     reviewers: tuple[str, ...]
@@ -272,9 +255,8 @@ def outcomes(
 ) -> list[ReviewOutcome]:
     """What became of each rule, or of each template, in the order of the ruleset.
 
-    Args:
-        policy: a rule is kept if ``majority`` (more than half), ``all`` or ``any`` of those who
-            judged it accept it, as it is or edited. Skipping is not judging.
+    One is kept if more than half, all or any of those who judged it accept it, as it is or edited.
+    Skipping is not judging.
     """
     names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
     judgements = {review.reviewer: getattr(review.state, of) for review in reviews}
@@ -324,11 +306,9 @@ def _outcome(
 
 
 def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
-    """How far reviewers agree.
+    """How far reviewers agree on rules or templates, kept (as they are or edited) or rejected.
 
-    Args:
-        on: ``rules`` or ``templates``, kept (as they are or edited) or rejected; or ``picks``,
-            which adversary of a sentence is closest, or none.
+    Or on picks: which adversary of a sentence is closest, or none.
     """
     by_reviewer = {review.reviewer: _RATINGS[on](review.state) for review in reviews}
     pairs = {names: _kappa(by_reviewer, names, on) for names in combinations(by_reviewer, 2)}

@@ -1,25 +1,34 @@
-"""A vetting journal as an oracle: what a person rejected there, a model is not asked about.
+"""What a journal says to others: an oracle of what to reject, readings for the judge of a search.
 
-In: a journal, and the rules and templates that are audited. Out: `JournalOracle`. Always holds: a
-pair that was marked as differing is rejected whichever rule writes it (whichever rule that may
-change the label, where the mark was about the label), a sentence that was rejected
-whichever template writes it with that label, and so is all that a rejected rule or template writes;
-what nobody judged is kept; verdicts on rules and templates count only where the journal is about
-this version of them, since an id may by now mean another one.
+In: journals of ``sears vet``, and the rules and templates that are audited. Out: `JournalOracle`,
+`Reading`s. Always holds: the oracle rejects a pair that was marked as differing whichever rule
+writes it (whichever rule that may change the label, where the mark was about the label), a sentence
+that was rejected whichever template writes it with that label, and all that a rejected rule or
+template writes; what nobody judged is kept; verdicts on rules and templates count only where the
+journal is about this version of them, since an id may by now mean another one.
+
+Of readings the last word of a reviewer on a rewrite counts; a word on a rewrite itself goes before
+what follows from a verdict on its rule; reviewers who contradict each other both count, and that is
+told. A verdict on a rule speaks of the rewrites that were shown with it: accepted ones are good,
+those of a rule that changes the meaning, is not grammatical or is nothing that people say are not.
+A rejection for another reason says nothing about them, and neither does any word on a rule that may
+change the label: it was asked whether the label is right, not whether the meaning stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from sears_dsl.effects.oracle import Candidate, FunctionOracle, Oracle
 from sears_dsl.errors import UsageError
+from sears_dsl.judge.readings import Reading
 from sears_dsl.language.printer import distinct_ids, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.objects import is_object_name, load_object
-from sears_dsl.vetting.decisions import Pair, replay
+from sears_dsl.runtime.wording import counted
+from sears_dsl.vetting.decisions import Pair, ReviewState, replay
 from sears_dsl.vetting.journal import read_journal, ruleset_digest
 
 
@@ -27,12 +36,8 @@ from sears_dsl.vetting.journal import read_journal, ruleset_digest
 class JournalOracle:
     """Rejects what a reviewer rejected: pairs, rules, sentences, templates.
 
-    Attributes:
-        differing: pairs (original, rewritten) that were marked as differing.
-        rejected: ids of rules that were rejected, or that others were written instead of.
-        sentences: (text, label) of sentences of templates that were rejected.
-        mislabelled: pairs whose label is not what a rule that may change it says.
-        changing: ids of such rules, whose pairs are looked up there.
+    A rule is rejected, too, where another was written instead of it. Of `changing` rules, which may
+    change the label, pairs are looked up among the mislabelled, of others among the differing.
     """
 
     identity: str
@@ -101,3 +106,42 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
             if name in state.templates and state.templates[name].verdict == "reject"
         },
     )
+
+
+_AGAINST_REWRITES = ("meaning", "grammar", "unnatural")
+
+
+def read_readings(paths: Sequence[str | Path]) -> tuple[Reading, ...]:
+    """The readings of journals, in their order."""
+    readings: list[Reading] = []
+    for path in paths:
+        own: dict[tuple[str, str], Reading] = {}
+        for reading in _readings_of(replay(read_journal(Path(path))[1])):
+            own.setdefault(reading[:2], reading)
+        readings += own.values()
+    return tuple(readings)
+
+
+def readings_in_words(readings: Sequence[Reading]) -> str:
+    """A sentence about readings, and about those that contradict each other."""
+    verdicts: dict[tuple[str, str], set[bool]] = {}
+    for original, rewrite, accepted in readings:
+        verdicts.setdefault((original, rewrite), set()).add(accepted)
+    both = sum(len(each) > 1 for each in verdicts.values())
+    one, many = "reading of your own counts", "readings of your own count"
+    count = counted(len(readings), one, many)
+    if not both:
+        return count
+    return f"{count}; about {counted(both, 'rewrite')} they contradict each other, and both count"
+
+
+def _readings_of(state: ReviewState) -> Iterator[Reading]:
+    for (original, rewritten), same in state.pairs.items():
+        yield Reading(original, rewritten, same)
+    for verdict in state.rules.values():
+        if verdict.expect:
+            continue
+        accepted = verdict.verdict in ("accept", "edit")
+        if accepted or verdict.reason in _AGAINST_REWRITES:
+            for original, rewritten in verdict.shown:
+                yield Reading(original, rewritten, accepted)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path, PurePath
+from typing import get_args
 
 from sears_dsl.batch.provenance import manifest_path
 from sears_dsl.catalogue import LEFT_OUT
@@ -33,6 +34,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.merging import (
+    Decided,
     Policy,
     Review,
     ReviewOutcome,
@@ -47,13 +49,7 @@ _PAIR_COLUMNS = ("original", "rewritten", "label", "reviewer", "source")
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """What was written.
-
-    Attributes:
-        left_out: the file of the rest; None where there is none.
-        counts: outcome → rules.
-        templates: outcome → templates; empty where none was judged.
-    """
+    """What was written, and how many rules and templates there are of each outcome."""
 
     vetted: Path
     left_out: Path | None
@@ -169,9 +165,6 @@ def write_pairs(reviews: Sequence[Review], path: Path) -> int:
     return len(pairs)
 
 
-# ---------------------------------------------------------------- the texts
-
-
 _WORDS = {**REASONS, **TEMPLATE_REASONS}
 _TESTS = 2
 _LONGEST_TEST = 200
@@ -179,14 +172,11 @@ _LONGEST_TEST = 200
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """A pair of texts that a reviewer judged.
+    """A pair of texts that a reviewer judged: 1 where both mean the same, else 0.
 
-    Attributes:
-        label: 1 where both mean the same, else 0.
-        source: how: ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest
-            (1), or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule
-            (1), or rejected it as changing the meaning (0), and this pair was drawn at random from
-            what the rule does.
+    The source is ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest (1),
+    or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule (1), or rejected
+    it as changing the meaning (0), and this pair was drawn at random from what the rule does.
     """
 
     original: str
@@ -284,9 +274,6 @@ def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
                 yield original, rewritten, int(verdict.verdict == "accept"), "rule"
 
 
-# ---------------------------------------------------------------- entries
-
-
 def _edited(
     entry: Entry, rule: Rule, outcome: ReviewOutcome, ruleset: Ruleset, tagger: Tagger
 ) -> Entry:
@@ -350,9 +337,6 @@ def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool
     return all(result.outcome == "ok" for result in run_tests(scoped, tagger=tagger))
 
 
-# ---------------------------------------------------------------- the file
-
-
 def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) -> str:
     remarks = "".join(f"# {line}\n" for line in heading)
     body = print_entries(entries, ruleset.trailing)
@@ -379,14 +363,9 @@ def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Revi
 
 def _counts(outcomes: Sequence[ReviewOutcome]) -> str:
     count: Counter[str] = Counter(outcome.decided for outcome in outcomes)
-    return ", ".join(
-        f"{count[decided]} {word}"
-        for decided, word in (
-            ("kept", "kept"), ("edited", "edited"), ("rejected", "rejected"),
-            ("disputed", "disputed"), ("unjudged", "not judged"),
-        )
-        if count[decided]
-    )  # fmt: skip
+    kinds = [each for each in get_args(Decided) if count[each]]
+    words = [f"{count[each]} {'not judged' if each == 'unjudged' else each}" for each in kinds]
+    return ", ".join(words)
 
 
 def _reasons(outcome: ReviewOutcome) -> Iterator[str]:

@@ -29,9 +29,8 @@ from sears_dsl.vetting.journal import REVIEWER, Journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
 from sears_dsl.vetting.review.deciding import Deciding
-from sears_dsl.vetting.review.picking import choices_of_rules, read_choices
 from sears_dsl.vetting.review.session import Session
-from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules, read_choices
 from sears_dsl.vetting.web.server import application
 
 if TYPE_CHECKING:
@@ -44,11 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VettingPlace:
-    """The ruleset, who judges it, and where things are written.
-
-    Attributes:
-        journals: reviewer → where the decisions are kept.
-    """
+    """The ruleset, and where the vetted one and the decisions of each reviewer go."""
 
     ruleset: Ruleset
     output: Path
@@ -57,11 +52,7 @@ class VettingPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class Sitting:
-    """What people judge with: arguments of `sears.vet`.
-
-    Attributes:
-        cached: whether tagged texts are kept on disk, where that saves time.
-    """
+    """What people judge with: arguments of `sears.vet`; tags are cached on disk where that pays."""
 
     data: LabelledRows
     predictor: CachedPredictor
@@ -155,11 +146,7 @@ def _user() -> str:
 
 
 def judges_templates(ruleset: Ruleset, chosen: bool) -> bool:
-    """Whether templates are judged, and not rules.
-
-    Args:
-        chosen: whether a person asked for templates; those of a file without rules are meant.
-    """
+    """Whether templates are judged: a person has chosen so, or the file has no rules."""
     if chosen and not ruleset.templates:
         raise UsageError(
             f"{ruleset.path} has no templates", help="without --templates its rules are judged"

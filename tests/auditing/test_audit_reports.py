@@ -13,12 +13,10 @@ import pytest
 from audited import audited, rows_of
 
 from sears_dsl.auditing.comparison import compare
-from sears_dsl.auditing.conclusion import conclusion
-from sears_dsl.auditing.document import AuditDocument, read_audit, write_audit
+from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_audit
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
-from sears_dsl.auditing.reports.files import add_summary
-from sears_dsl.auditing.reports.junit import junit_xml
+from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary
 from sears_dsl.auditing.reports.markdown_tables import code_cell
 from sears_dsl.auditing.reports.page import audit_page

@@ -6,7 +6,7 @@ import pytest
 from audited import audited, rows_of
 
 from sears_dsl.auditing.document import answer_confidences, per_row_numbers, per_row_text
-from sears_dsl.auditing.reports.confidence import histogram, mirrored
+from sears_dsl.auditing.reports.answer_parts import histogram, mirrored
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.language.loader import parse

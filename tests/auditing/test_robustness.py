@@ -12,10 +12,9 @@ import pytest
 from audited import effects_of, rows_of
 
 from sears_dsl.auditing.audit import AuditChoices, Circumstances, audit
-from sears_dsl.auditing.conclusion import conclusion
-from sears_dsl.auditing.document import AuditDocument, read_audit, write_audit
+from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_audit
 from sears_dsl.auditing.gates import Gates, read_gate
-from sears_dsl.auditing.reports.junit import junit_xml
+from sears_dsl.auditing.reports.files import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.reports.robustness_parts import robustness_lines

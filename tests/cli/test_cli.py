@@ -322,6 +322,25 @@ def test_show_lists_all_rules_or_those_that_changed_nothing(run: Run, tmp_path: 
     assert silent.startswith("silent: r15, r16, r17, r18, r19\n")
 
 
+@pytest.mark.parametrize("mode", ["each", "chain"])
+def test_a_wrong_article_is_told_with_the_option_that_mends_it(
+    run: Run, tmp_path: Path, mode: str
+) -> None:
+    (tmp_path / "a.txt").write_text("A great day.\nIt was an idea.\n", "utf-8")
+
+    def told(rules: str) -> bool:
+        (tmp_path / "a.sear").write_text(f"{rules}\n", "utf-8")
+        done = run("apply", "a.sear", "a.txt", "-o", "o.jsonl", "--mode", mode)
+        assert done.returncode == 0
+        return "`option repair = on` at the top of the rule file mends that" in done.stderr
+
+    assert told("great -> awesome")
+    assert told("idea -> day")
+    assert not told("option repair = on\ngreat -> awesome")
+    assert not told("great -> fine")
+    assert not told("great -> awesome\n  rate: 100%")
+
+
 def test_texts_in_which_composed_characters_are_missed_are_counted(
     run: Run, tmp_path: Path
 ) -> None:

@@ -218,6 +218,7 @@ EARLY = [
     (("--data", "none.csv"), "none.csv cannot be read"),
     (("--data", "numbers.csv"), "it says 'good'; the labels are '1'; do they mean the same?"),
     (("-o", "dev.csv/found.sear"), "could not be made"),
+    (("-o", "missing/found.sear"), "there is no folder missing"),
     (("--data", "half.jsonl"), "row 1: text holds half of a character (U+D83D)"),
     (("-o", "found.txt"), "a ruleset's name ends in .sear"),
     (("--pivot", "nope"), "`sears pivots pull nope` brings it and the one back"),
@@ -244,6 +245,7 @@ def early_ends(tmp_path_factory: pytest.TempPathFactory) -> list[End]:
         commands.append(["discover", *(word for pair in given.items() for word in pair)])
     found = ends(folder, commands)
     assert not list(folder.glob("*.partial"))
+    assert not (folder / "missing").exists()
     return found
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import sears_dsl
 from sears_dsl.cli.commands import sears
 from sears_dsl.cli.model.discover import SearchScreen
 from sears_dsl.cli.screen.progress import stages
@@ -350,3 +351,27 @@ def test_readers_of_shipped_rules_are_counted_from_what_they_read() -> None:
     assert chances == sorted(chances, reverse=True)
     assert chances[0] > 0.8
     assert chances[2] < 0.6
+
+
+# ---------------------------------------------------------------- English
+
+
+def test_a_full_not_stays_out_of_questions_and_articles_agree() -> None:
+    adjectives = ("great", "long", "loud", "late", "nice", "odd")
+    texts = [text for each in adjectives
+             for text in (f"It isn't {each}.", f"Isn't it {each}?", f"A {each} day.",
+                          f"It is a great {each} day.")]  # fmt: skip
+    result = sears_dsl.discover(
+        lambda texts: ["bad" if "not" in text or "awesome" in text else "good" for text in texts],
+        [(text, "good") for text in texts],
+        paraphraser=lambda some: [
+            [text.replace("n't", " not"), text.replace("great", "awesome")] for text in some
+        ],
+        scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False,
+    )  # fmt: skip
+    assert set(result.columns["rule"]) == {"n't -> not / __ !(PRP|there)", "great -> awesome"}
+    matcher = result.ruleset.compile()
+    rewrites = matcher.apply(
+        ["Isn't it late?", "Isn't there more?", "It isn't late.", "A great day."]
+    )
+    assert [each.text for each in rewrites] == ["It is not late.", "An awesome day."]

@@ -27,7 +27,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found import Discovery, FoundRule
-from sears_dsl.discovery.result.report import _STAGES, _closest
+from sears_dsl.discovery.result.report import _STAGES, _closest, _one_flip, _why
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.right_rows import RightRows
@@ -228,6 +228,21 @@ def test_no_line_of_a_table_is_wider_than_the_screen(width: int) -> None:
     compared(f"{width}-columns", told)
 
 
+def test_a_rule_that_rests_on_one_flip_says_so() -> None:
+    single = replace(found("allow -> permit", source="synonyms/verbs"), id="allow", flips=1)
+    borne_out, alone = single, replace(single, held_out=None)
+    assert (borne_out.is_one_flip, alone.is_one_flip) == (False, True)
+    for rules, told in (((borne_out,), False), ((found("film -> movie"), alone), True)):
+        out = screen()
+        print_discovery(out, discovery(rules=rules), Path("found.sear"))
+        line = "one flip may be chance; more rows would say: allow -> permit\n"
+        assert (line in printed(out)) == told
+        assert bool(_one_flip(rules)) == told
+    assert "`allow` rests on a single row" in _one_flip((alone,))[1]
+    assert _why(alone, 0.5).endswith("; one flip may be chance")
+    assert "chance" not in _why(borne_out, 0.5)
+
+
 def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:
     out = screen()
     print_known(out, known(), so_far=True)
@@ -273,6 +288,7 @@ def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
         "the search ahead: at most 9,900 questions to the model, about"
     )
     assert str(minutes(10, 0.0, None)).startswith("the search ahead: some 10,000 questions")
+    assert str(minutes(10, 0.0, None)).endswith("on an idle machine")
 
 
 # ---------------------------------------------------------------- strange rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sears_dsl.catalogue import shipped
-from sears_dsl.discovery.ruleset_text import EmittedRule, emit, is_writable
+from sears_dsl.discovery.ruleset_text import EmittedRule, emit, is_writable, upsets_articles
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
@@ -110,7 +110,9 @@ def test_sets_of_imported_files_come_along(tmp_path) -> None:  # type: ignore[no
         ("option case = exact\nset A = movie | play\n@A -> film", True),
         ("option case = exact\nDET NOUN -> it", False),
         ("option case = ignore\nMovie night -> film", True),
-        ("option repair = on\nmovie -> film", False),
+        ("option repair = on\nmovie -> film", True),
+        ("option repair = on\noption case = exact\na? movie -> $1 old film", True),
+        ("option repair = on\noption tagset = sears2018\nmovie -> film", False),
         ("option tagset = sears2018\nmovie -> film", False),
     ],
 )
@@ -139,3 +141,38 @@ def test_a_known_rule_keeps_its_tags_and_those_of_its_tests_that_hold() -> None:
     rule = parse(text).rules[0]
     assert rule.metadata.tags == ("synonym",)
     assert [test.text for test in rule.metadata.tests] == ["A Movie.", "movies/NOUN/NNS"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "upsets"),
+    [
+        ("great -> awesome", True),
+        ("awesome -> great", True),
+        ("[text=great & tag=JJ] -> awesome", True),
+        ("great -> awesome / (a|DET) __", True),
+        ("great -> awesome / a __ NOUN", True),
+        ("great -> awesome / the __", False),
+        ("great -> fine", False),
+        ("old -> European", True),
+        ("is -> was", False),
+        ("great film -> <>", False),
+        ("a great -> an awesome", False),
+        ("great -> $1 !", False),
+        ("ADJ -> awesome", False),
+    ],
+)
+def test_what_may_leave_a_wrong_article_is_known(rule: str, upsets: bool) -> None:
+    assert upsets_articles(parse(rule).rules[0]) == upsets
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_file_mends_the_articles_that_its_new_rules_upset(known: bool) -> None:
+    others = [parse("rule x: movie -> film")] if known else []
+    _, text = emitted(*others, new=parse("option case = exact\ngreat -> awesome"))
+    assert "option repair = on" in text
+    rewrites = compile_rules([parse(text)], tagger=load_tagger("fast")).apply(
+        ["It is a great day."]
+    )
+    assert [each.text for each in rewrites] == ["It is an awesome day."]
+    _, text = emitted(*others, new=parse("option case = exact\ngreat -> fine"))
+    assert "repair" not in text

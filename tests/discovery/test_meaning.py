@@ -16,7 +16,9 @@ from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.corpus import Corpus, english_sample
 from sears_dsl.discovery.filtering.meaning import (
     BELIEF,
+    JUDGING,
     LEAST,
+    NARROWING,
     SAMPLE,
     believed_share,
     counted_share,
@@ -280,3 +282,21 @@ def test_no_rules_and_no_text_are_no_trouble(count: int) -> None:
         Candidates.of(RULES[:count]), corpus([]), scorer=Reader(lambda *_: True), tau=0.5, delta=0.1
     )
     assert (len(found.passed), found.too_few) == (0, count)
+
+
+def test_progress_rises_to_its_end_while_rules_are_judged_and_narrowed() -> None:
+    reader = Reader(lambda old, new: "n't" not in new or "he is" in old)
+    text = [*many("he is not {number}", 90), *many("and still not {number}", 40)]
+    shown: dict[str, list[tuple[int, int]]] = {}
+    judge_rules(
+        Candidates.of(RULES), corpus([*text, *many("a movie {number}", 200)]), scorer=reader,
+        tau=0.5, delta=0.1,
+        on_progress=lambda stage, done, total: shown.setdefault(stage, []).append((done, total)),
+    )  # fmt: skip
+    assert list(shown) == [JUDGING, NARROWING]
+    for stage, rules in ((JUDGING, len(RULES)), (NARROWING, 1)):
+        done = [each for each, _ in shown[stage]]
+        assert {total for _, total in shown[stage]} == {rules}
+        assert done == sorted(done)
+        assert (done[0], done[-1]) == (0 if stage == NARROWING else 1, rules)
+    assert len(shown[JUDGING]) > 4, "it moves within the stage"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions
-from sears_dsl.effects.asking import ask_in_rounds
+from sears_dsl.effects.evidence import ask_in_rounds
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.loader import parse
 from sears_dsl.models.function import CallablePredictor

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.small_reader import answer_f1
 from sears_dsl.answers import answers_equal, normalized_answer
 from sears_dsl.errors import ModelError
-from sears_dsl.models.labels import answers_of, ask_answers
-from sears_dsl.models.predictor import row_key
+from sears_dsl.models.predictor import answers_of, ask_answers, row_key
 
 ROWS = [{"text": "Good."}, {"text": "Bad."}]
 TEXTS = st.text(max_size=12)

@@ -13,11 +13,9 @@ import pytest
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.models.http.endpoint import HttpPredictor
-from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap
-from sears_dsl.models.labels import answers_of
+from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap
 from sears_dsl.models.prediction_file import FilePredictor
-from sears_dsl.models.predictor import Answer, Row, answers_to, row_key
+from sears_dsl.models.predictor import Answer, Row, answers_of, answers_to, row_key
 from sears_dsl.models.scikit import EstimatorPredictor
 from sears_dsl.models.store import PredictionStore
 

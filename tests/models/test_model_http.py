@@ -14,8 +14,7 @@ import pytest
 
 from sears_dsl.errors import ModelError, SearsError, UsageError
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.http.endpoint import HttpPredictor
-from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap
+from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.predictor import REFUSED, row_key
 from sears_dsl.models.store import PredictionStore

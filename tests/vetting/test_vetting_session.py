@@ -15,9 +15,8 @@ from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.deciding import Outdated
-from sears_dsl.vetting.review.picking import choices_of_rules
 from sears_dsl.vetting.review.session import Session
-from sears_dsl.vetting.review.workbench import RuleTable, Workbench
+from sears_dsl.vetting.review.workbench import RuleTable, Workbench, choices_of_rules
 
 
 def ids(session: Session) -> dict[str, str]:

@@ -20,7 +20,7 @@ from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.models.http.endpoint_mapping import RequestMap
+from sears_dsl.models.http.endpoint import RequestMap
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal

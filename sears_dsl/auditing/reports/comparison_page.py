@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleComparison
 from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, MeanConfidence
-from sears_dsl.auditing.reports import charts, sheet
+from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
@@ -68,8 +68,9 @@ def comparison_page(comparison: ComparisonDocument) -> str:
         ("accuracy against the worst rule for each row", comparison.worst_accuracy),
         ("rows flipped by any rule, of those both have right", comparison.rows_flipped),
     )
-    scale = charts.difference_scale([each.failures for each in comparison.rules])
-    axis = charts.comparison_axis(scale)
+    known = [each.failures for each in comparison.rules if each.failures.rows >= _FEW_ROWS]
+    scale = sheet.reach_of(end for each in known for end in (each.low, each.high))
+    axis = sheet.comparison_axis(scale)
     heads = ("rule", "", f"difference of failure rates, 95% interval{axis}", ">points", ">before",
              ">after", ">p (Holm)", ">rows")  # fmt: skip
     return _page(
@@ -121,7 +122,7 @@ def _row(each: RuleComparison, scale: float) -> str:
     return (
         f"<tr>{sheet.rule(each.rule, f'{each.id} · {each.note}' if each.note else each.id)}"
         f"<td>{sheet.chip(each.outcome)}</td>"
-        f"<td>{charts.comparison_bar(paired, scale, kind=sheet.css_class(each.outcome))}</td>"
+        f"<td>{sheet.comparison_bar(paired, scale, kind=sheet.css_class(each.outcome))}</td>"
         f"{sheet.numbers(*numbers)}</tr>"
     )
 
@@ -134,9 +135,8 @@ def _tile(name: str, paired: Paired) -> tuple[str, str, str]:
     return value, name, f"{paired.in_points} points, p = {p}"
 
 
-# ---------------------------------------------------------------- a grid
-
-
+# Intervals of fewer rows reach nearly everywhere; they are cut off at the end of the axis.
+_FEW_ROWS = 20
 _WIDTH = 104
 _HEIGHT = 30
 _LEFT = 310
@@ -300,19 +300,14 @@ def _contrasts(document: GridDocument) -> str:
     """A line for each rule and model after the first."""
     heads = ("rule", "model", "", ">first", ">this one", ">difference, points (95%)",
              ">p (Holm)", ">q", ">rows")  # fmt: skip
-    rows = []
-    for name, cells in _accuracies(document):
-        rows += [
-            _contrast(name, model.name, contrast)
-            for model, (_, contrast) in zip(document.models, cells, strict=True)
-            if contrast is not None
-        ]
-    for rule in document.rules:
-        rows += [
-            _contrast(rule.rule, model.name, cell.against_first)
-            for model, cell in zip(document.models, rule.cells, strict=True)
-            if cell.against_first is not None
-        ]
+    lines = [(name, [contrast for _, contrast in cells]) for name, cells in _accuracies(document)]
+    lines += [(rule.rule, [cell.against_first for cell in rule.cells]) for rule in document.rules]
+    rows = [
+        _contrast(name, model.name, contrast)
+        for name, contrasts in lines
+        for model, contrast in zip(document.models, contrasts, strict=True)
+        if contrast is not None
+    ]
     return sheet.table(heads, rows, caption="Each model against the first")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.failures import ErrorsDocument, OverFolds
-from sears_dsl.auditing.reports import charts, sheet
+from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.markdown import interval, number
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
@@ -62,10 +62,10 @@ def errors_markdown(document: ErrorsDocument) -> str:
 def errors_page(document: ErrorsDocument) -> str:
     """The page of what predicts errors."""
     title = ", ".join(each.name for each in document.audits)
-    reach = charts.reach_of(
+    reach = sheet.reach_of(
         end for each in document.features for end in (each.importance.low, each.importance.high)
     )
-    axis = charts.comparison_axis(reach)
+    axis = sheet.comparison_axis(reach)
     heads = ("feature", f"micro F1 lost where it is shuffled, points{axis}", ">points",
              ">95% interval", ">known for")  # fmt: skip
     rows = [
@@ -102,7 +102,7 @@ def errors_page(document: ErrorsDocument) -> str:
 
 def _importance(importance: OverFolds, reach: float) -> str:
     kind = "" if importance.low > 0 else "unjudged"
-    return charts.signed_bar((importance.mean, importance.low, importance.high), reach, kind=kind)
+    return sheet.signed_bar((importance.mean, importance.low, importance.high), reach, kind=kind)
 
 
 def _between(value: OverFolds) -> str:
@@ -125,13 +125,13 @@ def _by_feature(document: ErrorsDocument) -> Iterator[str]:
     """A small table a feature, all on one scale."""
     shares = [part.wrong for each in document.features for part in each.parts]
     limit = document.wrong.rate
-    scale = charts.scale_for(shares, [limit])
+    scale = sheet.scale_for(shares, [limit])
     for feature in document.features:
-        name, axis = escaped(feature.name), charts.axis(scale)
+        name, axis = escaped(feature.name), sheet.axis(scale)
         heads = (name, f"wrong answers, 95% interval{axis}", ">wrong", ">share", ">95% interval")
         rows = [
             f"<tr><td>{escaped(part.value)}</td>"
-            f"<td>{charts.interval_bar(wrong, scale, limit=limit)}</td>"
+            f"<td>{sheet.interval_bar(wrong, scale, limit=limit)}</td>"
             f'<td class="n">{wrong.count:,} / {wrong.total:,}</td>'
             f"{sheet.numbers(percent(wrong.rate), interval(wrong))}</tr>"
             for part in feature.parts

@@ -1,17 +1,24 @@
 """The files of audits, comparisons, errors: page, Markdown, JSON, and JUnit for servers of CI.
 
-In: a document, a folder. Out: the files in it, each written whole or not at all.
+In: a document, a folder. Out: the files in it, each written whole or not at all; of an audit also
+JUnit's XML, one test case a rule, which is called by the rule's id and text, ``film: movie ->
+film``. Always holds: a rule that fails its gate is a ``failure``, a rule that could not be judged
+or of which nothing is demanded is ``skipped`` with the reason, never passed; the counts of the
+suite are those of its cases; characters that XML cannot hold are written as escapes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sears_dsl.auditing.comparison import ComparisonDocument
-from sears_dsl.auditing.document import AuditDocument, write_audit
+from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, write_audit
 from sears_dsl.auditing.failures import ErrorsDocument
+from sears_dsl.auditing.gates import JudgementOutcome
 from sears_dsl.auditing.grid import GridDocument, grid
 from sears_dsl.auditing.reports.comparison_page import (
     comparison_markdown,
@@ -20,14 +27,19 @@ from sears_dsl.auditing.reports.comparison_page import (
     grid_page,
 )
 from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
-from sears_dsl.auditing.reports.junit import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
+from sears_dsl.auditing.robustness import in_words
+from sears_dsl.engine.rewrite.shown_edits import with_code_points
 from sears_dsl.errors import DataError
-from sears_dsl.models.names import folder_names
+from sears_dsl.models.loading import folder_names
 from sears_dsl.runtime.files import make_folder, write_atomically
 
-_Document: TypeAlias = ComparisonDocument | GridDocument | ErrorsDocument
+_THREE: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
+    ComparisonDocument: ("comparison", comparison_page, comparison_markdown),
+    GridDocument: ("comparison", grid_page, grid_markdown),
+    ErrorsDocument: ("errors", errors_page, errors_markdown),
+}
 
 
 def write_audit_files(document: AuditDocument, folder: Path) -> None:
@@ -44,7 +56,7 @@ def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> Gri
     several = grid(audits)
     for name, document in zip(folder_names(list(audits)), audits.values(), strict=True):
         write_audit_files(document, folder / name)
-    write_grid_files(several, folder)
+    write_three(several, folder)
     return several
 
 
@@ -59,25 +71,113 @@ def add_summary(text: str, file: Path) -> None:
     write_atomically(file, before + text.encode("utf-8", "replace"))
 
 
-def write_comparison_files(comparison: ComparisonDocument, folder: Path) -> None:
-    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json``."""
-    page, text = comparison_page(comparison), comparison_markdown(comparison)
-    _write_three(folder, "comparison", page, text, comparison)
-
-
-def write_grid_files(document: GridDocument, folder: Path) -> None:
-    """Write ``comparison.html``, ``comparison.md`` and ``comparison.json`` of several audits."""
-    _write_three(folder, "comparison", grid_page(document), grid_markdown(document), document)
-
-
-def write_errors_files(document: ErrorsDocument, folder: Path) -> None:
-    """Write ``errors.html``, ``errors.md`` and ``errors.json``."""
-    _write_three(folder, "errors", errors_page(document), errors_markdown(document), document)
-
-
-def _write_three(folder: Path, name: str, page: str, text: str, document: _Document) -> None:
+def write_three(document: ComparisonDocument | GridDocument | ErrorsDocument, folder: Path) -> None:
+    """Write page, Markdown and JSON: ``comparison.html`` and so on, ``errors.html`` of errors."""
+    name, page, text = _THREE[type(document)]
     make_folder(folder)
-    write_atomically(folder / f"{name}.html", page.encode("utf-8", "replace"))
-    write_atomically(folder / f"{name}.md", text.encode("utf-8", "replace"))
+    write_atomically(folder / f"{name}.html", page(document).encode("utf-8", "replace"))
+    write_atomically(folder / f"{name}.md", text(document).encode("utf-8", "replace"))
     content = document.model_dump_json(indent=1) + "\n"
     write_atomically(folder / f"{name}.json", content.encode())
+
+
+# What XML 1.0 has no way to write.
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_SHOWN = 5
+
+
+def junit_xml(document: AuditDocument) -> bytes:
+    """The audit as JUnit XML, in UTF-8.
+
+    The suite is named after the rulesets; its cases are the rules, one for all rules together where
+    something is demanded of them, and the gates that ask about robustness.
+    """
+    required = document.gates.require_support
+    cases = [
+        (
+            f"{each.id}: {each.rule}",
+            _kind(each.judgement.outcome, required),
+            each.judgement.reason,
+            _details(each),
+        )
+        for each in document.rules
+    ]
+    if document.gates.rows_flipped is not None:
+        verdict = document.verdict
+        kind = _kind(verdict.all_rules, required)
+        reason = verdict.all_rules_reason
+        cases.append(("all rules", kind, reason, reason))
+    cases += _of_robustness(document, required=required)
+    kinds = [kind for _, kind, _, _ in cases]
+    counts = {
+        "tests": str(len(cases)),
+        "failures": str(kinds.count("failure")),
+        "errors": "0",
+        "skipped": str(kinds.count("skipped")),
+        "time": "0",
+    }
+    name = _clean(" ".join(each.name for each in document.rulesets) or "rules")
+    suites = Element("testsuites", {"name": "sears audit", **counts})
+    suite = SubElement(suites, "testsuite", {"name": name, **counts})
+    properties = SubElement(suite, "properties")
+    for key, value in (("model", document.model), ("data", document.data.sha256)):
+        SubElement(properties, "property", {"name": key, "value": _clean(value)})
+    for called, kind, reason, details in cases:
+        case = SubElement(
+            suite, "testcase", {"classname": f"sears.{name}", "name": _clean(called), "time": "0"}
+        )
+        if kind != "passed":
+            element = SubElement(case, kind, {"message": _clean(reason)})
+            if kind == "failure":
+                element.set("type", "gate")
+            element.text = _clean(details)
+    indent(suites)
+    content: str = tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{content}\n'.encode()
+
+
+def _of_robustness(
+    document: AuditDocument, *, required: bool
+) -> Iterator[tuple[str, str, str, str]]:
+    """A case a gate; where there is none, one for all and for each tag, of no demand."""
+    robustness = document.robustness
+    if robustness is None:
+        return
+    for gate in robustness.gates:
+        kind = _kind(gate.outcome, required)
+        name = f"{gate.gate} at {100 * gate.tolerance:g}%"
+        yield name, kind, gate.reason, gate.reason
+    if not robustness.gates:
+        for record in robustness.records:
+            if not record.of_one:
+                reason = f"no limit is set; {record.verdict}: {in_words(record)}"
+                yield f"robust:{record.selector}", "skipped", reason, reason
+
+
+def _kind(outcome: JudgementOutcome, required: bool) -> str:
+    if outcome == "passed":
+        return "passed"
+    if outcome == "failed" or (required and outcome == "not judged"):
+        return "failure"
+    return "skipped"
+
+
+def _details(record: RuleRecord) -> str:
+    lines = [record.rule, f"expects {record.expect}; {record.judgement.reason}"]
+    lines += [_line(each) for each in record.examples[:_SHOWN] if each.failed]
+    return "\n".join(lines)
+
+
+def _line(example: Example) -> str:
+    return (
+        f"row {example.row}: {example.original} -> "
+        f"{with_code_points(example.original, example.rewritten)} "
+        f"({example.before} -> {example.after})"
+    )
+
+
+def _clean(text: str) -> str:
+    """Control characters and lone surrogates as escapes."""
+    return _FORBIDDEN.sub(
+        lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
+    )

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sears_dsl.auditing.conclusion import conclusion
-from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord
-from sears_dsl.auditing.reports.confidence import confidence_markdown
-from sears_dsl.auditing.reports.filler_parts import fillers_markdown
+from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, conclusion
+from sears_dsl.auditing.reports.answer_parts import confidence_markdown, fillers_markdown
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text, table_row
-from sears_dsl.auditing.reports.robustness_parts import (
-    noise_markdown,
-    robustness_markdown,
-)
+from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustness_markdown
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.shown_edits import with_code_points
@@ -262,11 +257,9 @@ def interval(share: Share) -> str:
 
 
 def _rated(share: Share) -> str:
-    return (
-        "nothing to count"
-        if share.rate is None
-        else f"{percent(share.rate)}, 95% {interval(share)}"
-    )
+    if share.rate is None:
+        return "nothing to count"
+    return f"{percent(share.rate)}, 95% {interval(share)}"
 
 
 def change_cell(example: Example) -> str:

@@ -45,10 +45,7 @@ def table_row(cells: Iterable[str]) -> str:
 def markdown_table(
     heads: Sequence[str], sides: str, rows: Iterable[Iterable[str]]
 ) -> Iterator[str]:
-    r"""The lines of a table.
-
-    Args:
-        sides: of each column ``l`` for words, ``r`` for numbers.
+    r"""The lines of a table; the side of a column is ``l`` for words, ``r`` for numbers.
 
     Example:
         >>> print("\n".join(markdown_table(("rule", "rows"), "lr", [("a -> b", "12")])))

@@ -12,17 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from sears_dsl.auditing.conclusion import conclusion
-from sears_dsl.auditing.document import AuditDocument, Confidence, Example, Meaning, RuleRecord
-from sears_dsl.auditing.gates import CERTAIN
-from sears_dsl.auditing.reports import charts, sheet
-from sears_dsl.auditing.reports.confidence import confidence_section
-from sears_dsl.auditing.reports.filler_parts import fillers_section
-from sears_dsl.auditing.reports.markdown import kept_and_drawn, worst_first
-from sears_dsl.auditing.reports.robustness_parts import (
-    noise_sections,
-    robustness_section,
+from sears_dsl.auditing.document import (
+    AuditDocument,
+    Confidence,
+    Example,
+    Meaning,
+    RuleRecord,
+    conclusion,
 )
+from sears_dsl.auditing.gates import CERTAIN
+from sears_dsl.auditing.reports import sheet
+from sears_dsl.auditing.reports.answer_parts import confidence_section, fillers_section
+from sears_dsl.auditing.reports.markdown import kept_and_drawn, worst_first
+from sears_dsl.auditing.reports.robustness_parts import noise_sections, robustness_section
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slices import SliceResult
@@ -178,31 +180,26 @@ def _summary(document: AuditDocument) -> str:
     if whole.gained:
         sentences.append(f"{whole.gained:,} wrong rows become right under some rewording.")
     worst = [each for each in document.rules if each.expect == "same" and each.flips.count]
-    chart = ""
     if worst:
         most = max(worst, key=lambda each: each.flips.count)
         sentences.append(
             f"Most flips, {most.flips.count:,} of {most.flips.total:,}, come from the rule "
             f"“{most.rule}”."
         )
-    if whole.accuracy is not None:
-        accuracy = whole.accuracy
-        chart = (
-            '<div class="card"><h3>Accuracy</h3>'
-            + charts.bars(
-                [
-                    ("before", accuracy.before.rate or 0.0, accuracy.before),
-                    ("reworded at random", accuracy.mean, None),
-                    ("worst rewording", accuracy.worst.rate or 0.0, accuracy.worst),
-                ],
-                label="Accuracy",
-            )
-            + "</div>"
-        )
     words = "".join(f"<p>{escaped(each)}</p>" for each in sentences)
-    if not chart:
-        return f'<div class="card"><h3>In words</h3>{words}</div>'
-    return f'<div class="split"><div class="card"><h3>In words</h3>{words}</div>{chart}</div>'
+    card = f'<div class="card"><h3>In words</h3>{words}</div>'
+    if whole.accuracy is None:
+        return card
+    accuracy = whole.accuracy
+    chart = sheet.bars(
+        [
+            ("before", accuracy.before.rate or 0.0, accuracy.before),
+            ("reworded at random", accuracy.mean, None),
+            ("worst rewording", accuracy.worst.rate or 0.0, accuracy.worst),
+        ]
+    )
+    beside = f'<div class="card"><h3>Accuracy</h3>{chart}</div>'
+    return f'<div class="split">{card}{beside}</div>'
 
 
 def _silent(document: AuditDocument) -> str:
@@ -231,15 +228,15 @@ def _slices(document: AuditDocument) -> Iterator[str]:
     known = [each.flipped for each in document.slices]
     limit = document.gates.rows_flipped
     overall = document.together.flipped.rate or 0.0
-    scale = charts.scale_for(
+    scale = sheet.scale_for(
         [each for each in known if each.total >= document.gates.support], [limit]
     )
     for slicing, parts in groupby(document.slices, key=lambda each: each.slicing):
-        name, axis = escaped(slicing), charts.axis(scale)
+        name, axis = escaped(slicing), sheet.axis(scale)
         heads = (name, f"rows flipped by any rule, 95% interval{axis}", ">flipped", ">rate", ">q",
                  ">rows", ">accuracy", ">worst rewording")  # fmt: skip
         rows = [
-            _slice(each, charts.interval_bar(each.flipped, scale, limit=limit,
+            _slice(each, sheet.interval_bar(each.flipped, scale, limit=limit,
                                              kind=_contrast(each, overall)))
             for each in parts
         ]  # fmt: skip
@@ -255,11 +252,11 @@ def _parts(document: AuditDocument) -> Iterator[str]:
     yield "<h2>Accuracy by part</h2>"
     yield '<p class="muted">The dot is the share of rows that the model has right; the line is its '
     yield "95% interval.</p>"
-    whole = charts.Scale(1.0)
+    whole = sheet.Scale(1.0)
     for slicing, parts in groupby(known, key=lambda each: each[0].slicing):
-        name, axis = escaped(slicing), charts.axis(whole)
+        name, axis = escaped(slicing), sheet.axis(whole)
         rows = [
-            f"<tr><td>{escaped(each.value)}</td><td>{charts.interval_bar(right, whole)}</td>"
+            f"<tr><td>{escaped(each.value)}</td><td>{sheet.interval_bar(right, whole)}</td>"
             + sheet.numbers(f"{right.count:,} of {right.total:,}", sheet.rate_with_interval(right))
             + "</tr>"
             for each, right in parts
@@ -310,7 +307,7 @@ def _overlap(document: AuditDocument) -> str:
         f"<code>{escaped(text[each.second])}</code>: {each.both:,} of {each.either:,} rows</li>"
         for each in overlaps[:_PAIRS]
     )
-    matrix = charts.overlap_matrix(
+    matrix = sheet.overlap_matrix(
         [each.rule for each in flipping], [each.flips.count for each in flipping], both
     )
     return (
@@ -366,9 +363,6 @@ def _footer(document: AuditDocument) -> str:
     return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in lines)}</footer>"
 
 
-# ---------------------------------------------------------------- the rules
-
-
 # More rules than this are in the JSON alone: a page of thousands helps nobody.
 _MOST = 300
 
@@ -396,9 +390,9 @@ def _rule_table(document: AuditDocument) -> str:
 def _table(numbered: Sequence[tuple[int, RuleRecord]], support: int, title: str) -> str:
     shares = [each.judgement.failures for _, each in numbered]
     enough = [each for each in shares if each.total >= support]
-    scale = charts.scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
+    scale = sheet.scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
     rows = [_row(record, place, scale) for place, record in numbered]
-    heads = ("rule", "verdict", f"failure rate, 95% interval{charts.axis(scale)}", ">fails",
+    heads = ("rule", "verdict", f"failure rate, 95% interval{sheet.axis(scale)}", ">fails",
              ">rate", ">q", ">meaning kept", ">sure flips")  # fmt: skip
     return sheet.table(heads, rows, caption=title)
 
@@ -427,7 +421,7 @@ def _words(record: RuleRecord) -> str:
     return escaped(" ".join((record.id, record.rule, record.expect, *record.tags)).lower())
 
 
-def _row(record: RuleRecord, place: int, scale: charts.Scale) -> str:
+def _row(record: RuleRecord, place: int, scale: sheet.Scale) -> str:
     judgement = record.judgement
     failures = judgement.failures
     kind = sheet.css_class(judgement.outcome)
@@ -442,7 +436,7 @@ def _row(record: RuleRecord, place: int, scale: charts.Scale) -> str:
         f'<td class="rule"><a class="code" href="#rule-{place}">{escaped(record.rule)}</a>'
         f'<span class="id">{escaped(about)}</span></td>'
         f"<td>{sheet.chip(judgement.outcome)}{_doubt(record)}</td>"
-        f"<td>{charts.interval_bar(failures, scale, limit=judgement.limit, kind=kind)}</td>"
+        f"<td>{sheet.interval_bar(failures, scale, limit=judgement.limit, kind=kind)}</td>"
         f"{sheet.numbers(*numbers)}</tr>"
     )
 
@@ -517,17 +511,13 @@ def _numbers(record: RuleRecord, document: AuditDocument) -> str:
     if document.labelled:
         right_after = record.right - record.flips.count + record.gained
         entries += [
-            ("accuracy on its rows", f"{_ratio(record.right, record.changed)} → "
-             f"{_ratio(right_after, record.changed)}"),
+            ("accuracy on its rows", f"{percent(record.right / record.changed)} → "
+             f"{percent(right_after / record.changed)}"),
             ("p of that change (McNemar)", _probability(record.accuracy_p_value)),
         ]  # fmt: skip
     entries += _confidence(record.confidence)
     entries += _meaning(record.meaning, document.tau)
     return sheet.facts(entries)
-
-
-def _ratio(count: int, total: int) -> str:
-    return percent(count / total) if total else "–"
 
 
 def _confidence(confidence: Confidence | None) -> list[tuple[str, str]]:

@@ -366,9 +366,6 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
         yield "", f"by {column.column}: {_column(column, repr)}"
 
 
-# ---------------------------------------------------------------- the words
-
-
 def _name(record: RobustnessRecord, document: AuditDocument) -> str:
     if record.about == "rule":
         return next((f"{e.id}: {e.rule}" for e in document.rules if e.id == record.name), "")
@@ -465,9 +462,6 @@ def _reading(document: AuditDocument) -> Iterator[str]:
             f"together. Globally robust would be all of them; that holds from τ = "
             f"{tenths(whole.smallest_tau_everywhere)} on."
         )
-
-
-# ---------------------------------------------------------------- the curve
 
 
 def _drawn(records: Sequence[RobustnessRecord]) -> list[RobustnessRecord]:

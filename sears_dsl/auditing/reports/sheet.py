@@ -1,19 +1,25 @@
 """One self-contained HTML file around a body, and the parts that all pages of reports have.
 
-Always holds: a content security policy lets in nothing but this style and this script, by their
-hashes, so that a page can be opened anywhere and asks nobody for anything; there is no attribute
-with style or script in it.
+Tables, tiles, and charts as inline SVG: shares with their intervals on one scale, and which rules
+overlap. Always holds: a content security policy lets in nothing but this style and this script, by
+their hashes, so that a page can be opened anywhere and asks nobody for anything; there is no
+attribute with style or script in it: a chart is drawn with classes that the style sheet colours, so
+that it follows light and dark; every chart has a label that says in words what it shows, and no
+number that is not also text on the page.
 """
 
 from __future__ import annotations
 
 import html
+import math
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
+from sears_dsl.auditing.comparison import Paired
 from sears_dsl.auditing.shares import Share, percent
 
 _CLASSES = {
@@ -160,3 +166,199 @@ def answer(label: str, confidence: float | None, *, wrong: bool) -> str:
     """What a model says, with how sure it is where it says so."""
     sure = "" if confidence is None else f' <span class="muted">{percent(confidence)}</span>'
     return f'<span class="{"wrong" if wrong else "right"}">{escaped(label)}</span>{sure}'
+
+
+WIDTH = 240
+_PAD = 8
+_HEIGHT = 26
+_NICE = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+_BAR = 30
+_BAR_LABEL = 190
+_BAR_WIDTH = 430
+_CELL = 34
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From a rate to a place on the horizontal axis, whose right end is at the rate `top`."""
+
+    top: float
+
+    def x(self, rate: float) -> float:
+        """Where a rate lies; what is beyond the end lies at the end."""
+        return round(_PAD + (WIDTH - 2 * _PAD) * min(1.0, rate / self.top), 2)
+
+    @property
+    def ticks(self) -> tuple[float, ...]:
+        """Rates to write at the axis."""
+        return (0.0, self.top / 2, self.top)
+
+
+def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
+    """A scale that holds the intervals of these shares, and their limits."""
+    highest = max(
+        [
+            0.01,
+            *(each.high for each in shares if each.total),
+            *(1.25 * each for each in limits if each),
+        ]
+    )
+    return Scale(next((each for each in _NICE if each >= highest), 1.0))
+
+
+def axis(scale: Scale) -> str:
+    """The axis over a column of `interval_bar`s."""
+    anchors = zip(scale.ticks, ("start", "middle", "end"), strict=True)
+    return _axis((scale.x(rate), anchor, percent(rate)) for rate, anchor in anchors)
+
+
+def _axis(ticks: Iterable[tuple[float, str, str]]) -> str:
+    marks = "".join(
+        f'<text x="{x}" y="12" text-anchor="{anchor}" class="tick">{text}</text>'
+        for x, anchor, text in ticks
+    )
+    return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
+
+
+def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind: str = "") -> str:
+    """A share as a dot on the line of its interval, with its limit as a mark."""
+    middle = _HEIGHT / 2
+    parts = [
+        f'<line x1="{scale.x(rate)}" x2="{scale.x(rate)}" y1="0" y2="{_HEIGHT}" class="grid"/>'
+        for rate in scale.ticks
+    ]
+    if limit is not None:
+        x = scale.x(limit)
+        parts.append(f'<line x1="{x}" x2="{x}" y1="2" y2="{_HEIGHT - 2}" class="limit"/>')
+    words = "not measured"
+    if share.rate is not None:
+        low, high = scale.x(share.low), scale.x(share.high)
+        parts.append(f'<line x1="{low}" x2="{high}" y1="{middle}" y2="{middle}" class="interval"/>')
+        if share.high > scale.top:
+            # An arrow: the interval goes on beyond the axis.
+            parts.append(f'<path d="M{high - 1} {middle - 4}l5 4l-5 4z" class="beyond"/>')
+        parts.append(f'<circle cx="{scale.x(share.rate)}" cy="{middle}" r="4.5" class="dot"/>')
+        words = f"{percent(share.rate)}, 95% interval {percent(share.low)} to {percent(share.high)}"
+        words += "" if limit is None else f", limit {percent(limit)}"
+    return _bar(parts, words, kind)
+
+
+def _bar(parts: Iterable[str], words: str, kind: str) -> str:
+    return (
+        f'<svg class="bar {kind}" width="{WIDTH}" height="{_HEIGHT}" role="img" '
+        f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
+    )
+
+
+def reach_of(ends: Iterable[float]) -> float:
+    """How far a symmetric axis has to reach for the ends of intervals."""
+    highest = max([0.01, *map(abs, ends)])
+    return next((each for each in _NICE if each >= highest), 1.0)
+
+
+def comparison_axis(reach: float) -> str:
+    """The axis over a column of `comparison_bar`s, in points."""
+    places = ((_PAD, "start", -reach), (WIDTH / 2, "middle", 0.0), (WIDTH - _PAD, "end", reach))
+    return _axis((x, anchor, f"{100 * rate:+g}" if rate else "0") for x, anchor, rate in places)
+
+
+def comparison_bar(difference: Paired, reach: float, *, kind: str) -> str:
+    """A difference as a dot on its interval, around nothing in the middle."""
+    if not difference.rows:
+        return signed_bar(None, reach, kind=kind)
+    rate = (difference.second - difference.first) / difference.rows
+    return signed_bar((rate, difference.low, difference.high), reach, kind=kind)
+
+
+def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: str = "") -> str:
+    """A share that may be negative, with the ends of its interval, around nothing in the middle."""
+    middle = _HEIGHT / 2
+    half = (WIDTH - 2 * _PAD) / 2
+
+    def x(rate: float) -> float:
+        return round(WIDTH / 2 + half * max(-1.0, min(1.0, rate / reach)), 2)
+
+    parts = [f'<line x1="{x(0)}" x2="{x(0)}" y1="0" y2="{_HEIGHT}" class="limit"/>']
+    words = "not compared"
+    if value is not None:
+        rate, low, high = value
+        parts.append(
+            f'<line x1="{x(low)}" x2="{x(high)}" y1="{middle}" y2="{middle}" class="interval"/>'
+            f'<circle cx="{x(rate)}" cy="{middle}" r="4.5" class="dot"/>'
+        )
+        words = f"{100 * rate:+.1f} points, 95% interval {100 * low:+.1f} to {100 * high:+.1f}"
+    return _bar(parts, words, kind)
+
+
+def bars(entries: Sequence[tuple[str, float, Share | None]]) -> str:
+    """Names and rates as horizontal bars from 0 to 100%, with whiskers where there is a share."""
+    full = _BAR_WIDTH - _BAR_LABEL - 64
+    parts = []
+    for place, (name, rate, share) in enumerate(entries):
+        top = place * _BAR
+        middle = top + _BAR / 2
+        width = round(full * rate, 1)
+        parts.append(
+            f'<text x="{_BAR_LABEL - 10}" y="{middle + 4}" text-anchor="end" class="name">'
+            f"{html.escape(name)}</text>"
+            f'<rect x="{_BAR_LABEL}" y="{top + 6}" width="{full}" height="{_BAR - 12}" rx="3" '
+            f'class="track"/>'
+            f'<rect x="{_BAR_LABEL}" y="{top + 6}" width="{width}" height="{_BAR - 12}" rx="3" '
+            f'class="fill fill{place}"/>'
+        )
+        if share is not None and share.total:
+            low, high = (round(_BAR_LABEL + full * end, 1) for end in (share.low, share.high))
+            parts.append(
+                f'<path d="M{low} {middle - 4}v8M{low} {middle}H{high}M{high} {middle - 4}v8" '
+                f'class="whisker"/>'
+            )
+        parts.append(
+            f'<text x="{_BAR_WIDTH - 54}" y="{middle + 4}" class="value">{percent(rate)}</text>'
+        )
+    height = _BAR * len(entries)
+    words = ", ".join(f"{name} {percent(rate)}" for name, rate, _ in entries)
+    return (
+        f'<svg class="bars" viewBox="0 0 {_BAR_WIDTH} {height}" role="img" '
+        f'aria-label="{html.escape(f"Accuracy: {words}")}">{"".join(parts)}</svg>'
+    )
+
+
+def overlap_matrix(
+    names: Sequence[str], counts: Sequence[int], both: Sequence[Sequence[int]]
+) -> str:
+    """How many flipped rows each pair of rules shares; on the diagonal the flips of each rule."""
+    size = len(names)
+    left = 34
+    parts = []
+    for row in range(size):
+        parts.append(
+            f'<text x="{left - 8}" y="{left + row * _CELL + _CELL / 2 + 4}" text-anchor="end" '
+            f'class="tick">{row + 1}</text>'
+            f'<text x="{left + row * _CELL + _CELL / 2}" y="{left - 8}" text-anchor="middle" '
+            f'class="tick">{row + 1}</text>'
+        )
+        for column in range(size):
+            shared = counts[row] if row == column else both[row][column]
+            least = max(1, min(counts[row], counts[column]))
+            # Ten steps of one colour: the share of the smaller rule's flips.
+            step = 0 if not shared else max(1, math.ceil(9 * shared / least))
+            kind = "own" if row == column else f"heat heat{step}"
+            x, y = left + column * _CELL, left + row * _CELL
+            title = (
+                f"{names[row]}: {shared} flips"
+                if row == column
+                else f"{names[row]} and {names[column]}: {shared} rows"
+            )
+            parts.append(
+                f'<g><title>{html.escape(title)}</title><rect x="{x + 1}" y="{y + 1}" '
+                f'width="{_CELL - 2}" height="{_CELL - 2}" rx="4" class="{kind}"/>'
+                f'<text x="{x + _CELL / 2}" y="{y + _CELL / 2 + 4}" text-anchor="middle" '
+                f'class="count{" strong" if step > 5 and row != column else ""}">'
+                f"{shared or ''}</text></g>"
+            )
+    side = left + size * _CELL + 2
+    return (
+        f'<svg class="matrix" width="{side}" height="{side}" viewBox="0 0 {side} {side}" '
+        'role="img" aria-label="Rows that pairs of rules both flip, as in the list beside">'
+        f"{''.join(parts)}</svg>"
+    )

@@ -225,7 +225,7 @@ def audit_command(
 
 def _models(options: dict[str, Any]) -> dict[str, str]:
     """The models by their names; the first is left as the one that the options name."""
-    from sears_dsl.models.names import named_models
+    from sears_dsl.models.loading import named_models
 
     specifications = options["model"]
     if isinstance(specifications, str):
@@ -426,7 +426,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     """The decision and the rules, worst first."""
     from rich.text import Text
 
-    from sears_dsl.auditing.conclusion import conclusion
+    from sears_dsl.auditing.document import conclusion
     from sears_dsl.auditing.reports.markdown import worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
 

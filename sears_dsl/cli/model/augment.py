@@ -106,7 +106,7 @@ def recipe_and_tagger(
     """The rules, and the tagger with its cache."""
     from sears_dsl.batch.requests import RulesetRecipe
     from sears_dsl.catalogue import load_rulesets
-    from sears_dsl.repair.expansion import require_rules
+    from sears_dsl.repair.augmented import require_rules
     from sears_dsl.tagging.cache import TagCache
     from sears_dsl.tagging.loading import load_tagger, needs_cache
 

@@ -51,12 +51,12 @@ def compare_command(
     from sears_dsl.auditing.comparison import compare
     from sears_dsl.auditing.document import read_audit, read_audits
     from sears_dsl.auditing.grid import grid
-    from sears_dsl.auditing.reports.files import write_comparison_files, write_grid_files
+    from sears_dsl.auditing.reports.files import write_three
 
     if more:
         several = grid(read_audits([before, after, *more]))
         if output is not None:
-            write_grid_files(several, output)
+            write_three(several, output)
         if options["as_json"]:
             echo_document(several.model_dump_json())
         elif not options["quiet"]:
@@ -67,7 +67,7 @@ def compare_command(
         return
     comparison = compare(read_audit(before), read_audit(after))
     if output is not None:
-        write_comparison_files(comparison, output)
+        write_three(comparison, output)
     if options["as_json"]:
         echo_document(comparison.model_dump_json())
     elif not options["quiet"]:
@@ -168,7 +168,7 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     need_learning()
     from sears_dsl.auditing.document import read_audits
     from sears_dsl.auditing.failures import predict_errors
-    from sears_dsl.auditing.reports.files import write_errors_files
+    from sears_dsl.auditing.reports.files import write_three
 
     document = predict_errors(
         read_audits(audits),
@@ -178,7 +178,7 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
         seed=options["seed"],
     )
     if output is not None:
-        write_errors_files(document, output)
+        write_three(document, output)
     if options["as_json"]:
         echo_document(document.model_dump_json())
     elif not options["quiet"]:

@@ -25,6 +25,7 @@ from sears_dsl.cli.options.shared import (
 from sears_dsl.cli.options.unfinished import UnfinishedRun, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
+from sears_dsl.errors import DataError
 
 if TYPE_CHECKING:
     from sears_dsl.cli.screen.progress import ShowStage
@@ -196,7 +197,7 @@ scored_options = with_options(
 def parts_choice(options: dict[str, Any]) -> PartsChoice:
     """What the options of a command that decides by scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
-    from sears_dsl.vetting.readings import read_readings
+    from sears_dsl.vetting.oracle import read_readings
 
     # The default width is no choice: it goes with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
@@ -324,14 +325,24 @@ def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
 
 @contextmanager
 def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iterator[Workplace]:
-    """`asking`, and what rewords sentences and scores pairs."""
+    """`asking`, and what rewords sentences and scores pairs.
+
+    Raises:
+        DataError: the output, a file, would lie in a folder that is not there.
+    """
     from sears_dsl.discovery.parts import check_rows, open_parts
 
+    # Before an hour of work; a folder that nobody made is a slip of the keyboard.
+    if not output.absolute().parent.exists():
+        raise DataError(
+            f"{output} cannot be written: there is no folder {output.parent}",
+            help=f"make it first: mkdir -p {output.parent}",
+        )
     choice, note = parts_choice(options), noting(options)
     choice.require_scorer()
     own = choice.own()
     if choice.readings:
-        from sears_dsl.vetting.readings import readings_in_words
+        from sears_dsl.vetting.oracle import readings_in_words
 
         note(f"note: {readings_in_words(choice.readings)}")
     with asking(output, options, show=show) as inputs:

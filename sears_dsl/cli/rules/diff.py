@@ -97,7 +97,7 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
             f"{path} is not in the git repository {top}", help="name a path inside it"
         ) from error
     if revision.startswith("-"):
-        raise UsageError(f"{revision} is no git revision", help="name it as REVISION:PATH")
+        raise UsageError(f"{revision} is not a git revision", help="name it as REVISION:PATH")
     listing = _git("ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
     names = [name for name in listing.decode("utf-8", "replace").split("\0") if name]
     if inner_path not in names:

@@ -214,7 +214,8 @@ class SearchEstimate:
         """One line for people."""
         minutes = "a minute" if self.minutes < 1.5 else f"{ceil(self.minutes):,} minutes"
         many = f"{self.questions:,} questions to the model"
-        return f"the search ahead: {'at most' if self.limited else 'some'} {many}, about {minutes}"
+        ahead = f"{'at most' if self.limited else 'some'} {many}, about {minutes}"
+        return f"the search ahead: {ahead} on an idle machine"
 
     def wants_an_answer(self, *, requests: int) -> bool:
         """Whether a person at a terminal is asked to go on."""
@@ -334,6 +335,9 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
+    single = [_cut(each.text) for each in discovery.rules if each.is_one_flip]
+    if single:
+        out.print(f"one flip may be chance; more rows would say: {', '.join(single)}")
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:
@@ -442,7 +446,7 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
             return (
                 f"{rule}: {proof}, and it {flips} ({rounded(each.flips / each.asked)}): surely "
                 f"more rarely than rewordings of these rows do in general "
-                f"({rounded(discovery.base_rate)}), so that it is no bug of its own"
+                f"({rounded(discovery.base_rate)}), so that it is not a bug of its own"
             )
         case "text":
             places = each.judged.places if each.judged else each.changed

@@ -51,21 +51,17 @@ def english_sample() -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Rewrites of rules in a corpus.
+    """Rewrites of rules in a corpus."""
 
-    Attributes:
-        offsets: int64 (rules + 1,): the places of rule r are ``offsets[r]:offsets[r + 1]``, in the
-            order in which they are to be looked at.
-        rows, starts, ends: int32 (places,): the row, and the tokens that the rule replaces.
-        texts: for each place the row rewritten there.
-        instances: int64 (rules,): in how many rows each rule has an instance, looked at or not.
-    """
-
+    # int64 (rules + 1,): the places of rule r are ``offsets[r]:offsets[r + 1]``, in the order in
+    # which they are to be looked at; the others int32 (places,): the row, and the tokens that the
+    # rule replaces
     offsets: NDArray[np.int64]
     rows: Int32Array
     starts: Int32Array
     ends: Int32Array
-    texts: Sequence[str]
+    texts: Sequence[str]  # for each place the row rewritten there
+    # int64 (rules,): in how many rows each rule has an instance, looked at or not
     instances: NDArray[np.int64]
 
     def of_rule(self, rule: int) -> slice:
@@ -80,13 +76,10 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Texts to judge rules on.
-
-    Attributes:
-        sources: int8 (texts,): 0 the rows of the search, 1 the user's other texts, 2 the sample.
-    """
+    """Texts to judge rules on."""
 
     tokens: Tokens
+    # int8 (texts,): 0 the rows of the search, 1 the user's other texts, 2 the sample
     sources: NDArray[np.int8]
     tagger: Tagger
 
@@ -100,12 +93,10 @@ class Corpus:
         without: Collection[str] = (),
         sample: Sequence[str] | None = None,
     ) -> Corpus:
-        """Put texts together.
+        """Put texts together, without some, such as held-out rows.
 
-        Args:
-            without: texts that must not be there, such as held-out rows.
-            sample: a sample of the language; None for the shipped one, which is of English: with
-                a tagger of another language there is none.
+        The sample is one of the language; by default the shipped one, which is of English: with a
+        tagger of another language there is none.
         """
         if len(text) > _MOST_TEXTS:
             order = np.argsort(lots(text, "judged"), kind="stable")[:_MOST_TEXTS]

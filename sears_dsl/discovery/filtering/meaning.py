@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
@@ -38,8 +39,12 @@ from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
 
 Pair = tuple[str, str]
+_Tell: TypeAlias = Callable[[int, int], None]
 Spread: TypeAlias = Callable[[Sequence[Pair]], Floats]
 """Of each pair the standard deviation, in log-odds, of the error that a change shares."""
+
+OnJudged: TypeAlias = Callable[[str, int, int], None]
+"""Called with a stage of judging, and how many of how many rules are through it."""
 
 _Form: TypeAlias = tuple[Rule, TextVerdict]
 
@@ -55,6 +60,11 @@ BELIEF = 0.8
 LEAST = 8
 """Rewrites of which fewer prove nothing."""
 
+JUDGING, NARROWING = "judging rules on text", "narrowing rules"
+"""The stages, as they are told."""
+
+# The first pairs are few, so that it soon shows how fast it goes.
+_FIRST_PORTION = 64
 # A sample is looked at in so many steps; what cannot pass any more is left.
 _STEPS = (3, 6, 12, 24, SAMPLE)
 # A change that keeps the meaning in fewer of its first places than this is not worth narrowing.
@@ -82,12 +92,9 @@ def counted_share(accepted: int, count: int) -> float:
 def believed_share(scores: Floats, spread: float) -> float:
     """The share of a rule's rewrites that readers accept at least, with a chance of `BELIEF`.
 
-    Args:
-        scores: (n,) S of some of its rewrites: the chance that readers accept each.
-        spread: the standard deviation, in log-odds, of the error that all of them share.
-
-    Each value of the shared error gives a share, known from n rewrites as well as a binomial one;
-    the bound is a quantile over both.
+    ``scores`` are S of some of its rewrites, ``spread`` the standard deviation, in log-odds, of the
+    error that all of them share. Each value of the shared error gives a share, known from n
+    rewrites as well as a binomial one; the bound is a quantile over both.
     """
     odds = conditional_odds(scores, spread).clip(-_SURE, _SURE)
     chances = 1 / (1 + np.exp(-(odds[:, None] + spread * _NORMAL)))
@@ -98,21 +105,15 @@ def believed_share(scores: Floats, spread: float) -> float:
 
 
 class RuleJudgements(NamedTuple):
-    """What came of judging rules.
+    """What came of judging rules."""
 
-    Attributes:
-        passed: rules that keep the meaning nearly everywhere, in the order given, one a change.
-        failed: those that do not, each followed by the narrowed forms of it that do not either.
-        too_few: how many act at too few places to be judged; they are among the failed.
-        undecided: how many there was no time for.
-        decisions: how many rewrites were judged.
-    """
-
+    # Rules that keep the meaning nearly everywhere, in the order given, one a change
     passed: Candidates
+    # Those that do not, each followed by the narrowed forms of it that do not either
     failed: Candidates
-    too_few: int
-    undecided: int
-    decisions: int
+    too_few: int  # how many act at too few places to be judged; they are among the failed
+    undecided: int  # how many there was no time for
+    decisions: int  # how many rewrites were judged
 
 
 def judge_rules(
@@ -126,22 +127,20 @@ def judge_rules(
     supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None = None,
     stop: Callable[[], bool] = lambda: False,
     portion: int = 1024,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_progress: OnJudged = lambda stage, done, total: None,
 ) -> RuleJudgements:
     """Judge rules on a corpus, and narrow those that fail in some places only.
 
-    Args:
-        spread: of a scorer whose S is the chance that readers accept; None takes its word.
-        supported: says of narrowed rules which act in enough rows; all do if None.
-        stop: asked before each portion; True leaves what is open undecided.
-        portion: pairs that the scorer gets at once.
+    ``spread`` is of a scorer whose S is the chance that readers accept; None takes its word.
+    ``supported`` says of narrowed rules which act in enough rows; all do if None. ``stop``, asked
+    before each portion of at most ``portion`` pairs, leaves what is open undecided.
     """
     judge = _RuleJudge(
         corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread,
-        stop=stop, portion=portion, on_progress=on_progress,
+        stop=stop, portion=portion, on_progress=on_progress, size=min(portion, _FIRST_PORTION),
     )  # fmt: skip
     rules = candidates.rules
-    trials = judge.tried(rules)
+    trials = judge.tried(rules, tell=partial(on_progress, JUDGING))
     forms = [[(rule, each.verdict)] for rule, each in zip(rules, trials, strict=True)]
     hopeful = [number for number, trial in enumerate(trials) if trial.is_promising]
     for place, narrowings in judge.narrowings([rules[each] for each in hopeful], supported):
@@ -266,14 +265,22 @@ class _RuleJudge:
     spread: Spread | None
     stop: Callable[[], bool]
     portion: int
-    on_progress: Callable[[int, int], None]
+    on_progress: OnJudged
+    size: int
     decisions: int = 0
 
-    def tried(self, rules: Sequence[Rule], *, half: bool | None = None) -> list[_Trial]:
-        """The rules judged as far as it takes to say whether they pass."""
+    def tried(
+        self, rules: Sequence[Rule], *, half: bool | None = None, tell: _Tell = lambda *_: None
+    ) -> list[_Trial]:
+        """The rules judged as far as it takes to say whether they pass; tells how many are."""
         trials = self._trials(self.corpus.places(rules, SAMPLE, half=half))
         for step in _STEPS:
-            self._answer([(each, step) for each in trials if each.is_open])
+            waiting = [each for each in trials if each.is_open]
+            decided = len(trials) - len(waiting)
+            tell(decided, len(trials))
+            for scored in self._answered([(each, step) for each in waiting]):
+                decided += sum(not each.is_open for each in scored)
+                tell(decided, len(trials))
         return trials
 
     def narrowings(
@@ -283,12 +290,13 @@ class _RuleJudge:
     ) -> list[tuple[int, list[_Form]]]:
         """For each rule what it is narrowed to, judged on the half that did not choose it."""
         verdicts_by_rule: dict[int, dict[Rule, TextVerdict]] = {}
+        quarters = self._quarters(len(rules))
         for half in (False, True):
-            chosen = list(self._narrowed(rules, half))
+            chosen = list(self._narrowed(rules, half, tell=next(quarters)))
             if chosen and supported is not None:
                 enough = supported([rule for _, rule in chosen]).tolist()
                 chosen = [each for each, is_enough in zip(chosen, enough, strict=True) if is_enough]
-            trials = self.tried([rule for _, rule in chosen], half=not half)
+            trials = self.tried([rule for _, rule in chosen], half=not half, tell=next(quarters))
             for (number, rule), trial in zip(chosen, trials, strict=True):
                 verdicts_by_rule.setdefault(number, {}).setdefault(rule, trial.verdict)
         return [
@@ -296,12 +304,30 @@ class _RuleJudge:
             for number, verdicts in sorted(verdicts_by_rule.items())
         ]
 
-    def _narrowed(self, rules: Sequence[Rule], half: bool) -> Iterator[tuple[int, Rule]]:
+    def _quarters(self, rules: int) -> Iterator[_Tell]:
+        """What tells how far narrowing is, in rules: each half chooses, then the other judges."""
+        for quarter in range(4):
+
+            def tell(done: int, total: int, before: int = quarter) -> None:
+                share = (before + done / total if total else before + 1) / 4
+                self.on_progress(NARROWING, int(share * rules), rules)
+
+            self.size = min(self.portion, _FIRST_PORTION)
+            if rules:
+                tell(0, 1)
+            yield tell
+
+    def _narrowed(
+        self, rules: Sequence[Rule], half: bool, *, tell: _Tell
+    ) -> Iterator[tuple[int, Rule]]:
         """What the texts of one half say that rules should be narrowed to."""
         corpus = self.corpus
         places = corpus.places(rules, SAMPLE, half=half)
         trials = self._trials(places)
-        self._answer([(each, SAMPLE) for each in trials])
+        scored = 0
+        for some in self._answered([(each, SAMPLE) for each in trials]):
+            scored += len(some)
+            tell(scored, len(trials))
         for number, (rule, trial) in enumerate(zip(rules, trials, strict=True)):
             if len(trial.scores) < len(trial.pairs):
                 continue
@@ -338,13 +364,13 @@ class _RuleJudge:
                 trial.spread = next(spreads) if trial.pairs else 0.0
         return trials
 
-    def _answer(self, requests: Sequence[tuple[_Trial, int]]) -> None:
-        """Score the first pairs of trials, up to so many; all of a trial or none."""
+    def _answered(self, requests: Sequence[tuple[_Trial, int]]) -> Iterator[list[_Trial]]:
+        """Score the first pairs of trials, up to so many, some trials at a time, each whole."""
         first = 0
         while first < len(requests) and not self.stop():
             last = first
             pairs: list[Pair] = []
-            while last < len(requests) and len(pairs) < self.portion:
+            while last < len(requests) and len(pairs) < self.size:
                 trial, upto = requests[last]
                 pairs += trial.pairs[len(trial.scores) : upto]
                 last += 1
@@ -353,8 +379,9 @@ class _RuleJudge:
             for trial, upto in requests[first:last]:
                 missing = len(trial.pairs[len(trial.scores) : upto])
                 trial.scores += [next(scores) for _ in range(missing)]
+            yield [trial for trial, _ in requests[first:last]]
             first = last
-            self.on_progress(first, len(requests))
+            self.size = min(self.portion, 2 * self.size)
 
     def _scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, 0 where it is far below τ; 1 or 0 where the scorer's word is taken."""

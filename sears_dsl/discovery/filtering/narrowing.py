@@ -121,17 +121,12 @@ def narrowed(
 ) -> list[Narrowed]:
     """The rule under the shortest conditions that keep what was accepted and leave what was not.
 
-    Args:
-        verdicts: int (sites,): `ACCEPTED`, `REFUSED` or `NOT_JUDGED` of each.
-        delta: the share of the judged places at which a narrowed rule acts that may be refused.
-        least: judged places from which on a tag or word counts by itself; places that nobody
-            judged are kept by what is known of others.
-        negations: whether a condition may say what must not stand there. Such a rule acts beside
-            words that nobody judged.
-
-    Returns:
-        The shortest description of the verdicts first; then longer ones that act at more places.
-        Nothing where no place was refused, or no condition leaves out enough of those that were.
+    Of the judged places at which a narrowed rule acts a share of ``delta`` may be refused. From
+    ``least`` judged places on a tag or word counts by itself; places that nobody judged are kept by
+    what is known of others. With ``negations`` a condition may say what must not stand there; such
+    a rule acts beside words that nobody judged. The shortest description of the verdicts comes
+    first; then longer ones that act at more places. Nothing where no place was refused, or no
+    condition leaves out enough of those that were.
     """
     known = np.asarray(verdicts)
     if known.shape != sites.rows.shape:
@@ -218,18 +213,13 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Signs:
-    """What a kind of sign says of one place of all sites.
+    """What a kind of sign says of one place of all sites."""
 
-    Attributes:
-        names: the tag or word that each sign is.
-        number: int (sites,): the sign of each; -1 where a rule cannot name it, or no token is.
-        edges: whether a rule can say there that the text ends.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the tag or word that each sign is
+    # int (sites,): the sign of each; -1 where a rule cannot name it, or no token is
     number: NDArray[np.int64]
     there: NDArray[np.bool_]
-    edges: bool
+    edges: bool  # whether a rule can say there that the text ends
 
     def where(self, condition: _Condition) -> NDArray[np.bool_]:
         """The sites at which a condition holds."""
@@ -355,21 +345,16 @@ def _test(name: str, kind: _Kind) -> Test:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TokenPlace:
-    """A token beside what a rule replaces, or one that it matches, in every site.
-
-    Attributes:
-        side: the context, or the number of the element in the antecedent.
-        base: what the rule asks of the token; None where it asks nothing, not even that it is
-            there.
-        kinds: of signs that may narrow it.
-    """
+    """A token beside what a rule replaces, or one that it matches, in every site."""
 
     rule: Rule
+    # The context, or the number of the element in the antecedent
     side: OneOf["left", "right"] | int
+    # What the rule asks of the token; None where it asks nothing, not even that it is there
     base: tuple[AttributeTest, ...] | None
     tokens: NDArray[np.int64]
     there: NDArray[np.bool_]
-    kinds: tuple[_Kind, ...]
+    kinds: tuple[_Kind, ...]  # of signs that may narrow it
 
     def under(self, condition: _NamedCondition) -> Rule:
         """The rule under a condition."""

@@ -47,19 +47,13 @@ _DECIDED = (CandidateVerdict.PASSED, CandidateVerdict.REJECTED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filtered:
-    """What became of the candidates.
+    """What became of the candidates."""
 
-    Attributes:
-        verdicts: int8 (rules,): a `CandidateVerdict` each.
-        flips: int64 (rules,): rows that each rule flips.
-        asked: pairs that the scorer was asked about.
-        without_stopping: pairs that it would have been asked about to score every rule with
-            enough flips on every row; each distinct pair once.
-    """
-
-    verdicts: NDArray[np.int8]
-    flips: NDArray[np.int64]
-    asked: int
+    verdicts: NDArray[np.int8]  # int8 (rules,): a `CandidateVerdict` each
+    flips: NDArray[np.int64]  # int64 (rules,): rows that each rule flips
+    asked: int  # pairs that the scorer was asked about
+    # Pairs that it would have been asked about to score every rule with enough flips on every row;
+    # each distinct pair once
     without_stopping: int
 
     @property
@@ -85,14 +79,11 @@ def filter_candidates(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[Round], None] = lambda _: None,
 ) -> Filtered:
-    """Give each candidate its verdict.
+    """Give each candidate its verdict; ``flips`` says of each rewrite whether it flips the model.
 
-    Args:
-        flips: bool (rewrites,): whether the model answers a rewrite otherwise than its row.
-        delta: the share of a rule's rows that may fall below.
-        in_waves: whether the rules that flip most are decided before others are asked about, for
-            some more questions: where time may end before the last rule is decided.
-        stop: asked between batches; True leaves the rest undecided.
+    With ``in_waves`` the rules that flip most are decided before others are asked about, for some
+    more questions: where time may end before the last rule is decided. ``stop``, asked between
+    batches, leaves the rest undecided.
     """
     _check(applications, flips, delta=delta, minimum_flips=minimum_flips, batch=batch)
     counts = applications.count(flips)
@@ -147,14 +138,10 @@ def complete_scores(
     among: NDArray[np.bool_] | None = None,
     scores: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """The full scores of what some rules write, each distinct rewrite scored once.
+    """S of what some rules write, float64 (rewrites,), each scored once; NaN where not asked.
 
-    Args:
-        among: bool (rewrites,): only these, such as those that flip; None for all of them.
-        scores: what is known already, as this function gives it; it is not changed.
-
-    Returns:
-        float64 (rewrites,): S, or NaN where it was not asked.
+    Only those ``among`` are scored, such as those that flip; ``scores`` are known already, and are
+    not changed.
     """
     known = np.full(len(applications.texts), np.nan) if scores is None else scores.copy()
     mask = np.zeros(len(known), np.bool_)

@@ -65,10 +65,8 @@ def decide(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rules pass, and which are rejected, each (rules,); others were left undecided.
 
-    Args:
-        question: asked in rounds, about each rewrite once at most.
-        delta: the share of its rows that a rule may fail on.
-        stop: asked before each round; True leaves the rules that are open undecided.
+    The question is asked in rounds, about each rewrite once at most; a rule may fail on a share
+    ``delta`` of its rows. ``stop`` is asked before each round.
     """
     state = _State(applications, delta)
     questions = 0

@@ -40,13 +40,8 @@ _ANYTHING = (Text("x"),)
 class Antecedents:
     """The tests that tokens of a corpus pass, and which sequences of them are frequent there.
 
-    Args:
-        tagger: the one that tagged them; it tells which words it would split.
-        minimum_rows: fewer rows than this do not count as frequent.
-
-    Attributes:
-        elements: the test of each number as an element of an antecedent.
-        tags: the tag of each number; None for a literal.
+    ``elements`` and ``tags`` have the test of each number as an element, and its tag, None for a
+    literal. The tagger is the one of the corpus; it tells which words it would split.
     """
 
     def __init__(self, corpus: Tokens, *, tagger: Tagger, minimum_rows: int) -> None:

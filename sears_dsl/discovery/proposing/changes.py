@@ -50,12 +50,7 @@ def single_changes(
     rows: int = 2,
     longest: int = 3,
 ) -> list[Rewording]:
-    """Rewordings of one change each, of those changes that several rows propose.
-
-    Args:
-        rows: for so many rows a change has to be proposed.
-        longest: most tokens on either side of a change.
-    """
+    """Rewordings of one change each, of at most ``longest`` tokens, that so many rows propose."""
     proposed: dict[tuple[_Words, _Words], dict[Rewording, None]] = {}
     for original, texts in zip(originals, paraphrases, strict=True):
         cut = tagger.tokenize([original, *texts])

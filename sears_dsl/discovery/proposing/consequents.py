@@ -22,20 +22,15 @@ from sears_dsl.tagging.tokens import Token
 
 @dataclass(frozen=True, slots=True)
 class MinimalChange:
-    """A run of tokens that other words replace.
+    """A run of tokens that other words replace."""
 
-    Attributes:
-        start: the first token replaced; for an insertion the token that it goes before.
-        end: one past the last token replaced.
-        words: the tokens written instead; none for a deletion.
-            They stand from ``start`` on in the paraphrase.
-        touching: for each token of the paraphrase, whether it stands right after the token
-            before it, without white space.
-    """
-
-    start: int
-    end: int
+    start: int  # the first token replaced; for an insertion the token that it goes before
+    end: int  # one past the last token replaced
+    # The tokens written instead; none for a deletion. They stand from ``start`` on in the
+    # paraphrase
     words: tuple[str, ...]
+    # For each token of the paraphrase, whether it stands right after the token before it, without
+    # white space
     touching: tuple[bool, ...]
 
 
@@ -81,12 +76,7 @@ class _NewWord(NamedTuple):
 
 
 def consequent_of(site: ContextChange, tags: Sequence[str | None]) -> tuple[Piece, ...]:
-    """The consequent for a site.
-
-    Args:
-        tags: for each token of the run the tag that the antecedent names it by; None where it
-            has the text.
-    """
+    """The consequent for a site; ``tags`` name tokens of the run, None where the text does."""
     pieces: list[Piece] = []
     copies: dict[str, int] = {}
     previous: _NewWord | None = None

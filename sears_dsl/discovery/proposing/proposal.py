@@ -63,16 +63,11 @@ def propose(
     longest: int = 6,
     accepts: Callable[[Rule], bool] = lambda _: True,
 ) -> Candidates:
-    """Propose rules that reproduce adversaries.
+    """Propose rules that reproduce adversaries, or any paraphrases of rows of the tagged corpus.
 
-    Args:
-        adversaries: rows of the corpus and what flips them, or any paraphrase of them; rows are
-            told by their text.
-        corpus: the rows that rules are to be frequent in, tagged.
-        context: most unchanged tokens that a rule names on each side of the change.
-        minimum_frequency: the share of rows that an antecedent has to be in.
-        longest: most tokens of an antecedent; longer changes propose nothing.
-        accepts: says of a rule whether it is wanted at all.
+    Rows are told by their text. A rule names ``context`` unchanged tokens at most on each side of
+    the change, and its antecedent, of ``longest`` tokens at most, is in a share of
+    ``minimum_frequency`` of the rows; ``accepts`` says of a rule whether it is wanted at all.
     """
     _check(corpus, context=context, minimum_frequency=minimum_frequency, longest=longest)
     # A share of 0.005 of 1,000 rows is 5 of them, whatever the rounding.

@@ -26,7 +26,7 @@ from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdi
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.asking import ask_about, fails_of_models
+from sears_dsl.effects.evidence import ask_about, fails_of_models
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -109,87 +109,64 @@ _KEPT = 8
 
 @dataclass(frozen=True, slots=True)
 class FoundRule:
-    """A selected rule.
-
-    Attributes:
-        id: made of its words; of a known rule its own.
-        source: the ruleset that it was known from, such as ``contractions/expand``; empty for a new
-            one.
-        scope: the ruleset whose options and sets a known rule is read under; None for a new one.
-        judged: what its rewrites on text say; None for a rule that was known, and in the paper's
-            order.
-        changed: searched rows that it changes.
-        asked: how many of them the model was asked about, drawn by lot where not all; what follows
-            is counted on these.
-        flips: how many of these the model then has wrong, whatever S says.
-        interval: 95% (Wilson) of flips over asked.
-        q_value: the false-discovery rate at which it would just be a discovery.
-        at_tau: how many of the rows asked about have S ≥ τ.
-        flips_at_tau: how many of the flips have S ≥ τ.
-        mean_score: mean S over the rows asked about.
-        flips_of_models: of several models how many of the rows asked about each has wrong then, in
-            the order of `Discovery.models`; none of one.
-        gain: what it adds to the weighted coverage of the rules before it.
-        examples: flips with S ≥ τ, those that read best first; of a known rule whatever S is.
-        firing: (original, rewritten) of rows that it changes, those that read best first.
-        silent: rows that it leaves alone, those that share a word with it first.
-        held_out: what it does to held-out rows; None where none were held out.
-    """
+    """A selected rule."""
 
     rule: Rule
     text: str
-    id: str
+    id: str  # made of its words; of a known rule its own
+    # The ruleset that it was known from, such as ``contractions/expand``; empty for a new one
     source: str
+    # The ruleset whose options and sets a known rule is read under; None for a new one
     scope: Ruleset | None
+    # What its rewrites on text say; None for a rule that was known, and in the paper's order
     judged: TextVerdict | None
-    changed: int
+    changed: int  # searched rows that it changes
+    # How many of them the model was asked about, drawn by lot where not all; what follows is
+    # counted on these
     asked: int
-    flips: int
-    interval: tuple[float, float]
-    q_value: float
-    at_tau: int
-    flips_at_tau: int
-    mean_score: float
+    flips: int  # how many of these the model then has wrong, whatever S says
+    interval: tuple[float, float]  # 95% (Wilson) of flips over asked
+    q_value: float  # the false-discovery rate at which it would just be a discovery
+    at_tau: int  # how many of the rows asked about have S ≥ τ
+    flips_at_tau: int  # how many of the flips have S ≥ τ
+    mean_score: float  # mean S over the rows asked about
+    # Of several models how many of the rows asked about each has wrong then, in the order of
+    # `Discovery.models`; none of one
     flips_of_models: tuple[int, ...]
-    gain: float
+    gain: float  # what it adds to the weighted coverage of the rules before it
+    # Flips with S ≥ τ, those that read best first; of a known rule whatever S is
     examples: tuple[Flip, ...]
+    # (original, rewritten) of rows that it changes, those that read best first
     firing: tuple[tuple[str, str], ...]
-    silent: tuple[str, ...]
-    held_out: HeldOut | None
+    silent: tuple[str, ...]  # rows that it leaves alone, those that share a word with it first
+    held_out: HeldOut | None  # what it does to held-out rows; None where none were held out
+
+    @property
+    def is_one_flip(self) -> bool:
+        """Whether a single row is all that speaks for it, held-out ones included."""
+        return self.flips == 1 and (self.held_out is None or not self.held_out.flips)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Discovery:
-    """The result of a run.
-
-    Attributes:
-        models: the names of several models that answered together; none of one.
-        rules: the selected rules, in the order of selection.
-        collapsed: (rule, rule that stands for it, reason) of those left out as twins.
-        passing: the texts of all rules that flip and keep the meaning.
-        closest: rules that came closest of those that do not.
-        known: what known rules do to the searched rows; None where there are none.
-        base_rate: the share of rows of which a paraphrase that keeps the meaning, drawn by lot,
-            flips the model.
-        base_rows: how many rows that share was counted on.
-        budget_reached: whether the time budget cut a stage short.
-        question_limit_reached: whether the limit of questions did.
-    """
+    """The result of a run."""
 
     data: LabelledRows
     settings: Settings
-    models: tuple[str, ...]
+    models: tuple[str, ...]  # the names of several models that answered together; none of one
     tau: float
-    rules: tuple[FoundRule, ...]
+    rules: tuple[FoundRule, ...]  # the selected rules, in the order of selection
+    # (rule, rule that stands for it, reason) of those left out as twins
     collapsed: tuple[tuple[str, str, str], ...]
-    passing: tuple[str, ...]
-    closest: tuple[Closest, ...]
-    known: KnownFlips | None
+    passing: tuple[str, ...]  # the texts of all rules that flip and keep the meaning
+    closest: tuple[Closest, ...]  # rules that came closest of those that do not
+    known: KnownFlips | None  # what known rules do to the searched rows; None where there are none
+    # The share of rows of which a paraphrase that keeps the meaning, drawn by lot, flips the model
     base_rate: float
-    base_rows: int
-    budget_reached: bool
+    base_rows: int  # how many rows that share was counted on
+    budget_reached: bool  # whether the time budget cut a stage short
     cut_short: tuple[Stage, ...]
-    question_limit_reached: bool
+    question_limit_reached: bool  # whether the limit of questions did
     funnel: Funnel
 
     def least_flips(self, *, known: bool) -> int:
@@ -231,18 +208,14 @@ class RuleNumbers(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HeldOutRows:
-    """Right rows that took no part in finding rules.
-
-    Attributes:
-        tau: the threshold; None for the scorer's own, which is read late, since that loads it.
-        in_time: asked before each batch of questions to the model; rewrites that it leaves are not
-            counted.
-    """
+    """Right rows that took no part in finding rules."""
 
     right: RightRows
     tagger: Tagger
     scorer: Scorer
+    # The threshold; None for the scorer's own, which is read late, since that loads it
     tau: float | None
+    # Asked before each batch of questions to the model; rewrites that it leaves are not counted
     in_time: Callable[[], bool] | None = None
 
     @property
@@ -319,8 +292,7 @@ def found_rules(
 ) -> tuple[tuple[FoundRule, ...], int | None]:
     """The selected rules with their numbers, and how many held-out rows they flip together.
 
-    Args:
-        scores: float64 (rewrites,): S of all that selected rules write.
+    ``scores`` are S of all that selected rules write.
     """
     chosen = candidates.passed[list(selection.rules)]
     rules = candidates.keep(chosen)

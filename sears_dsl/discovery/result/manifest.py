@@ -185,6 +185,6 @@ def read_manifest(path: Path) -> Manifest:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         raise DataError(
-            f"{path} is no manifest: {place}: {first['msg']}",
+            f"{path} is not a manifest: {place}: {first['msg']}",
             help="it stands beside a ruleset that `sears discover` wrote; run that again",
         ) from error

@@ -41,23 +41,18 @@ _PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Participants:
-    """Who took part in a discovery, by identity.
-
-    Attributes:
-        beam: prefixes that the search for paraphrases keeps; None where nothing is searched.
-        also: further columns that the model reads.
-        search: the bounds of the search for paraphrases, where they are known.
-        paraphraser: what made the paraphrases, where no search did.
-    """
+    """Who took part in a discovery, by identity."""
 
     model: str
     pivots: tuple[str, ...]
     scorer: str
+    # Prefixes that the search for paraphrases keeps; None where nothing is searched
     beam: int | None
     label: str | None
-    also: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # further columns that the model reads
+    # The bounds of the search for paraphrases, where they are known
     search: SearchRecord | None = None
-    paraphraser: str | None = None
+    paraphraser: str | None = None  # what made the paraphrases, where no search did
 
 
 def rounded(share: float) -> str:
@@ -87,13 +82,9 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
 def write_discovery(
     discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
 ) -> Manifest:
-    """Write the ruleset, its manifest and a report beside it.
-
-    Raises:
-        DataError: a file cannot be written.
-    """
+    """Write the ruleset, its manifest and a report beside it."""
     if path.suffix != ".sear":
-        raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
+        raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
     text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
     write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
@@ -129,7 +120,7 @@ def _why(rule: FoundRule, tau: float) -> str:
         sentence += (
             f"; held out: flips {held.flips} of {held.changed}, S >= {tau:.3g} in {held.at_tau}"
         )
-    return sentence
+    return f"{sentence}; one flip may be chance" if rule.is_one_flip else sentence
 
 
 def judged_sentence(judged: TextVerdict) -> str:
@@ -235,6 +226,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         f"than a paraphrase that keeps the meaning does ({rounded(manifest.base_rate)} of "
         f"{manifest.base_rows:,} rows are flipped by one).",
         *_cautions(manifest),
+        *_one_flip(discovery.rules),
         *_closest(discovery.closest, discovery.base_rate),
         "",
         "## How they were found",
@@ -337,6 +329,19 @@ def _cautions(manifest: Manifest) -> list[str]:
             "asked about rules after that.",
         ]
     return lines
+
+
+def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
+    """The rules for which one row speaks."""
+    names = [f"`{each.id}`" for each in rules if each.is_one_flip]
+    if not names:
+        return []
+    rests = "rests" if len(names) == 1 else "rest"
+    return [
+        "",
+        f"**One flip may be chance:** {', '.join(names)} {rests} on a single row. More rows say "
+        "whether the model fails there in general.",
+    ]
 
 
 _ACROSS = {

@@ -8,7 +8,7 @@ pieces of each rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sears_dsl.engine.matches import Unit
@@ -161,22 +161,35 @@ def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
     """
     if chosen:
         return chosen
-    rulesets_by_unit: dict[Unit, RuleSource] = {}
+    rulesets_by_unit: dict[Unit, list[RuleSource]] = {}
     for ruleset in rulesets:
         if ruleset.rules:
-            rulesets_by_unit.setdefault(ruleset.options.unit or "text", ruleset)
+            rulesets_by_unit.setdefault(ruleset.options.unit or "text", []).append(ruleset)
     if len(rulesets_by_unit) > 1:
-        wishes = ", ".join(
-            f"{ruleset.path} is about each {unit}" for unit, ruleset in rulesets_by_unit.items()
-        )
-        raise RuleSyntaxError(
-            [
-                Diagnostic(
-                    "E410",
-                    f"rulesets of one run want different units: {wishes}",
-                    help="run them one after the other, or say which one counts for all, --unit "
-                    "text or --unit sentence",
-                )
-            ]
-        )
+        raise RuleSyntaxError([_units_differ(rulesets_by_unit)])
     return next(iter(rulesets_by_unit), "text")
+
+
+# So many files of a unit are named.
+_NAMED = 3
+
+
+def _units_differ(rulesets_by_unit: Mapping[Unit, Sequence[RuleSource]]) -> Diagnostic:
+    """E410: which files want the unit that fewer want, and what to do about them."""
+    fewer, *others = sorted(rulesets_by_unit.items(), key=lambda each: len(each[1]))
+    unit, files = fewer
+    names = [str(each.path) for each in files[:_NAMED]]
+    if len(files) > _NAMED:
+        names.append(f"{len(files) - _NAMED} more")
+    rest = " and ".join(
+        f"{some[0].path if len(some) == 1 else f'the other {len(some)} files'} about each {other}"
+        for other, some in others
+    )
+    them = "it" if len(files) == 1 else "these"
+    return Diagnostic(
+        "E410",
+        f"rulesets of one run want different units: {', '.join(names)} "
+        f"{'is' if len(files) == 1 else 'are'} about each {unit}, {rest}",
+        help=f"run {them} and the others one after the other, naming files or themes in the place "
+        "of the folder; or say what counts for all, --unit text or --unit sentence",
+    )

@@ -14,8 +14,15 @@ from dataclasses import replace
 from typing import cast, get_args
 
 from sears_dsl.errors import Span
-from sears_dsl.language.parsing.functions import no_amount, read_function
-from sears_dsl.language.parsing.leaves import Node, Reads, Report, decode, plain_string
+from sears_dsl.language.parsing.leaves import (
+    Node,
+    Reads,
+    Report,
+    decode,
+    no_amount,
+    plain_string,
+    read_function,
+)
 from sears_dsl.language.rule import (
     FUNCTIONS,
     Anchor,
@@ -130,62 +137,44 @@ class Builder:
         words = node.children
         if kind == "template":
             head = str(words[0])[len("template") :].strip(" \t").removesuffix(":")
-            if head and not _RULE_NAME.fullmatch(head):
-                self._at(
-                    words[0],
-                    "E214",
-                    f"`{head}` cannot name a template",
-                    "names have letters, digits and . _ -",
-                )
+            if head:
+                self._named(words[0], head, "a template", pattern=_RULE_NAME)
             quoted = plain_string(words[1], self._report)
             parts = _template_parts(str(words[1]), words[1].start_pos, self._line, self._report)
             return Template(parts if quoted else (), head or None, span=self._span(node))
         if kind == "sear":
             return VersionLine(str(words[0]), self._span(node))
         if kind == "ruleset":
-            self._named(words[0], "a ruleset", pattern=_RULE_NAME)
+            self._named(words[0], words[0], "a ruleset", pattern=_RULE_NAME)
             if not re.fullmatch(r"\d+(\.\d+){0,2}([-+][A-Za-z0-9.-]+)?", words[1]):
-                self._at(
-                    words[1],
-                    "E214",
-                    f"`{words[1]}` is no version",
-                    "versions are numbers with dots, as in `ruleset demo 1.2.0`",
-                )
+                hint = "versions are numbers with dots, as in `ruleset demo 1.2.0`"
+                self._at(words[1], "E214", f"`{words[1]}` is no version", hint)
             return HeaderLine(str(words[0]), str(words[1]), self._span(node))
         if kind == "import":
             path = plain_string(words[0], self._report)
-            self._named(words[1], "an import")
+            self._named(words[1], words[1], "an import")
             return ImportLine(path, str(words[1]), self._span(node))
         if kind == "option":
             value = self._span(words[1])
             return OptionLine(str(words[0]), str(words[1]), self._span(node), value)
-        self._named(words[0], "a set")
+        self._named(words[0], words[0], "a set")
         members = [self._member(child) for child in words[1:]]
-        return SetDefinition(
-            str(words[0]), tuple(m for m in members if m is not None), self._span(node)
-        )
+        tests = tuple(each for each in members if each is not None)
+        return SetDefinition(str(words[0]), tests, self._span(node))
 
-    def _named(self, leaf: Node, what: str, *, pattern: re.Pattern[str] = _NAME) -> None:
-        if not pattern.fullmatch(leaf):
-            self._at(
-                leaf,
-                "E214",
-                f"`{leaf}` cannot name {what}",
-                "names begin with a letter and have letters, digits and underscores"
-                if pattern is _NAME
-                else "names have letters, digits and . _ -",
-            )
+    def _named(self, leaf: Node, name: str, what: str, *, pattern: re.Pattern[str] = _NAME) -> None:
+        if not pattern.fullmatch(name):
+            hint = "names have letters, digits and . _ -"
+            if pattern is _NAME:
+                hint = "names begin with a letter and have letters, digits and underscores"
+            self._at(leaf, "E214", f"`{name}` cannot name {what}", hint)
 
     def _member(self, node: Node) -> Test | None:
         element = self.element(node, place="group", glued=False, depth=0)
         body = element.body
         if element.name or (element.minimum, element.maximum) != (1, 1):
-            self._at(
-                node,
-                "E111",
-                "a member of a set with a name or a quantifier",
-                "members are tests on one token",
-            )
+            message = "a member of a set with a name or a quantifier"
+            self._at(node, "E111", message, "members are tests on one token")
         if isinstance(body, Group | Anchor | WholeUnit):
             self._at(
                 node,
@@ -211,27 +200,16 @@ class Builder:
                     (head.start_pos, head.start_pos + head.index(":")),
                     "ids have letters, digits and . _ -, as in `rule wh-which: What -> Which`",
                 )
-        left: tuple[Element, ...] = ()
-        right: tuple[Element, ...] = ()
-        if len(children) == 3:
-            for part in children[2].children:
-                kind = getattr(part, "data", "")
-                if kind == "left":
-                    left = self._sequence(part, place="sequence", depth=0)
-                elif kind == "right":
-                    right = self._sequence(part, place="sequence", depth=0)
+        contexts: dict[str, tuple[Element, ...]] = {"left": (), "right": ()}
+        for part in children[2].children if len(children) == 3 else ():
+            if getattr(part, "data", "") in contexts:
+                contexts[str(part.data)] = self._sequence(part, place="sequence", depth=0)
         antecedent = self._sequence(children[0], place="sequence", depth=0)
         pieces = tuple(self._pieces(children[1]))
         if name is None:
             self._forgotten_colon(antecedent, pieces)
-        return Rule(
-            antecedent=antecedent,
-            consequent=pieces,
-            left=left,
-            right=right,
-            name=name,
-            span=self._span(node),
-        )
+        left, right = contexts.values()
+        return Rule(antecedent, pieces, left, right, name, span=self._span(node))
 
     def _forgotten_colon(self, antecedent: tuple[Element, ...], pieces: tuple[Piece, ...]) -> None:
         """Report `rule ID antecedent -> ...`, which reads as a rule about the word `rule`."""
@@ -286,16 +264,12 @@ class Builder:
         if first.type == "SET_REFERENCE":
             module, _, name = first[1:].rpartition(".")
             return Drawn(name, module or None, glued, span)
-        if first.type == "QUOTED":
-            text = plain_string(first, self._report)
-            if not text:
-                self._at(first, "E104", "an empty text", "a deletion is written `really -> <>`")
-        else:
-            text = str(first)
-            problem = objection(text, "consequent")
-            if problem:
-                self._at(first, *problem)
         quoted = first.type == "QUOTED"
+        text = plain_string(first, self._report) if quoted else str(first)
+        if quoted and not text:
+            self._at(first, "E104", "an empty text", "a deletion is written `really -> <>`")
+        elif not quoted and (problem := objection(text, "consequent")):
+            self._at(first, *problem)
         if rest:
             return Inflected(text, _target(rest[0][len(".as($") : -1]), quoted, glued, span)
         return Text(text, quoted, glued, span)
@@ -347,22 +321,14 @@ class Builder:
         if negations > 1:
             self._at(node, "E306", "a negation of a negation", "leave both out")
         if negations and isinstance(body, WholeUnit):
-            self._at(
-                node,
-                "E325",
-                "the negation of `<unit>`",
-                "`<unit>` is the whole antecedent: `<unit> -> $0.paraphrase`",
-            )
+            hint = "`<unit>` is the whole antecedent: `<unit> -> $0.paraphrase`"
+            self._at(node, "E325", "the negation of `<unit>`", hint)
             body = Wildcard()
+        elif negations and isinstance(body, Anchor):
+            hint = "a negation is about a token that is there"
+            self._at(node, "E306", "the negation of an anchor", hint)
+            body = Negation(Wildcard())
         elif negations:
-            if isinstance(body, Anchor):
-                self._at(
-                    node,
-                    "E306",
-                    "the negation of an anchor",
-                    "a negation is about a token that is there",
-                )
-                body = Wildcard()
             body = Negation(body)  # type: ignore[arg-type]
         minimum, maximum = self._count(counts)
         if minimum == 0 and isinstance(body, Literal) and is_bare_punctuation(body):
@@ -412,14 +378,21 @@ class Builder:
             return WholeUnit()
         if kind == "REGEX":
             pattern, _, suffix = node[1:].rpartition("/")
-            return Regex(re.sub(r"\\(.)", _unescape_slash, pattern), suffix == "i")
+            # Other escapes stay as they are.
+            return Regex(re.sub(r"\\(/)|(\\.)", r"\1\2", pattern), suffix == "i")
         if kind == "attribute":
             return self._attribute(node.children[0], "=", node.children[1])
         if kind == "conjunction":
-            return Conjunction(
-                tuple(self._attribute(*comparison.children) for comparison in node.children[1:])
+            return Conjunction(tuple(self._attribute(*each.children) for each in node.children[1:]))
+        if depth == _DEEPEST:
+            message = f"groups nested deeper than {_DEEPEST}"
+            self._at(node, "E114", message, "split the rule into several")
+            return Group(((Element(Wildcard()),),))
+        return Group(
+            tuple(
+                self._sequence(child, place="group", depth=depth + 1) for child in node.children[1:]
             )
-        return self._group(node, depth=depth + 1)
+        )
 
     def _quoted(self, leaf: Node) -> Literal:
         text = str(leaf)
@@ -457,20 +430,6 @@ class Builder:
             attribute = "text"
         text = plain_string(value, self._report) if value.type == "QUOTED" else str(value)
         return AttributeTest(cast(AttributeName, attribute), text, "!" in operator)
-
-    def _group(self, node: Node, *, depth: int) -> Group:
-        if depth > _DEEPEST:
-            self._at(
-                node, "E114", f"groups nested deeper than {_DEEPEST}", "split the rule into several"
-            )
-            return Group(((Element(Wildcard()),),))
-        return Group(
-            tuple(self._sequence(child, place="group", depth=depth) for child in node.children[1:])
-        )
-
-
-def _unescape_slash(match: re.Match[str]) -> str:
-    return "/" if match[1] == "/" else match[0]
 
 
 def _bounds(quantifier: str) -> str:

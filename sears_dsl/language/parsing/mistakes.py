@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import re
 
-from sears_dsl.language.parsing.borrowed import borrowed_notation
-from sears_dsl.language.parsing.functions import unreadable_amount
-from sears_dsl.language.parsing.leaves import Finding, Reads
+from sears_dsl.language.parsing.leaves import Finding, Reads, unreadable_amount
 from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import FUNCTIONS, OPTION_VALUES
-from sears_dsl.language.words import code, nearest, quote
+from sears_dsl.language.words import as_text, code, nearest, quote
 
 _KEYWORD_FORMS = {
     "sear": "sear 1",
@@ -54,7 +52,7 @@ def explain(
         _keyword(line, bare, position, reads)
         or _arrow(line, bare, position, reads)
         or _function_call(line, bare, position)
-        or borrowed_notation(line, position, reads, arrow=_arrow_place(bare))
+        or _borrowed(line, position, reads, arrow=_arrow_place(bare))
         or _local(line, bare, position, reads)
         or _structure(line, bare, position, expected, reads)
         or _fallback(line, position)
@@ -179,12 +177,7 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             ),
         )
     if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
-        return Finding(
-            "E103",
-            "a second arrow",
-            (position, len(line)),
-            'to mean the text itself, quote it: `"->"`',
-        )
+        return Finding("E103", "a second arrow", (position, len(line)), as_text("->"))
     return None
 
 
@@ -209,12 +202,10 @@ def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -
 
 def _function_call(line: str, bare: str, position: int) -> Finding | None:
     """A function in front of what it changes, as other languages write it."""
-    start = _word_start(bare, position)
-    word = bare[start:].partition(" ")[0].partition("\t")[0]
-    call = _CALL.match(word)
+    start, end = _word_around(bare, position)
+    call = _CALL.match(bare[start:end])
     if call is None or position <= _arrow_place(bare) or "__" in bare:
         return None
-    end = start + len(word)
     name = call[1]
     argument = re.fullmatch(r"\w+\((\$\w+)(?:,(\S+))?\)", line[start:end])
     if name not in FUNCTIONS:
@@ -227,9 +218,10 @@ def _function_call(line: str, bare: str, position: int) -> Finding | None:
     return Finding("E123", f"`{name}(…)` is no call of a function", (start, end), advice)
 
 
-def _word_start(line: str, position: int) -> int:
-    """Where the word begins in which a position is."""
-    return max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
+def _word_around(line: str, position: int) -> tuple[int, int]:
+    """Where the word that begins before a position, or at it, begins and ends."""
+    start = max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
+    return start, start + len(re.split(r"[ \t]", line[start:], maxsplit=1)[0])
 
 
 def _arrow_place(bare: str) -> int:
@@ -241,84 +233,48 @@ def _arrow_place(bare: str) -> int:
 def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     """What the character that stopped the parser says by itself."""
     rest = bare[position:]
-    arrow = _ARROW.search(bare)
-    right = arrow is not None and position > arrow.start()
+    right = position > _arrow_place(bare)
+    here = position, position + 1
     character = rest[:1]
-    word_start = _word_start(bare, position)
-    word = bare[word_start:].partition(" ")[0].partition("\t")[0]
-    word_end = word_start + len(word)
+    word_start, word_end = _word_around(bare, position)
+    word = bare[word_start:word_end]
+    in_context = re.search(r"[ \t]/[ \t]", bare[:position]) is not None
     empty = re.search(r"(?<![^ \t])<>(?=[ \t]|$)", bare)
-    if empty and empty.end() <= position and not re.search(r"[ \t]/[ \t]", bare[:position]):
-        return Finding(
-            "E110",
-            "`<>` with something beside it",
-            empty.span(),
-            "it means nothing at all and stands alone on its side: `really -> <>`",
-        )
-    if rest.lstrip().startswith("__") and not re.search(r"[ \t]/[ \t]", bare[:position]):
+    if empty and empty.end() <= position and not in_context:
+        advice = "it means nothing at all and stands alone on its side: `really -> <>`"
+        return Finding("E110", "`<>` with something beside it", empty.span(), advice)
+    if rest.lstrip().startswith("__") and not in_context:
         place = bare.index("__", position)
-        return Finding(
-            "E109",
-            "`__` outside a context",
-            (place, place + 2),
-            "it marks the replaced span: `movie -> film / left __ right`",
-        )
+        advice = "it marks the replaced span: `movie -> film / left __ right`"
+        return Finding("E109", "`__` outside a context", (place, place + 2), advice)
     if ".as(" in word:
-        return Finding(
-            "E116",
-            f"`{word}` is no inflection",
-            (word_start, word_end),
-            "write `film.as($1)`, with the number or name of an element",
-        )
+        advice = "write `film.as($1)`, with the number or name of an element"
+        return Finding("E116", f"`{word}` is no inflection", (word_start, word_end), advice)
     if character == "|" and not right and not _unclosed(bare, position):
-        return Finding(
-            "E106",
-            "alternatives outside parentheses",
-            (position, position + 1),
+        advice = (
             f"a choice stands in parentheses{_choice(word, reads)}\n"
-            'as a literal the bar is quoted: `"|"`',
+            'as a literal the bar is quoted: `"|"`'
         )
+        return Finding("E106", "alternatives outside parentheses", here, advice)
     if right and character and character in "?{" and "__" not in bare[:position]:
-        return Finding(
-            "E107",
-            "a quantifier in the consequent",
-            (position, position + 1),
-            "the consequent is written once; to mean the text itself, quote it: "
-            f"{code(quote(word))}",
-        )
+        advice = f"the consequent is written once; {as_text(word)}"
+        return Finding("E107", "a quantifier in the consequent", here, advice)
     if character == "{":
         end = position + max(rest.find("}") + 1, 1)
-        return Finding(
-            "E107",
-            f"`{line[position:end]}` is no quantifier",
-            (position, end),
-            _bounds(line, position, end),
-        )
+        advice = _bounds(line, position, end)
+        message = f"`{line[position:end]}` is no quantifier"
+        return Finding("E107", message, (position, end), advice)
     if character == "?" and (position == 0 or bare[position - 1] in " \t(|!:"):
-        return Finding(
-            "E107",
-            "a `?` before its element",
-            (position, position + 1),
-            'it is glued behind what is optional: `DET?`\nto mean the text itself, quote it: `"?"`',
-        )
+        advice = f"it is glued behind what is optional: `DET?`\n{as_text('?')}"
+        return Finding("E107", "a `?` before its element", here, advice)
     if character == "$":
-        return Finding(
-            "E119",
-            "a reference in the antecedent",
-            (position, word_end),
-            "references stand after the arrow; to mean the text itself, quote it: "
-            f"{code(quote(word))}",
-        )
+        advice = f"references stand after the arrow; {as_text(word)}"
+        return Finding("E119", "a reference in the antecedent", (position, word_end), advice)
     if right and (finding := unreadable_amount(line, position)):
         return finding
     if right and character and character in "()[]{}|":
-        return Finding(
-            "E105",
-            f"`{character}` in the consequent, which holds no patterns",
-            (position, position + 1),
-            "to mean the text itself, quote it: "
-            f"{code(quote(_enclosed(line, word_start, word_end)))}",
-        )
+        message = f"`{character}` in the consequent, which holds no patterns"
+        return Finding("E105", message, here, as_text(_enclosed(line, word_start, word_end)))
     return None
 
 
@@ -354,55 +310,35 @@ def _structure(
     """What the grammar could have taken says what is open."""
     opened = _unclosed(bare, position)
     rest = bare[position:].strip()
+    here, to_the_end = (position, position + 1), (position, len(line))
     context = re.search(r"[ \t]/(?:[ \t]|$)", bare)
     if "_CLOSE_BRACKET" in expected or "COMPARISON" in expected or "ATTRIBUTE_NAME" in expected:
-        place = bare.rfind("[", 0, position + 1)
-        return Finding(
-            "E116",
-            "a test in brackets that is not complete",
-            (max(place, 0), len(line)),
+        place = max(bare.rfind("[", 0, position + 1), 0), len(line)
+        advice = (
             "write it as in `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
-            "a choice is `(a|b)`",
+            "a choice is `(a|b)`"
         )
+        return Finding("E116", "a test in brackets that is not complete", place, advice)
     if "ATTRIBUTE_VALUE" in expected:
-        return Finding(
-            "E116",
-            "a test of an attribute without a value",
-            (position, len(line)),
-            'write it as in `lemma=be`; a value with punctuation is quoted: `text="?"`',
-        )
+        advice = 'write it as in `lemma=be`; a value with punctuation is quoted: `text="?"`'
+        return Finding("E116", "a test of an attribute without a value", to_the_end, advice)
     if opened and ({"_BAR", "_CLOSE"} <= expected or "GROUP_PUNCTUATION" in expected):
         if rest[:1] in {"|", ")"}:
-            return Finding(
-                "E106",
-                "an empty alternative",
-                (position, position + 1),
-                "leave the bar out; a group is made optional as a whole: `(a|b)?`",
-            )
-        return Finding(
-            "E106",
-            "a group that is not closed",
-            (opened[-1], opened[-1] + 1),
-            'write it as in `(a b|c)`; a parenthesis as a literal is quoted: `"("`',
-        )
+            advice = "leave the bar out; a group is made optional as a whole: `(a|b)?`"
+            return Finding("E106", "an empty alternative", here, advice)
+        place = opened[-1], opened[-1] + 1
+        advice = 'write it as in `(a b|c)`; a parenthesis as a literal is quoted: `"("`'
+        return Finding("E106", "a group that is not closed", place, advice)
     if rest[:1] == ")":
-        return Finding(
-            "E106",
-            "a `)` that closes nothing",
-            (position, position + 1),
-            'a group opens glued: `(a b|c)`; to mean the text itself, quote it: `")"`',
-        )
+        advice = f"a group opens glued: `(a b|c)`; {as_text(')')}"
+        return Finding("E106", "a `)` that closes nothing", here, advice)
     if context and position > context.start():
-        return Finding(
-            "E109",
-            "a context that is not complete",
-            (context.start() + 1, len(line)),
-            "write it as in `movie -> film / left __ right`, with the mark once",
-        )
+        place = context.start() + 1, len(line)
+        advice = "write it as in `movie -> film / left __ right`, with the mark once"
+        return Finding("E109", "a context that is not complete", place, advice)
     if "_ARROW" in expected and not rest:
-        return Finding(
-            "E102", "a rule without an arrow", (0, len(line)), _NO_ARROW + _comment_note(line)
-        )
+        advice = _NO_ARROW + _comment_note(line)
+        return Finding("E102", "a rule without an arrow", (0, len(line)), advice)
     if "_WS" in expected and rest:
         return _glued(line, bare, position, reads)
     return None
@@ -443,7 +379,7 @@ def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
 
 def _as_pattern(line: str, position: int, reads: Reads) -> str:
     """Advice for a word that is a regular expression, such as ``colou?r``."""
-    word = line[_word_start(line, position) :].split(maxsplit=1)[0]
+    word = line[_word_around(line, position)[0] :].split(maxsplit=1)[0]
     if not re.fullmatch(r"[\w?*+.()|\[\]-]+", word) or not reads(f"/{word}/ x -> y"):
         return ""
     return (
@@ -457,10 +393,10 @@ _ADDRESS = re.compile(r"\w+://|www\.|[^\s?]+\?\w+=")
 
 def _as_address(line: str, position: int, reads: Reads) -> str:
     """Advice for an address such as ``https://x.com/a?b=1``, which is one word to its author."""
-    word = line[_word_start(line, position) :].split(maxsplit=1)[0]
+    word = line[_word_around(line, position)[0] :].split(maxsplit=1)[0]
     if not _ADDRESS.match(word) or not reads(f"{quote(word)} x -> y"):
         return ""
-    return f"to mean the text itself, quote it: {code(quote(word))}"
+    return as_text(word)
 
 
 def _repetition(bare: str, position: int) -> str:
@@ -485,33 +421,19 @@ _VALUES_OF_KEYS = {
 def _metadata(line: str, bare: str, position: int) -> Finding:
     first = re.match(r"[A-Za-z_-]+", line)
     word = first[0] if first else ""
+    whole = 0, len(line)
     if word == "test":
-        return Finding(
-            "E112",
-            "a test that is not complete",
-            (0, len(line)),
-            'write `test "in" => "out"` or `test "in" => none`',
-        )
+        advice = 'write `test "in" => "out"` or `test "in" => none`'
+        return Finding("E112", "a test that is not complete", whole, advice)
     if _ARROW.search(bare):
-        return Finding(
-            "E113",
-            "a rule that is indented",
-            (0, len(line)),
-            "statements start at the margin, metadata is indented under its rule",
-        )
+        advice = "statements start at the margin, metadata is indented under its rule"
+        return Finding("E113", "a rule that is indented", whole, advice)
     if word in KEYS:
-        return Finding(
-            "E112",
-            f"`{word}` without a value",
-            (0, max(position, len(word))),
-            f"write {code(_VALUES_OF_KEYS[word])}",
-        )
-    return Finding(
-        "E112",
-        "an indented line that is no metadata",
-        (0, max(position, 1)),
-        f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}',
-    )
+        advice = f"write {code(_VALUES_OF_KEYS[word])}"
+        place = 0, max(position, len(word))
+        return Finding("E112", f"`{word}` without a value", place, advice)
+    advice = f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}'
+    return Finding("E112", "an indented line that is no metadata", (0, max(position, 1)), advice)
 
 
 def _fallback(line: str, position: int) -> Finding:
@@ -522,5 +444,94 @@ def _fallback(line: str, position: int) -> Finding:
         "E101",
         f"`{rest[0][:40]}` cannot stand here",
         (position, position + len(rest[0])),
-        f"to mean the text itself, quote it: {code(quote(rest[0][:40]))}" + _comment_note(line),
+        as_text(rest[0][:40]) + _comment_note(line),
     )
+
+
+# ---------------------------------------------------------------- notation of other tools
+
+_VALUES = re.compile(r"\[\s*(\w+)\s*(!?)=\s*([^\s\]&|]+(?:\|[^\s\]&|]+)+)\s*\]")
+_WORD = r"[^\s\[\]{}()|,=&]+"
+# Glued to an element, braces are a quantifier.
+_ALTERNATIVES = re.compile(rf"(?:(?<!\S)\{{|[\[(])\s*({_WORD}(?:\s*[|,]\s*{_WORD})+)\s*[\]}})]")
+_INLINE_FLAG = re.compile(r"\(\?([A-Za-z]+)\)([^\s()]*)")
+_INNER_GROUP = re.compile(r"\(\?(?::|P?<(\w+)>)([^()?]+)\)")
+_CHARACTERS = re.compile(r"(?<!\S)\[\^?\w*-[\w-]*\][*+?]?(?!\S)")
+_LOOK_AROUND = re.compile(r"\(\?<?[=!][^\s()]*\)")
+_SPACY = re.compile(r'\{\s*"(\w+)"\s*:\s*"([^"]*)"\s*\}')
+_SPACY_NAMES = {"ORTH": "text", "TEXT": "text", "LOWER": "lower", "LEMMA": "lemma", "POS": "pos",
+                "TAG": "tag"}  # fmt: skip
+
+
+def _borrowed(line: str, position: int, reads: Reads, *, arrow: int) -> Finding | None:
+    """What stopped the parser at ``position``, if it is notation of another tool.
+
+    ``arrow`` is where the consequent begins.
+    """
+    right = position > arrow
+    for pattern, explained in (
+        (_VALUES, _list_of_values),
+        (_INLINE_FLAG, _inline_flag),
+        (_INNER_GROUP, _inner_group),
+        (_CHARACTERS, _characters),
+        (_SPACY, _spacy_test),
+    ):
+        match = _around(pattern, line, position)
+        if match and not right:
+            message, written, note = explained(match)
+            if reads(f"{written} x -> y"):
+                advice = f"write {code(written)}{note}"
+                return Finding("E116", message, match.span(), advice)
+    match = _around(_LOOK_AROUND, line, position)
+    if match:
+        advice = "what stands beside is a context: `movie -> film / !the __`"
+        return Finding("E116", "a look-around", match.span(), advice)
+    match = _around(_ALTERNATIVES, line, position)
+    if match is None:
+        return None
+    words = re.split(r"\s*[|,]\s*", match[1])
+    if right:
+        rules = [f"{line[: match.start()]}{word}{line[match.end() :]}" for word in words]
+        if all(map(reads, rules)):
+            advice = "a consequent has no choices: write " + " and ".join(map(code, rules))
+            return Finding("E105", "alternatives in the consequent", match.span(), advice)
+        return None
+    group = f"({'|'.join(words)})"
+    if match[0][0] == "(" or not reads(f"{group} x -> y"):
+        return None
+    message = "alternatives that do not stand in parentheses"
+    return Finding("E116", message, match.span(), f"write {code(group)}")
+
+
+def _around(pattern: re.Pattern[str], line: str, position: int) -> re.Match[str] | None:
+    """The match that contains the position."""
+    matches = pattern.finditer(line)
+    return next((match for match in matches if match.start() <= position <= match.end()), None)
+
+
+def _list_of_values(match: re.Match[str]) -> tuple[str, str, str]:
+    values = match[3].split("|")
+    tests = values if match[1] in {"pos", "tag"} else [f"{match[1]}={value}" for value in values]
+    mark = "!" if match[2] else ""
+    return "a list of values in one test", f"{mark}({'|'.join(tests)})", ""
+
+
+def _inline_flag(match: re.Match[str]) -> tuple[str, str, str]:
+    word = match[2] if re.fullmatch(r"[A-Za-z]+", match[2]) else "movie"
+    note = f"; a bare literal without a capital ignores case too: {code(word.lower())}"
+    return "a flag of a regular expression", f"/{word}/i", note
+
+
+def _inner_group(match: re.Match[str]) -> tuple[str, str, str]:
+    name = f"{match[1]}:" if match[1] else ""
+    return "a group of a regular expression", f"{name}({match[2]})", ""
+
+
+def _characters(match: re.Match[str]) -> tuple[str, str, str]:
+    return "characters of a regular expression", f"/{match[0]}/", ""
+
+
+def _spacy_test(match: re.Match[str]) -> tuple[str, str, str]:
+    name = _SPACY_NAMES.get(match[1].upper(), "lemma")
+    value = match[2] if re.fullmatch(r"\w+", match[2]) else quote(match[2])
+    return "a test of another matcher", f"{name}={value}", ""

@@ -54,8 +54,7 @@ _COMPRESSED = frozenset(("bz2", "gz", "xz", "zst"))
 # A file that is named by hand may have many wrong lines before it is taken for something else.
 _MANY = 20
 _FEW = 0.1
-_BEGINNING = 65_536
-_ORDER = (
+ORDER = (
     "rules stand in files such as rules.sear; where a command takes data too, rules are named "
     "first: `sears apply rules.sear data.csv -o out.csv`"
 )
@@ -84,20 +83,13 @@ def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | No
         strange = likely < total / 2
     if not strange:
         return None
-    advice = f"import a file of sets; `sears check {path}` shows its lines" if imported else _ORDER
+    advice = f"import a file of sets; `sears check {path}` shows its lines" if imported else ORDER
     return Diagnostic(
         "E407",
         f"this is no rule file: {total - likely:,} of {total:,} lines are no rules",
         path=path,
         help=advice,
     )
-
-
-def no_text(content: bytes, path: str) -> Diagnostic | None:
-    """The finding that a file is binary, or None."""
-    if b"\0" not in content[:_BEGINNING]:
-        return None
-    return Diagnostic("E407", "this is no rule file: it is binary", path=path, help=_ORDER)
 
 
 #: Characters of a line, at most.

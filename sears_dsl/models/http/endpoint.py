@@ -1,22 +1,293 @@
-"""A model behind an HTTP endpoint that takes and gives JSON.
+"""A model behind an HTTP endpoint: how rows become JSON, and how labels are found in what comes.
 
 Always holds: only the named address is asked, as `Posting` asks it; what comes back is labels or an
-error. Costs the endpoint's time; any number of threads may ask, over connections that are kept.
+error; templates are data, nothing in them is evaluated; only a string that is a placeholder as a
+whole is replaced (``$$`` at its start stands for one ``$``). Costs the endpoint's time; any number
+of threads may ask, over connections that are kept.
+
+    $texts          the texts of all rows, where they have one column
+    $rows           all rows, as objects
+    {"$each": …}    a list with the template … filled in for each row
+    $text           the text of one row, where it has one column
+    $row            one row, as an object
+    $column.NAME    one row's text in this column
+    $picture.NAME   the picture whose path stands there, its file in base64
+
+A template with one of the last four outside of ``$each`` is sent once for each row.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Unpack
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.http.endpoint_mapping import RequestMap, ResponseMap
 from sears_dsl.models.http.posting import Posting, Waits
-from sears_dsl.models.labels import answers_of, excerpt
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
+from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, answers_of, excerpt, row_key
+from sears_dsl.pictures import encoded_picture
+from sears_dsl.runtime.files import read_document
+
+_MANY = ("$texts", "$rows")
+_ONE = ("$text", "$row")
+_EACH = "$each"
+_COLUMN = "$column."
+_PICTURE = "$picture."
+_LABELS = "/predictions"
+_ENVIRONMENT = "$env."
+_PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $picture.NAME"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestMap:
+    """What is sent.
+
+    Attributes:
+        body: JSON with placeholders; None stands for ``{"inputs": "$texts"}``, with ``$rows``
+            where rows have several columns.
+        headers: of the request; a value ``$env.NAME`` is read from the environment, so that no
+            secret stands in a file.
+    """
+
+    body: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.body is None:
+            return
+        placeholders = list(_placeholders(self.body))
+        for name in placeholders:
+            column = _of_column(name) and name not in (_COLUMN, _PICTURE)
+            if name not in (*_MANY, *_ONE, _EACH) and not column:
+                raise UsageError(
+                    f"the request's body has {name!r}, which is no placeholder",
+                    help=f"write {_PLACEHOLDERS}; a text that begins with a dollar begins with $$",
+                )
+        many = any(name in (*_MANY, _EACH) for name in placeholders)
+        if not placeholders or (many and self.row_by_row):
+            raise UsageError(
+                "the request's body "
+                + (
+                    "has placeholders for one row beside those for all"
+                    if placeholders
+                    else "has no text"
+                ),
+                help=f"it needs {_PLACEHOLDERS}",
+            )
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether each row has a request of its own."""
+        return any(name in _ONE or _of_column(name) for name in _placeholders(self.body))
+
+    @classmethod
+    def read(cls, source: str) -> RequestMap:
+        """From the name of a .toml or .json file, or JSON, with the keys ``body``, ``headers``."""
+        content = read_map(source, "request map", ("body", "headers"))
+        headers = content.get("headers", {})
+        if not isinstance(headers, dict) or not all(
+            isinstance(value, str) for value in headers.values()
+        ):
+            raise UsageError(
+                "the headers of a request map are texts",
+                help='for example {"Authorization": "$env.TOKEN"}',
+            )
+        if "body" not in content:
+            return cls(headers=headers)
+        return cls(content["body"], headers)
+
+    def render(self, rows: Sequence[Row]) -> Any:
+        """The body of a request about some rows; about one where ``row_by_row``."""
+        if self.body is None:
+            several = any(len(row) != 1 for row in rows)
+            return _filled({"inputs": "$rows" if several else "$texts"}, rows)
+        return _filled(self.body, rows)
+
+    def sent_headers(self) -> dict[str, str]:
+        """The headers with what the environment has for them."""
+        sent = {}
+        for name, value in self.headers.items():
+            variable = value.removeprefix(_ENVIRONMENT)
+            if variable != value and variable not in os.environ:
+                raise UsageError(
+                    f"the header {name} wants the environment variable {variable}, "
+                    f"which is not set",
+                    help=f"export {variable}=… before running sears",
+                )
+            sent[name] = value if variable == value else os.environ[variable]
+        return sent
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseMap:
+    """Where the labels are.
+
+    Attributes:
+        labels: a JSON pointer (RFC 6901), in which ``*`` stands for every element of a list: it
+            leads to one label for each row.
+        names: label in the response → label in the data; empty where they are the same.
+        confidences: a pointer to how sure the model is of each label, from 0.0 to 1.0; empty where
+            it does not say.
+    """
+
+    labels: str = _LABELS
+    names: Mapping[str, str] = field(default_factory=dict)
+    confidences: str = ""
+
+    def __post_init__(self) -> None:
+        for pointer in (self.labels, self.confidences):
+            if pointer and not pointer.startswith("/"):
+                raise UsageError(
+                    f"{pointer!r} is no JSON pointer",
+                    help="it begins with a slash, as in /predictions/*/label; empty is the whole "
+                    "body",
+                )
+
+    @classmethod
+    def read(cls, source: str) -> ResponseMap:
+        """From a JSON pointer, a .toml or .json file, or JSON with the fields' names."""
+        if not source or (source.startswith("/") and not _is_file(source)):
+            return cls(source)
+        content = read_map(source, "response map", ("labels", "names", "confidences"))
+        labels, names = content.get("labels", _LABELS), content.get("names", {})
+        confidences = content.get("confidences", "")
+        texts = [labels, confidences, *names.values()] if isinstance(names, dict) else [None]
+        if not all(isinstance(text, str) for text in texts):
+            raise UsageError(
+                "a response map has a pointer and names that are texts",
+                help='for example {"labels": "/predictions", "names": {"1": "positive"}}',
+            )
+        return cls(labels, names, confidences)
+
+    def extract(self, document: Any) -> Any:
+        """What the pointer to labels leads to: a list where it has a ``*``."""
+        return self._at(document, _parts(self.labels), self.labels, document)
+
+    def extract_confidences(self, document: Any) -> Any:
+        """What the pointer to confidences leads to, likewise."""
+        return self._at(document, _parts(self.confidences), self.confidences, document)
+
+    def named(self, label: str) -> str:
+        """A label of the response as the data calls it."""
+        if not self.names:
+            return label
+        if label not in self.names:
+            raise ModelError(
+                f"the response has the label {label!r}, which has no name",
+                help=f"names are given for {', '.join(self.names)}: add this one",
+            )
+        return self.names[label]
+
+    def _at(self, value: Any, parts: Sequence[str], pointer: str, document: Any) -> Any:
+        if not parts:
+            return value
+        first, *rest = parts
+        if isinstance(value, list) and first == "*":
+            return [self._at(element, rest, pointer, document) for element in value]
+        if isinstance(value, dict) and first in value:
+            return self._at(value[first], rest, pointer, document)
+        if isinstance(value, list) and first.isdecimal() and int(first) < len(value):
+            return self._at(value[int(first)], rest, pointer, document)
+        shown = json.dumps(document, ensure_ascii=False)
+        raise ModelError(
+            f"the response has nothing at {pointer or 'its root'}: there is no {first!r} in "
+            f"{shown[:200]}{'…' if len(shown) > 200 else ''}",
+            help="say with --response-map where the labels are, as in /predictions/*/label",
+        )
+
+
+def _parts(pointer: str) -> list[str]:
+    """The steps of a JSON pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def _placeholders(template: Any) -> Iterator[str]:
+    """The placeholders of a template; of ``$each``, only itself."""
+    if isinstance(template, str):
+        if template.startswith("$") and not template.startswith("$$"):
+            yield template
+    elif isinstance(template, list):
+        for element in template:
+            yield from _placeholders(element)
+    elif isinstance(template, dict):
+        if template.keys() == {_EACH}:
+            yield _EACH
+        else:
+            for element in template.values():
+                yield from _placeholders(element)
+
+
+def _filled(template: Any, rows: Sequence[Row]) -> Any:
+    if isinstance(template, list):
+        return [_filled(element, rows) for element in template]
+    if isinstance(template, dict):
+        if template.keys() == {_EACH}:
+            return [_filled(template[_EACH], [row]) for row in rows]
+        return {name: _filled(element, rows) for name, element in template.items()}
+    if not isinstance(template, str) or not template.startswith("$"):
+        return template
+    if template.startswith("$$"):
+        return template[1:]
+    if template == "$texts":
+        return [_only_text(row) for row in rows]
+    if template == "$rows":
+        return [dict(row) for row in rows]
+    if template == "$text":
+        return _only_text(rows[0])
+    return dict(rows[0]) if template == "$row" else _column(rows[0], template)
+
+
+def _only_text(row: Row) -> str:
+    if len(row) != 1:
+        raise ModelError(
+            f"the request wants one text a row and the rows have the columns {', '.join(row)}",
+            help="write $rows, $row or $column.NAME in the request map",
+        )
+    return next(iter(row.values()))
+
+
+def _column(row: Row, placeholder: str) -> str:
+    name = placeholder.removeprefix(_COLUMN).removeprefix(_PICTURE)
+    if name not in row:
+        raise ModelError(
+            f"the request wants {placeholder} and the rows have {', '.join(row)}",
+            help="name a column of the rows in the request map",
+        )
+    return encoded_picture(row[name]) if placeholder.startswith(_PICTURE) else row[name]
+
+
+def _of_column(placeholder: str) -> bool:
+    return placeholder.startswith((_COLUMN, _PICTURE))
+
+
+def _is_file(source: str) -> bool:
+    return source.endswith((".toml", ".json"))
+
+
+def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
+    """A table from the name of a .toml or .json file, or JSON."""
+    where = f"the {what} {source}" if _is_file(source) else f"the {what}"
+    try:
+        text = read_document(Path(source)).decode() if _is_file(source) else source
+        content = tomllib.loads(text) if source.endswith(".toml") else json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{where} cannot be read: {error}",
+            help="give the name of a .toml or .json file, or JSON",
+        ) from error
+    unknown = sorted(set(content) - set(keys)) if isinstance(content, dict) else ["no object"]
+    if unknown:
+        raise UsageError(
+            f"{where} has {', '.join(map(repr, unknown))}", help=f"its keys are {', '.join(keys)}"
+        )
+    return content
+
 
 _ROWS_A_REQUEST = 64
 _SHOWN = 200
@@ -25,12 +296,7 @@ _SHOWN = 200
 class HttpPredictor(AnsweringPredictor):
     """An endpoint as a predictor; close it, or let it go.
 
-    Args:
-        request: how rows become JSON; None posts ``{"inputs": [text, …]}``.
-        response: where the labels are; None takes them from ``{"predictions": [label, …]}``.
-
-    Raises:
-        UsageError: no such address or options, or a header's variable is not set.
+    Without maps it is posted ``{"inputs": [text, …]}`` and answers ``{"predictions": [label, …]}``.
     """
 
     def __init__(

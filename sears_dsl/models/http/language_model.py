@@ -18,8 +18,7 @@ from typing import Any, Unpack
 from sears_dsl.errors import ModelError
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.http.prompts import PromptSettings
-from sears_dsl.models.labels import excerpt
-from sears_dsl.models.predictor import Row, RowsRefused, row_key
+from sears_dsl.models.predictor import Row, RowsRefused, excerpt, row_key
 from sears_dsl.models.store import PredictionStore
 from sears_dsl.runtime.wording import counted
 
@@ -33,12 +32,7 @@ _SHOWN = 200
 
 
 class LanguageModel:
-    """A language model as a predictor; close it, or let it go.
-
-    Raises:
-        UsageError: no such address or options, or the key's variable is not set.
-        CacheError: the cache cannot be used.
-    """
+    """A language model as a predictor; close it, or let it go."""
 
     batch_size = 1
 

@@ -47,13 +47,7 @@ _SHORTEST_SECRET = 8
 
 
 class _MayPassError(Exception):
-    """A failure after which it is worth asking again.
-
-    Attributes:
-        reason: what it was, without particulars, for counting.
-        pause: seconds that the endpoint wants to be left alone.
-        help: what a person can do where it does not pass.
-    """
+    """A failure after which it is worth asking again: why, after how long, what else helps."""
 
     def __init__(
         self, reason: str, details: str = "", pause: float = 0.0, advice: str = _UNREACHED
@@ -74,15 +68,7 @@ class Waits(TypedDict, total=False):
 
 
 class Posting:
-    """An address to post to; close it, or let it go.
-
-    Args:
-        headers: of each request; nothing of what stands in them is shown.
-        connections: threads that may ask at the same time.
-
-    Raises:
-        UsageError: no such address or options.
-    """
+    """An address to post to; close it, or let it go. Nothing of its headers is shown."""
 
     def __init__(
         self,
@@ -143,14 +129,10 @@ class Posting:
         self._client.close()
 
     def ask(self, body: Any, *, about: str, key: str, takes: str) -> Any:
-        """The document that comes back, after some tries.
+        """The document that comes back, after some tries; `RowsRefused` of what is refused.
 
-        Args:
-            key: names what it asks about, so that each question has pauses of its own.
-            takes: asks a person whether the address takes what is sent.
-
-        Raises:
-            RowsRefused: the address refuses what is sent.
+        The key makes the pauses of each question its own; `takes` asks a person whether the address
+        takes what is sent.
         """
         attempt = 0
         while True:

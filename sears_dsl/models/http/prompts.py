@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.http.endpoint_mapping import read_map
+from sears_dsl.models.http.endpoint import read_map
 from sears_dsl.models.predictor import Row
 
 _KEYS = (
@@ -74,9 +74,6 @@ class PromptSettings:
         cache: a file that keeps answers from run to run; empty for none.
         room: tokens that an answer may have where the parameters do not say.
         connections: questions that may be on their way at the same time.
-
-    Raises:
-        UsageError: a key that stands there itself, or something missing.
     """
 
     address: str
@@ -123,11 +120,9 @@ class PromptSettings:
         labels: Mapping[str, str] | None = None,
         room: int = MOST_TOKENS,
     ) -> PromptSettings:
-        """From the name of a .toml or .json file, or JSON.
+        """From the name of a .toml or .json file, beside which a ``cache`` lies, or JSON.
 
-        Args:
-            source: which; a ``cache`` is a file beside it.
-            prompt: what is asked where the settings do not say.
+        The other arguments count where the settings do not say.
         """
         content = read_map(source, "settings of a language model", _KEYS)
         content.setdefault("prompt", prompt)

@@ -30,22 +30,14 @@ SPACE: NDArray[np.bool_] = np.array([chr(code).isspace() for code in range(_LAST
 
 
 class ChunkedRows(NamedTuple):
-    """The chunks of rows.
+    """The chunks of rows."""
 
-    Attributes:
-        codes: int32: code points of the rows, a line break between them.
-        row_starts: int64 (rows + 1,): where each row starts in there.
-        offsets: int32 (rows + 1,): chunks of row r are offsets[r] up to, not including,
-            offsets[r + 1].
-        starts: int32 (chunks,): where they start among the code points.
-        numbers: int32 (chunks,).
-    """
-
-    codes: Int32Array
-    row_starts: Int64Array
+    codes: Int32Array  # int32: code points of the rows, a line break between them
+    row_starts: Int64Array  # int64 (rows + 1,): where each row starts in there
+    # int32 (rows + 1,): chunks of row r are offsets[r] up to, not including, offsets[r + 1]
     offsets: Int32Array
-    starts: Int32Array
-    numbers: Int32Array
+    starts: Int32Array  # int32 (chunks,): where they start among the code points
+    numbers: Int32Array  # int32 (chunks,)
 
 
 NO_CHUNKS = ChunkedRows(
@@ -66,8 +58,7 @@ def _row_before(
 ) -> Any:
     """Which of the old rows, from the first one on, shares half of its characters with a row.
 
-    Returns:
-        Its number, -1 if none does; how many are the same at the start, and at the end.
+    -1 if none does; and how many are the same at the start, and at the end.
     """
     for row in range(first, min(first + _NEAR, len(old.offsets) - 1)):
         begin = int(old.row_starts[row])
@@ -93,22 +84,13 @@ def find_chunks(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
     old: ChunkedRows,
     was: Integer,
 ) -> Any:
-    """Number the chunks of rows, from one of them on.
+    """Write the chunks of rows from ``row`` on, where those of the rows before are there.
 
-    What a row shares at its start and its end with one of the old rows has the chunks that it had
-    there: up to the last one that starts within, and from the first one behind white space.
-
-    Args:
-        chunked: the rows; their chunks are written, those of the rows before are there.
-        row: where to begin.
-        space: `SPACE`.
-        chunks: `Table` of the chunks, to which new ones are added.
-        old: rows in the same order, some of which may be gone.
-        was: the first of them that the row can be.
-
-    Returns:
-        The row that it came to, which is one of them only where the table is full, and which of the
-        old ones this can be.
+    What a row shares at its start and its end with one of the old rows, in the same order but some
+    gone, has the chunks that it had there: up to the last one that starts within, and from the
+    first one behind white space. ``was`` is the first that the row can be. Gives back the row that
+    it came to, which is one of them only where the table is full, and which of the old ones this
+    can be.
     """
     text, starts, numbers = chunked.codes, chunked.starts, chunked.numbers
     codes, offsets, slots = chunks.codes, chunks.offsets, chunks.slots

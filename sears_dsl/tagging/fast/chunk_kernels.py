@@ -77,26 +77,18 @@ _LARGE_A = ord("A")
 
 
 class Marks(NamedTuple):
-    """The tables of the tokenizer as `describe` sees them.
+    """The tables of the tokenizer as `describe` sees them."""
 
-    Attributes:
-        classes: uint8: what affixes do with a character, bits by code point.
-        strings: `Table` of the tokens that the second pass looks for, special cases and units.
-        kinds: uint8: what a string is, bits SPECIAL and UNIT.
-        offsets: int32: of each string: its tokens among ends, if it is a special case.
-        ends: int32: where the tokens of special cases end.
-        pairs: bool (n, n): whether the second pass looks for a run that begins with two tokens,
-            which are the first n of the strings.
-        longest: characters of the longest string.
-    """
-
-    classes: UInt8Array
+    classes: UInt8Array  # uint8: what affixes do with a character, bits by code point
+    # `Table` of the tokens that the second pass looks for, special cases and units
     strings: WordTable
-    kinds: UInt8Array
-    offsets: Int32Array
-    ends: Int32Array
+    kinds: UInt8Array  # uint8: what a string is, bits SPECIAL and UNIT
+    offsets: Int32Array  # int32: of each string: its tokens among ends, if it is a special case
+    ends: Int32Array  # int32: where the tokens of special cases end
+    # bool (n, n): whether the second pass looks for a run that begins with two tokens, which are
+    # the first n of the strings
     pairs: Flags
-    longest: int
+    longest: int  # characters of the longest string
 
 
 def marks_of(tables: TokenizerTables) -> Marks:
@@ -290,10 +282,9 @@ def _cut(  # noqa: PLR0915, PLR0917 - one loop
     entries: Int32Array,
     entry: Integer,
 ) -> Any:
-    """Write the ends of the tokens of a chunk, counted from its start.
+    """Write the ends of the tokens of a chunk, counted from its start; gives the next free entry.
 
-    Returns:
-        The next free entry; -1 where the chunk is left to `cutting.Cutter`.
+    -1 where the chunk is left to `cutting.Cutter`.
     """
     digits = False
     common = KNOWN | ALPHA
@@ -402,18 +393,11 @@ def describe(  # noqa: PLR0917
     entries: Int32Array,
     entry: Integer,
 ) -> Any:
-    """Cut new chunks.
+    """Cut the chunks from the first new one on; gives the next free entry.
 
-    Args:
-        chunks: `Table` of the chunks.
-        first: the first one to cut; those after it follow.
-        stack: int32: room for as many numbers as the longest of them has characters.
-        known: int32 (chunks, 2), written: first entry and number of tokens of each; a number of
-            -1 leaves the chunk to `cutting.Cutter`.
-        entries: int32 (entries, 2), written: ends of tokens; room for one a character.
-
-    Returns:
-        The next free entry.
+    ``known``, (chunks, 2), gets the first entry and the number of tokens of each, -1 where the
+    chunk is left to `cutting.Cutter`; ``entries``, (entries, 2), the ends of tokens, and has room
+    for one a character; ``stack`` has room for as many numbers as the longest chunk has characters.
     """
     for number in range(first, int(chunks.used[STRINGS])):
         start = int(chunks.offsets[number])
@@ -431,17 +415,9 @@ def describe(  # noqa: PLR0917
 def number_words(
     chunks: WordTable, first: Integer, known: Int32Array, entries: Int32Array, words: WordTable
 ) -> Any:
-    """Number the texts of the tokens of new chunks.
+    """Number the texts of the tokens of chunks from the first new one on, as `describe` wrote them.
 
-    Args:
-        chunks: `Table` of the chunks.
-        first: the first one; those after it follow.
-        known: as in `chunk_kernels.describe`.
-        entries: as in `chunk_kernels.describe`; the words are written.
-        words: `Table` of the words, to which new ones are added.
-
-    Returns:
-        The chunk that it came to: where the table is full, one to go on with.
+    Gives the chunk that it came to: where the table of words is full, one to go on with.
     """
     for number in range(first, int(chunks.used[STRINGS])):
         start = int(chunks.offsets[number])
@@ -468,16 +444,10 @@ def collect(  # noqa: PLR0917
     row_offsets: Int32Array,
     columns: Int32Array,
 ) -> None:
-    """Write the tokens of rows.
+    """Write the tokens of rows from their chunks, of which `describe` wrote what is known.
 
-    Args:
-        chunk_starts: int32: where the chunks start in the joined text.
-        numbers: int32: their numbers.
-        row_starts: int64 (rows + 1,): where the rows start in it.
-        known: as in `chunk_kernels.describe`.
-        entries: as in `chunk_kernels.describe`.
-        row_offsets: int32 (rows + 1,), written.
-        columns: int32 (3, tokens), written: starts and ends in the row, words.
+    ``chunk_starts`` and ``row_starts`` are places in the joined text; ``row_offsets``, (rows + 1,),
+    and ``columns``, (3, tokens): starts and ends in the row, words, are written.
     """
     row = 0
     row_offsets[0] = 0

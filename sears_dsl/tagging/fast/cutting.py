@@ -94,9 +94,8 @@ class Cutter:
     def in_context(self, text: str, start: int, end: int) -> list[int] | None:
         """Where the tokens of a chunk end in its row, if its neighbours can matter; else None.
 
-        Returns:
-            Ends, counted from the chunk's start. A run that reaches into the chunk has fewer
-            tokens outside of it than the longest run has, so no more of the row is looked at.
+        Ends are counted from the chunk's start. A run that reaches into the chunk has fewer tokens
+        outside of it than the longest run has, so no more of the row is looked at.
         """
         low, high = start, end
         if self._meets(text, start - 1):
@@ -180,11 +179,7 @@ def readable(text: str) -> str:
 
 
 def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, object]) -> list[int]:
-    """The first pass: where the tokens of a chunk end.
-
-    Args:
-        specials: the special cases to heed, some or none of those in the tables.
-    """
+    """The first pass: where the tokens of a chunk end, some or none of the special cases heeded."""
     patterns = tables.patterns_for(chunk)
     longest = tables.longest_special if specials else 0
     if _is_word(chunk) and chunk not in specials:

@@ -34,10 +34,7 @@ _FEW_TOKENS = 200
 
 
 class FastTagger:
-    """The tagger that comes with the package; see MODEL_CARD.md beside this module.
-
-    Args:
-        language: ``en`` or ``pt``, as in `sears_dsl.tagging.fast.tables.LANGUAGES`.
+    """The tagger that comes with the package, for one of `LANGUAGES`; see MODEL_CARD.md beside it.
 
     Example:
         >>> tokens = FastTagger().tag(["What color is it?"])

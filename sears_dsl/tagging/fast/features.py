@@ -106,14 +106,9 @@ def mixed(first: Any, second: Any) -> Any:
 
 @kernel
 def describe(codes: Any, start: Any, end: Any, kinds: Any, folded: Any, keys: Any) -> Any:  # noqa: PLR0915, PLR0917
-    """Write the keys of a word into ``keys`` and give back its casing.
+    """Write the keys of a word, int64 (FORM_KEYS + LOOKUPS,), and give back its casing.
 
-    Args:
-        codes: uint32: code points.
-        start: where the word begins.
-        kinds: `kinds_of_characters`.
-        folded: `folded_case`.
-        keys: int64 (FORM_KEYS + LOOKUPS,), written here.
+    ``kinds`` and ``folded`` are what `kinds_of_characters` and `folded_case` give.
     """
     length = end - start
     prime = np.int64(0x01000193)
@@ -259,12 +254,7 @@ def row_casing(casings: Any, words: Any, start: Any, end: Any) -> Any:
 
 @kernel
 def neighbour_keys(contexts: Any, classes: Any, start: Any, place: Any, end: Any, keys: Any) -> Any:  # noqa: PLR0917
-    """Write the keys of a token with its neighbours into ``keys``.
-
-    Args:
-        end: one past the last token of the row.
-        keys: int64 (NEIGHBOUR_KEYS,), written here.
-    """
+    """Write the keys of a token with its neighbours, up to the row's end; (NEIGHBOUR_KEYS,)."""
     own = np.int64(contexts[place])
     kind = np.int64(classes[place])
     before = np.int64(BEFORE)

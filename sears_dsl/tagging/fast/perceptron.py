@@ -20,7 +20,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ from sears_dsl.tagging.fast.features import (
     spelling_key,
     tag_keys,
 )
+from sears_dsl.tagging.fast.vocabulary import Words
 from sears_dsl.tagging.fast.weights import TaggerTables, Weights
 
 TagIds: TypeAlias = NDArray[np.uint8]
@@ -62,58 +63,26 @@ _STEPS_OF_WORD = 40
 _NEAR = 64
 
 
-class WordSource(Protocol):
-    """Distinct words as code points: word w is codes[offsets[w]:offsets[w + 1]]."""
-
-    @property
-    def codes(self) -> Any:
-        """uint32."""
-
-    @property
-    def offsets(self) -> Any:
-        """int64."""
-
-    def __len__(self) -> int: ...
-
-
 class KnownWords(NamedTuple):
-    """What was worked out for words, by their number.
+    """What was worked out for words, by their number."""
 
-    Attributes:
-        scores: int16 (words, TAGS): what the word says at its own place.
-        contexts: int32 (words,): the word as its neighbours see it.
-        classes: int32 (words,): the tags that it may have.
-        casings: uint8 (words,).
-        marks: uint8 (words,): what it says of the next word.
-        certain: uint8 (words,): its only tag, or UNCERTAIN.
-        groups: uint8 (words,): its group among words with coarse tags of their own.
-    """
-
-    scores: Any
-    contexts: Any
-    classes: Any
-    casings: Any
-    marks: Any
-    certain: Any
-    groups: Any
+    scores: Any  # int16 (words, TAGS): what the word says at its own place
+    contexts: Any  # int32 (words,): the word as its neighbours see it
+    classes: Any  # int32 (words,): the tags that it may have
+    casings: Any  # uint8 (words,)
+    marks: Any  # uint8 (words,): what it says of the next word
+    certain: Any  # uint8 (words,): its only tag, or UNCERTAIN
+    groups: Any  # uint8 (words,): its group among words with coarse tags of their own
 
 
 class TaggedRows(NamedTuple):
-    """Rows and their tags, for what is left of them when they are tagged again.
+    """Rows and their tags, for what is left of them when they are tagged again."""
 
-    Attributes:
-        row_offsets: int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1].
-        words: int32 (tokens,).
-        fine: uint8 (tokens,).
-        coarse: uint8 (tokens,).
-        casings: int8 (rows,): see `features.row_casing`.
-    """
-
-    row_offsets: Any
-    words: Any
-    fine: Any
-    coarse: Any
-    casings: Any
+    row_offsets: Any  # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
+    words: Any  # int32 (tokens,)
+    fine: Any  # uint8 (tokens,)
+    coarse: Any  # uint8 (tokens,)
+    casings: Any  # int8 (rows,): see `features.row_casing`
 
 
 @kernel
@@ -128,12 +97,7 @@ def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
 
 @kernel
 def add_entries(keys: Any, weights: TaggerTables, held: Any, scores: Any) -> None:
-    """Add the weights of features to the scores, where they have any.
-
-    Args:
-        keys: int64: the features.
-        held: int64, as long as keys: room for what the slots hold.
-    """
+    """Add the weights of features to the scores, if they have any; ``held`` is as long as keys."""
     # All slots are read before any is used, so that memory is waited for once and not each time.
     for index in range(len(keys)):
         held[index] = weights.slots[keys[index] >> weights.slot_shift]
@@ -216,8 +180,7 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
 def _same_ends(words: Any, start: Any, end: Any, old: TaggedRows, first: Any) -> Any:
     """Which of some rows, from the first one on, shares half of its words or more with a row.
 
-    Returns:
-        Its number, -1 if none does; how many words are the same at the start, and at the end.
+    -1 if none does; and how many words are the same at the start, and at the end.
     """
     for row in range(first, min(first + _NEAR, old.casings.shape[0])):
         low = np.int64(old.row_offsets[row])
@@ -257,11 +220,9 @@ def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
     All that a tag depends on are five words, the two tags before, the casing of the row, and which
     half of a pair of quotation marks stands here. Where these are as they were in the row of
     ``old`` that this one was, so is the tag: at the start up to two words before the first that
-    changed, and behind the last one as soon as two tags in turn are the old ones.
-
-    Args:
-        old: rows that were tagged before, in the same order; some may be gone.
-        casings: int8: written, the casing of each row; nothing where rows come once.
+    changed, and behind the last one as soon as two tags in turn are the old ones. The old rows
+    stand in the same order; some may be gone. The casing of each row is written, unless rows come
+    once.
     """
     fine = np.zeros(words.shape[0], np.uint8)
     coarse = np.zeros(words.shape[0], np.uint8)
@@ -370,18 +331,10 @@ def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
 
 
 class Perceptron:
-    """Tags the words of rows.
+    """Tags the words of rows; ``fine`` (Penn) and ``coarse`` (UPOS) name its tags by their number.
 
-    Args:
-        weights: as `weights.load` gives them.
-
-    Attributes:
-        fine: names of the fine (Penn) tags, by their number.
-        coarse: names of the coarse (UPOS) tags, by their number.
-        version: changes whenever tags may; has the hash of the weights in it.
-
-    It remembers what it worked out for the words of one `Words` object, and begins anew when it
-    is given another. Threads may share it.
+    The version has the hash of the weights in it. It remembers what it worked out for the words of
+    one `Words` object, and begins anew when it is given another. Threads may share it.
     """
 
     def __init__(self, weights: Weights) -> None:
@@ -392,7 +345,7 @@ class Perceptron:
         self._kinds = kinds_of_characters()
         self._folded = folded_case()
         self._lock = threading.Lock()
-        self._words: WordSource | None = None
+        self._words: Words | None = None
         self._described = 0
         self._known = _room(0)
         self._tagged = _NOTHING
@@ -401,21 +354,15 @@ class Perceptron:
         self,
         row_offsets: Int32Array,
         words_of_tokens: Int32Array,
-        words: WordSource,
+        words: Words,
         *,
         again: bool = False,
     ) -> tuple[TagIds, TagIds]:
-        """The fine and the coarse tag of each token.
+        """The fine and the coarse tag of each token, as numbers in `fine` and in `coarse`.
 
-        Args:
-            row_offsets: (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1].
-            words_of_tokens: (tokens,): numbers in ``words``.
-            words: the distinct words, such as a tokenizer's `Words`.
-            again: most of the rows was tagged just before, in this order, or will be soon: tags
-                that cannot have changed are kept. Only one thread at a time may ask for this.
-
-        Returns:
-            Numbers in `fine` and in `coarse`, uint8 (tokens,) both.
+        Tokens of row r are ``row_offsets[r]:row_offsets[r + 1]``, each a number in ``words``. With
+        ``again`` most of the rows was tagged just before, in this order, or will be soon: tags that
+        cannot have changed are kept. Only one thread at a time may ask for this.
         """
         known = self._of(words, tokens=len(words_of_tokens))
         if not again:
@@ -432,9 +379,10 @@ class Perceptron:
 
     def tag_texts(self, rows: Sequence[Sequence[str]]) -> list[tuple[list[str], list[str]]]:
         """The names of the fine and coarse tags of rows of words; for a few rows at a time."""
-        words = _Listed(rows)
+        words = Words()
+        numbers = np.array(words.numbers([word for row in rows for word in row]), np.int32)
         row_offsets = np.cumsum([0, *map(len, rows)]).astype(np.int32)
-        fine, coarse = self.tag(row_offsets, words.numbers, words)
+        fine, coarse = self.tag(row_offsets, numbers, words)
         return [
             (
                 [self.fine[tag] for tag in fine[start:end].tolist()],
@@ -443,7 +391,7 @@ class Perceptron:
             for start, end in pairwise(row_offsets.tolist())
         ]
 
-    def _of(self, words: WordSource, *, tokens: int) -> KnownWords:
+    def _of(self, words: Words, *, tokens: int) -> KnownWords:
         """What is known of these words, worked out for those that are new."""
         with self._lock:
             if self._words is not words:
@@ -496,18 +444,3 @@ def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:
     for old, new in zip(known, larger, strict=True):
         new[:count] = old[:count]
     return larger
-
-
-class _Listed:
-    """The distinct words of some rows, as a `WordSource`."""
-
-    def __init__(self, rows: Sequence[Sequence[str]]) -> None:
-        places: dict[str, int] = {}
-        numbers = [places.setdefault(word, len(places)) for row in rows for word in row]
-        self.numbers = np.array(numbers, np.int32)
-        encoded = "".join(places).encode("utf-32-le", "surrogatepass")
-        self.codes = np.frombuffer(encoded, np.uint32)
-        self.offsets = np.cumsum([0, *map(len, places)]).astype(np.int64)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1

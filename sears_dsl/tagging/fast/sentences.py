@@ -24,6 +24,7 @@ _QUOTES = frozenset({'"', "'"})  # which close only where they follow without a 
 _OPENING = frozenset(
     {"(", "[", "{", "“", "‘", "«", "``", "『", "「", "（", "-", "--", "—", "–", "*"}
 )
+_BEFORE_WORDS = _OPENING | _QUOTES
 _GOES_ON = frozenset({",", ";", ":"})
 # Words whose dot is a token of its own, and after which a number or a small letter goes on.
 _ABBREVIATED = frozenset(
@@ -103,9 +104,7 @@ def _after_closing(words: list[str], starts: list[int], ends: list[int], place: 
 def _ends(words: list[str], starts: list[int], ends: list[int], place: int, after: int) -> bool:
     """Whether a sentence ends between closing punctuation at a place and the token after it."""
     following = after
-    while following + 1 < len(words) and (
-        words[following] in _OPENING or words[following] in _QUOTES
-    ):
+    while following + 1 < len(words) and words[following] in _BEFORE_WORDS:
         following += 1
     begins = words[following][0]
     if words[after] in _GOES_ON:

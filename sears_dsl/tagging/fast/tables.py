@@ -29,19 +29,12 @@ REACH = 24
 
 @dataclass(frozen=True)
 class Patterns:
-    """The regular expressions, each compiled when it is first needed.
+    """The regular expressions, each compiled when it is first needed."""
 
-    Attributes:
-        prefix: what is cut off at the start of a string.
-        suffix: what is cut off at its end; it ends with the string.
-        infix: what cuts a string that has neither.
-        url: whole strings that infixes do not cut.
-    """
-
-    prefix: str
-    suffix: str
-    infix: str
-    url: str
+    prefix: str  # what is cut off at the start of a string
+    suffix: str  # what is cut off at its end; it ends with the string
+    infix: str  # what cuts a string that has neither
+    url: str  # whole strings that infixes do not cut
 
     @cached_property
     def prefix_regex(self) -> re.Pattern[str]:
@@ -71,29 +64,24 @@ class Patterns:
 
 @dataclass(frozen=True)
 class TokenizerTables:
-    """What a tokenizer of spaCy's kind is told about its language.
-
-    Attributes:
-        plain_patterns: the same for plain strings, compiled much sooner: sets name plain
-            characters only. Plain are ASCII and plain_marks.
-        plain_marks: other characters that are common in text.
-        specials: strings that have tokens of their own; these make up the string.
-        joined: of those special strings that an affix would cut: the tokens that affixes alone
-            make of them, which a second pass puts together again.
-        units: what is cut off after a digit.
-        classes: single characters by what affixes do with them, see `training.tokenizer_tables`;
-            none where the kernels do not know the language's affixes.
-    """
+    """What a tokenizer of spaCy's kind is told about its language."""
 
     version: str
     language: str
     source: str
     patterns: Patterns
+    # The same for plain strings, compiled much sooner: sets name plain characters only. Plain are
+    # ASCII and plain_marks
     plain_patterns: Patterns
-    plain_marks: str
+    plain_marks: str  # other characters that are common in text
+    # Strings that have tokens of their own; these make up the string
     specials: Mapping[str, tuple[str, ...]]
+    # Of those special strings that an affix would cut: the tokens that affixes alone make of them,
+    # which a second pass puts together again
     joined: Mapping[str, tuple[str, ...]]
-    units: tuple[str, ...]
+    units: tuple[str, ...]  # what is cut off after a digit
+    # Single characters by what affixes do with them, see `training.tokenizer_tables`; none where
+    # the kernels do not know the language's affixes
     classes: Mapping[str, str]
 
     def patterns_for(self, string: str) -> Patterns:
@@ -122,11 +110,7 @@ def encode(fields: Mapping[str, Any]) -> bytes:
 
 
 def read(path: Path) -> TokenizerTables:
-    """The tables in a file.
-
-    Raises:
-        TaggerError: there is no such file, or it is damaged or of another version.
-    """
+    """The tables in a file; TaggerError where it is missing, damaged or of another version."""
     try:
         content = path.read_bytes()
         fields = json.loads(content)

@@ -49,19 +49,13 @@ _MOST_CHARACTERS = 8_000_000
 
 
 class Cut(NamedTuple):
-    """The tokens of a batch of rows.
+    """The tokens of a batch of rows."""
 
-    Attributes:
-        row_offsets: int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1].
-        starts: int32 (tokens,): first character of each token in its row.
-        ends: int32 (tokens,): one past the last character.
-        words: int32 (tokens,): number of its text in the tokenizer's `Words`.
-    """
-
+    # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
     row_offsets: Int32Array
-    starts: Int32Array
-    ends: Int32Array
-    words: Int32Array
+    starts: Int32Array  # int32 (tokens,): first character of each token in its row
+    ends: Int32Array  # int32 (tokens,): one past the last character
+    words: Int32Array  # int32 (tokens,): number of its text in the tokenizer's `Words`
 
 
 class _ChunkMemory:
@@ -91,17 +85,11 @@ class _ChunkMemory:
 
 
 class FastTokenizer:
-    """Cuts rows as spaCy's tokenizer of the language does.
+    """Cuts rows as spaCy's tokenizer of the language does; English if no rules are given.
 
-    Args:
-        tables: the rules; those of English if None.
-        most_chunks: how many chunks are remembered before all are forgotten; a batch may go
-            beyond it.
-        most_characters: likewise, characters of them.
-
-    Attributes:
-        words: the words that the last `Cut` has numbers of. It is another object after what was
-            learnt has been forgotten, which happens only when `tokenize` or `split` begins.
+    All chunks are forgotten beyond ``most_chunks`` of them, or ``most_characters`` in them; a batch
+    may go beyond it. The numbers of the last `Cut` are those of ``words``, which is another object
+    after that, and that happens only when `tokenize` or `split` begins.
     """
 
     def __init__(
@@ -127,9 +115,8 @@ class FastTokenizer:
     def tokenize(self, texts: Sequence[str], *, again: bool = False) -> Cut:
         """The tokens of each row.
 
-        Args:
-            again: most of the rows was asked for just before, in this order, or will be soon: where
-                one is as it was, its chunks are.
+        With ``again`` most of the rows was asked for just before, in this order, or will be soon:
+        where one is as it was, its chunks are.
         """
         self._forget()
         if sum(map(len, texts)) <= _FEW_CHARACTERS:
@@ -149,18 +136,12 @@ class FastTokenizer:
             first = last
         if len(blocks) == 1:
             return blocks[0]
-        nothing = np.zeros(0, np.int32)
-        offsets = [np.zeros(1, np.int32)]
-        total = 0
-        for block in blocks:
-            offsets.append(block.row_offsets[1:] + np.int32(total))
-            total += len(block.starts)
-        return Cut(
-            np.concatenate(offsets),
-            np.concatenate([nothing, *(block.starts for block in blocks)]),
-            np.concatenate([nothing, *(block.ends for block in blocks)]),
-            np.concatenate([nothing, *(block.words for block in blocks)]),
-        )
+        offsets, total = [np.zeros(1, np.int32)], 0
+        for each in blocks:
+            offsets.append(each.row_offsets[1:] + np.int32(total))
+            total += len(each.starts)
+        _, *columns = zip(*blocks, strict=True)
+        return Cut(np.concatenate(offsets), *map(np.concatenate, columns))
 
     def _by_chunks(self, texts: Sequence[str]) -> Cut | None:
         """The tokens of a few rows; None where neighbours matter to a chunk."""
@@ -336,11 +317,7 @@ class FastTokenizer:
     ) -> Cut:
         """The tokens after chunks that neighbours may change are looked at in their rows.
 
-        Args:
-            texts: the rows.
-            cut: their tokens, each chunk cut as it is alone.
-            rows: of each such chunk: its row.
-            places: where it starts in there.
+        In ``cut`` each chunk is cut as it is alone; ``rows`` and ``places`` say where those start.
         """
         known = self._known
         lengths = np.diff(known.chunks.offsets[: len(known.chunks) + 1])[numbers]
@@ -363,9 +340,8 @@ class FastTokenizer:
     def _changed(self, cut: Cut, changes: list[tuple[int, int, list[int], int, str]]) -> Cut:
         """The tokens with those of some chunks replaced.
 
-        Args:
-            changes: of each chunk, in order: its first token, how many it has, where those that
-                it ought to have end, its row, its text.
+        Of each chunk, in order: its first token, how many it has, where those that it ought to have
+        end, its row, its text.
         """
         parts: list[NDArray[np.int32]] = []
         columns = np.array([cut.starts, cut.ends, cut.words])

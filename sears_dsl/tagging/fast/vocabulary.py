@@ -33,19 +33,13 @@ _FEWEST_SLOTS = 256
 
 
 class WordTable(NamedTuple):
-    """What kernels see of `Words`.
+    """What kernels see of `Words`."""
 
-    Attributes:
-        codes: int32: code points of all strings, one string after another.
-        offsets: int64: where they start; string n ends where n + 1 starts.
-        slots: int64, a power of two of them: hash << 31 | number, or -1; at most half are taken.
-        used: int64 (2,): strings and characters so far.
-    """
-
-    codes: Int32Array
-    offsets: Int64Array
+    codes: Int32Array  # int32: code points of all strings, one string after another
+    offsets: Int64Array  # int64: where they start; string n ends where n + 1 starts
+    # int64, a power of two of them: hash << 31 | number, or -1; at most half are taken
     slots: Int64Array
-    used: Int64Array
+    used: Int64Array  # int64 (2,): strings and characters so far
 
 
 @kernel
@@ -147,11 +141,8 @@ def _move(old: Int64Array, new: Int64Array) -> None:
 class Words:
     """Distinct strings, numbered in order of appearance.
 
-    Attributes:
-        codes: uint32: code points of all strings, one string after another, and room at the end.
-        offsets: int64 (at least len + 1,): string w is ``codes[offsets[w]:offsets[w + 1]]``.
-
-    Both are replaced by larger arrays as strings are added, so ask for them anew.
+    String w is ``codes[offsets[w]:offsets[w + 1]]``, with room at the end of both: they are
+    replaced by larger arrays as strings are added, so ask for them anew.
     """
 
     def __init__(self, strings: Iterable[str] = ()) -> None:

@@ -55,86 +55,52 @@ def weights_of(language: str) -> Path:
 _DIGEST = 32
 
 _TAG_PAIRS = (TAGS + 1) ** 2
-_REINSTALL = "install sears-dsl anew; in a checkout python -m training.tagger makes the file"
 
 
 class TaggerTables(NamedTuple):
-    """What the kernels read. A bucket holds the keys that agree in their first bits.
+    """What the kernels read. A bucket holds the keys that agree in their first bits."""
 
-    Attributes:
-        lexicon_starts: int32 (buckets + 1,): of the lexicon.
-        lexicon_keys: uint32: sorted keys of word forms and suffixes.
-        lexicon_shift: int64: bits of a key behind those of its bucket.
-        lexicon_contexts: uint16: the context of words with that key.
-        lexicon_certain: uint8: their only tag, or 255.
-        context_classes: uint16 (contexts,): the class of a context.
-        slots: int64: rows of features that are hashed, by key, with free slots (-1) between them:
-            key << 32 | first entry << 6 | number of entries.
-        slot_shift: int64: bits of a key behind those of its first slot.
-        entries: int16: weight << 6 | tag.
-        around: int16 (contexts, SIDES, TAGS): scores by a neighbour's context.
-        tags_before: int16 ((TAGS + 1)², TAGS): by the last tag and the one before it.
-        casing_pairs: int16 (CASING_PAIRS, TAGS).
-        casing_triples: int16 (CASING_TRIPLES, TAGS).
-        coarse_starts: int32 (buckets + 1,): of words with coarse tags of their own.
-        coarse_keys: uint32: sorted `features.spelling_key`s of theirs.
-        coarse_shift: int64.
-        coarse_groups: uint8: the group of each.
-        coarse_of: uint8 (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest.
-    """
-
-    lexicon_starts: Int32Array
-    lexicon_keys: UInt32Array
-    lexicon_shift: Integer
-    lexicon_contexts: UInt16Array
-    lexicon_certain: UInt8Array
-    context_classes: UInt16Array
+    lexicon_starts: Int32Array  # int32 (buckets + 1,): of the lexicon
+    lexicon_keys: UInt32Array  # uint32: sorted keys of word forms and suffixes
+    lexicon_shift: Integer  # int64: bits of a key behind those of its bucket
+    lexicon_contexts: UInt16Array  # uint16: the context of words with that key
+    lexicon_certain: UInt8Array  # uint8: their only tag, or 255
+    context_classes: UInt16Array  # uint16 (contexts,): the class of a context
+    # int64: rows of features that are hashed, by key, with free slots (-1) between them: key << 32
+    # | first entry << 6 | number of entries
     slots: Int64Array
-    slot_shift: Integer
-    entries: Int16Array
-    around: Int16Array
-    tags_before: Int16Array
-    casing_pairs: Int16Array
-    casing_triples: Int16Array
-    coarse_starts: Int32Array
-    coarse_keys: UInt32Array
-    coarse_shift: Integer
-    coarse_groups: UInt8Array
+    slot_shift: Integer  # int64: bits of a key behind those of its first slot
+    entries: Int16Array  # int16: weight << 6 | tag
+    around: Int16Array  # int16 (contexts, SIDES, TAGS): scores by a neighbour's context
+    tags_before: Int16Array  # int16 ((TAGS + 1)², TAGS): by the last tag and the one before it
+    casing_pairs: Int16Array  # int16 (CASING_PAIRS, TAGS)
+    casing_triples: Int16Array  # int16 (CASING_TRIPLES, TAGS)
+    coarse_starts: Int32Array  # int32 (buckets + 1,): of words with coarse tags of their own
+    coarse_keys: UInt32Array  # uint32: sorted `features.spelling_key`s of theirs
+    coarse_shift: Integer  # int64
+    coarse_groups: UInt8Array  # uint8: the group of each
+    # uint8 (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest
     coarse_of: UInt8Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """The content of a file.
+    """The content of a file."""
 
-    Attributes:
-        about: what it is: tags, training data, licence, seed.
-        lexicon_keys: uint32, sorted.
-        lexicon_contexts: uint16.
-        lexicon_certain: uint8.
-        context_classes: uint16 (contexts,).
-        row_keys: uint32, sorted.
-        row_sizes: uint8: entries of each row: those of `row_keys`, then (side, context),
-            (side, class), (tag, tag before it), tags one and two before, casings.
-        entry_tags: uint8.
-        entry_weights: int8.
-        coarse_keys: uint32, sorted.
-        coarse_groups: uint8.
-        coarse_of: uint8 (groups, TAGS).
-    """
-
-    about: dict[str, Any]
-    lexicon_keys: UInt32Array
-    lexicon_contexts: UInt16Array
-    lexicon_certain: UInt8Array
-    context_classes: UInt16Array
-    row_keys: UInt32Array
+    about: dict[str, Any]  # what it is: tags, training data, licence, seed
+    lexicon_keys: UInt32Array  # uint32, sorted
+    lexicon_contexts: UInt16Array  # uint16
+    lexicon_certain: UInt8Array  # uint8
+    context_classes: UInt16Array  # uint16 (contexts,)
+    row_keys: UInt32Array  # uint32, sorted
+    # uint8: entries of each row: those of `row_keys`, then (side, context), (side, class), (tag,
+    # tag before it), tags one and two before, casings
     row_sizes: UInt8Array
-    entry_tags: UInt8Array
-    entry_weights: Int8Array
-    coarse_keys: UInt32Array
-    coarse_groups: UInt8Array
-    coarse_of: UInt8Array
+    entry_tags: UInt8Array  # uint8
+    entry_weights: Int8Array  # int8
+    coarse_keys: UInt32Array  # uint32, sorted
+    coarse_groups: UInt8Array  # uint8
+    coarse_of: UInt8Array  # uint8 (groups, TAGS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,23 +120,17 @@ class Weights:
 
 
 def load(path: Path | None = None) -> Weights:
-    """Read weights; those that were read lately are the same object, as long as the file is.
+    """Read weights, the shipped ones if no file is named; what was read lately is the same object.
 
-    Args:
-        path: the file; None for the one that is shipped.
-
-    Raises:
-        TaggerError: the file is missing, damaged, of another format or for other features.
+    TaggerError: the file is missing, damaged, of another format or for other features.
     """
     place = SHIPPED if path is None else path
     try:
         there = place.stat()
         return _load(place, there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
     except OSError as error:
-        raise TaggerError(
-            f"the tagger's weights {place} could not be read: {error.strerror or error}",
-            help=_REINSTALL,
-        ) from error
+        reason = error.strerror or error
+        raise _unusable(f"the tagger's weights {place} could not be read: {reason}") from error
 
 
 @lru_cache(maxsize=2)
@@ -178,33 +138,28 @@ def _load(place: Path, *_version: int) -> Weights:
     content = place.read_bytes()
     digest = _digest(content[: -2 - _DIGEST])
     if content[-_DIGEST:] != digest.encode("ascii"):
-        raise TaggerError(
-            f"{place} is damaged or no file of tagger weights: it does not agree with its hash",
-            help=_REINSTALL,
+        raise _unusable(
+            f"{place} is damaged or no file of tagger weights: it does not agree with its hash"
         )
     try:
         return _read(content, place, digest)
     # It agrees with the hash in it, which anybody can write.
     except (KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
-        raise TaggerError(
-            f"{place} holds no weights of a tagger: {error}", help=_REINSTALL
-        ) from error
+        raise _unusable(f"{place} holds no weights of a tagger: {error}") from error
 
 
 def _read(content: bytes, place: Path, digest: str) -> Weights:
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         about = json.loads(bytes(file["about"]))
         if about["format"] != FORMAT:
-            raise TaggerError(
+            raise _unusable(
                 f"{place} has weights of format {about['format']}, and this version of sears "
-                f"reads {FORMAT}",
-                help=_REINSTALL,
+                f"reads {FORMAT}"
             )
         if about["features"] != FEATURES:
-            raise TaggerError(
+            raise _unusable(
                 f"{place} has weights for features of version {about['features']}, and this "
-                f"version of sears makes those of version {FEATURES}",
-                help=_REINSTALL,
+                f"version of sears makes those of version {FEATURES}"
             )
         arrays = {name: file[name] for name in file.files if name != "about"}
     stored = Stored(
@@ -246,11 +201,7 @@ def save(stored: Stored, path: Path) -> str:
 
 
 def bucketed(keys: UInt32Array) -> tuple[Any, Any]:
-    """Where the keys of each bucket begin, and the bits of a key behind those of its bucket.
-
-    Args:
-        keys: sorted numbers below 2**31.
-    """
+    """Where sorted keys, below 2**31, of each bucket begin, and the bits behind a bucket's."""
     bits = max(4, len(keys).bit_length())
     shift = np.int64(31 - bits)
     counts = np.bincount(keys.astype(np.int64) >> shift, minlength=1 << bits)
@@ -335,6 +286,11 @@ def _dense(stored: Stored, entry_starts: Int32Array, first: int, last: int) -> A
     rows = np.repeat(np.arange(last - first), stored.row_sizes[first:last])
     scores[rows, stored.entry_tags[entries]] = stored.entry_weights[entries]
     return scores
+
+
+def _unusable(message: str) -> TaggerError:
+    advice = "install sears-dsl anew; in a checkout python -m training.tagger makes the file"
+    return TaggerError(message, help=advice)
 
 
 def _digest(content: bytes) -> str:

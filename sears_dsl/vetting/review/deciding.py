@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from sears_dsl.errors import SearsError, UsageError
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import ReviewState, replay
 from sears_dsl.vetting.journal import Journal
 
@@ -45,21 +47,24 @@ class Deciding(ABC):
     def overview(self) -> View:
         """Where the reviewer stands."""
 
+    def about(self, ruleset: Ruleset, **counts: int) -> View:
+        """What every overview begins with."""
+        name = ruleset.name or PurePath(ruleset.path).name
+        return {
+            "revision": self.state.revision,
+            "reviewer": self.journal.reviewer,
+            "journal": str(self.journal.path),
+            "ruleset": {"name": name, "path": ruleset.path, **counts},
+        }
+
     @abstractmethod
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         """What the journal keeps of a decision; a `UsageError` where it means nothing."""
 
     def decide(self, kind: str, content: Mapping[str, Any], *, revision: int) -> View:
-        """Make a decision; what is seen then.
+        """Make a decision of a kind of entry, see `sears_dsl.vetting.decisions`; what is seen then.
 
-        Args:
-            kind: of entry, see `sears_dsl.vetting.decisions`.
-            content: what belongs to it; task, of an undo.
-
-        Raises:
-            Outdated: another decision was made meanwhile.
-            UsageError: a decision that means nothing.
-            DataError: the journal could not be written; nothing was decided.
+        `Outdated` where another decision was made meanwhile. Of an undo the content is its task.
         """
         if revision != self.state.revision:
             raise Outdated(
@@ -78,9 +83,6 @@ class Deciding(ABC):
         if last is None:
             raise UsageError("there is nothing to undo", help="decide something first")
         return {"undone": last.number}
-
-
-# ---------------------------------------------------------------- what a page sends
 
 
 def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:

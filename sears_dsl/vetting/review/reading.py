@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
-from pathlib import PurePath
 from typing import Any
 
 from sears_dsl.errors import UsageError
-from sears_dsl.generating.drawing import Selection, selected
 from sears_dsl.generating.sentences import Sentences
+from sears_dsl.generating.table import Selection, selected
 from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
@@ -70,15 +69,7 @@ class TemplateSession(Deciding):
         waiting = [each["id"] for each in items if not each["verdict"]]
         waiting += [each["id"] for each in items if each["verdict"] == "skip"]
         last = state.last.get("read")
-        return {
-            "revision": state.revision,
-            "reviewer": self.journal.reviewer,
-            "journal": str(self.journal.path),
-            "ruleset": {
-                "name": self.ruleset.name or PurePath(self.ruleset.path).name,
-                "path": self.ruleset.path,
-                "templates": len(items),
-            },
+        return self.about(self.ruleset, templates=len(items)) | {
             "reasons": dict(TEMPLATE_REASONS),
             "read": {
                 "items": items,

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,14 @@ from sears_dsl.vetting.decisions import (
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.deciding import Deciding, View, meaningless, rejection, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
-from sears_dsl.vetting.review.picking import AdversaryChoice
 from sears_dsl.vetting.review.trials import Trials, proposals
-from sears_dsl.vetting.review.workbench import ExampleRow, RuleTable, Workbench, marked
+from sears_dsl.vetting.review.workbench import (
+    AdversaryChoice,
+    ExampleRow,
+    RuleTable,
+    Workbench,
+    marked,
+)
 
 # Examples of a rule that go into the journal with the decision about it.
 _KEPT = 5
@@ -43,12 +47,7 @@ _KEPT = 5
 
 @dataclass(frozen=True, slots=True)
 class QueuePlace:
-    """A rule in the queue.
-
-    Attributes:
-        gain: what it adds to the sum of Equation 3, at its place; 0 for what was not selected.
-        twin: the position of a rule in the queue that says the same; None for most.
-    """
+    """A rule in the queue, what it adds to Equation 3 there, and one that says the same."""
 
     rule: int
     gain: float
@@ -65,13 +64,9 @@ def order(
     replaced: Sequence[int] = (),
     skipped: Sequence[int] = (),
 ) -> list[QueuePlace]:
-    """The undecided rules that a reviewer sees next.
+    """The undecided rules that a reviewer sees next, the skipped ones last, of `most` in all.
 
-    Args:
-        coverage: of all rules, those included that a reviewer wrote instead of others.
-        rules: the first so many may be proposed; the others are replacements.
-        most: as many rules may be accepted.
-        skipped: undecided rules that the reviewer wants to see last.
+    The first `rules` may be proposed; those that cover rows after them are replacements.
     """
     unwanted = set(range(rules, len(coverage))) - set(accepted)
     out = {*rejected, *replaced, *unwanted} - set(accepted)
@@ -93,12 +88,7 @@ def order(
 
 
 class Session(Deciding):
-    """The work of one reviewer on rules.
-
-    Args:
-        bench: rows, model and rules; shared between reviewers.
-        most: how many rules may be accepted, the budget B of the paper.
-    """
+    """The work of one reviewer on rules, of whom `most` may be accepted: B of the paper."""
 
     def __init__(
         self,
@@ -120,8 +110,6 @@ class Session(Deciding):
         self.overview()
         self.typed("lemma=be -> is")
 
-    # ------------------------------------------------------------ everything at a glance
-
     @property
     def left(self) -> int:
         """Rules that were neither accepted nor rejected."""
@@ -136,16 +124,8 @@ class Session(Deciding):
 
     def overview(self) -> View:
         """Where the reviewer stands in all three tasks."""
-        bench, state = self.bench, self.state
-        return {
-            "revision": state.revision,
-            "reviewer": self.journal.reviewer,
-            "journal": str(self.journal.path),
-            "ruleset": {
-                "name": bench.ruleset.name or PurePath(bench.ruleset.path).name,
-                "path": bench.ruleset.path,
-                "rules": len(bench.ruleset.rules),
-            },
+        bench = self.bench
+        return self.about(bench.ruleset, rules=len(bench.ruleset.rules)) | {
             "data": {
                 "path": bench.data.path,
                 "rows": len(bench.data.rows),
@@ -286,8 +266,6 @@ class Session(Deciding):
         text = subject if place is None else self.bench.effects.texts[place]
         return f"{last.kind} {text}".strip()
 
-    # ------------------------------------------------------------ one rule
-
     def rule(self, name: str) -> View:
         """All about one rule but its examples."""
         bench, place = self.bench, self._place(name)
@@ -346,8 +324,6 @@ class Session(Deciding):
             raise UsageError(f"there is no rule {name!r}", help="load the page again")
         return self._ids[name]
 
-    # ------------------------------------------------------------ a rule that is typed
-
     def typed(self, text: str) -> View:
         """What a typed rule says and where it applies; the model is not asked."""
         typed = self.trials.reader.read(text)
@@ -365,12 +341,9 @@ class Session(Deciding):
         }
 
     def mistakes(self, text: str, *, deadline: float, instead_of: str | None = None) -> View:
-        """What a typed rule does to the model, as far as the time allows.
+        """What a typed rule does to the model, as far as the time allows, but to some rows.
 
-        Args:
-            instead_of: the id of a rule that it would replace, whose `expect:` it takes.
-            deadline: of ``time.monotonic()``; at least some rows are asked about, and what was
-                answered is kept, so that asking again goes on from there.
+        Asking again goes on from there. It takes the `expect:` of the rule that it would replace.
         """
         bench = self.bench
         expect = None
@@ -404,8 +377,6 @@ class Session(Deciding):
         elif kind == "save":
             self.trials.known(text_of(content, "text"))
 
-    # ------------------------------------------------------------ sentences with adversaries
-
     def choice(self, number: int) -> View:
         """One sentence with its adversaries."""
         if not 0 <= number < len(self.choices):
@@ -424,14 +395,8 @@ class Session(Deciding):
             "choice": None if pick is None else pick.choice,
         }
 
-    # ------------------------------------------------------------ decisions
-
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """What the journal keeps of a decision.
-
-        Args:
-            content: rule, reason, note, new; text; rule, row, same; number, choice.
-        """
+        """What the journal keeps of a decision."""
         if kind in ("accept", "reject", "edit", "skip"):
             return self._verdict(kind, content)
         if kind == "pair":

@@ -42,12 +42,7 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What came of a line.
-
-    Attributes:
-        text: its canonical text; empty where there are errors.
-        findings: errors, or warnings about a rule that can be used.
-    """
+    """What came of a line: a rule with its canonical text and warnings, or errors."""
 
     rule: Rule | None
     text: str
@@ -130,14 +125,7 @@ class Trials:
         self._effects: dict[tuple[str, Expectation], RuleTable] = {}
 
     def rule(self, text: str, expect: Expectation = LABEL_STAYS) -> Rule:
-        """The rule that a text is.
-
-        Args:
-            expect: of the rule that it is to replace; a line that is typed cannot say it.
-
-        Raises:
-            UsageError: it is none; its findings are in the help.
-        """
+        """The rule that a text is, with what is expected of the rule that it is to replace."""
         typed = self.reader.read(text)
         if typed.rule is None:
             findings = "\n\n".join(each.render() for each in typed.findings)
@@ -166,9 +154,6 @@ class Trials:
         return effects
 
 
-# ---------------------------------------------------------------- narrowed rules
-
-
 Pair = tuple[str, str]
 
 
@@ -176,15 +161,8 @@ Pair = tuple[str, str]
 class Proposal:
     """A rule that acts where a reviewer liked another one, and not where she did not.
 
-    Attributes:
-        same: pairs marked as the same that it still writes.
-        of_same: those that the other rule writes.
-        differs: pairs marked as differing that it still writes: 0, but for a later place of a row.
-        of_differs: those that the other rule writes.
-        changed: rows that it changes.
-        of_changed: those that the other rule changes.
-        mistakes: of the mistakes that the other rule induces, those that it does too.
-        of_mistakes: how many the other rule induces.
+    Of pairs marked as the same and as differing, of changed rows and of mistakes: how many it has,
+    and (``of_…``) how many the other rule has. Differing are only later places of a row.
     """
 
     text: str
@@ -201,15 +179,10 @@ class Proposal:
 def proposals(
     bench: Workbench, trials: Trials, rule: int, marks: Mapping[Pair, bool]
 ) -> list[Proposal]:
-    """Rules instead of one, by what was marked of its pairs.
+    """Rules instead of one, by which pairs were marked as the same, of whichever rule.
 
-    Args:
-        marks: pair → whether it means the same; pairs of other rules count where this one writes
-            them too.
-
-    Returns:
-        Nothing where no pair of the rule was marked as differing, or where no condition on the
-        words beside it, or in it, tells these from the rest.
+    Nothing where no pair of the rule was marked as differing, or where no condition on the words
+    beside it, or in it, tells these from the rest.
     """
     applications = bench.effects.applications
     rewrites = applications.of_rule(rule)

@@ -1,16 +1,18 @@
-"""What rules do to the rows and to the model: the facts that a reviewer looks at.
+"""What rules do to the rows and to the model: the facts that a reviewer looks at, and picks from.
 
-In: a ruleset, labelled and tagged rows, a model, perhaps a scorer. Out: a `RuleTable` of the
-ruleset's rules, and of rules that a reviewer writes. Always holds: the model is asked once for each
-distinct row; a flip is a row that the model has right and then has not, or, of a rule after which
-the label should change, one on which the model does not do so. Costs, at the start, a prediction
-for every row and every distinct rewrite; later only what a new rule adds.
+In: a ruleset, labelled and tagged rows, a model, perhaps a scorer; a file that ``sears adversaries
+--top 5`` wrote. Out: a `RuleTable` of the ruleset's rules, and of rules that a reviewer writes;
+`AdversaryChoice`s. Always holds: the model is asked once for each distinct row; a flip is a row
+that the model has right and then has not, or, of a rule after which the label should change, one on
+which the model does not do so; a sentence has one to five distinct adversaries, best scored first.
+Costs, at the start, a prediction for every row and every distinct rewrite; later only what a new
+rule adds.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal, carried_back
+from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
@@ -31,7 +34,7 @@ from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.shown_edits import ShownPiece, change
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -85,13 +88,7 @@ OnStageProgress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RuleSummary:
-    """What a rule does, in numbers.
-
-    Attributes:
-        right: changed rows that the model has right.
-        flips: those of these on which it then does not do as the rule expects.
-        interval: 95% (Wilson) of flips over right.
-    """
+    """What a rule does: rows it changes, those right, those that then fail, with Wilson's 95%."""
 
     changed: int
     right: int
@@ -101,20 +98,11 @@ class RuleSummary:
 
 @dataclass(frozen=True, slots=True)
 class ExampleRow:
-    """A row that a rule changes.
+    """A row that a rule changes, by its place among the rows and its number in the file, from 1.
 
-    Attributes:
-        row: its place among the rows, from 1, by which it is asked about.
-        number: its number in the file, from 1.
-        pieces: both in one, the change marked.
-        labels: what counts as right.
-        after: what the model says of the rewrite; None where it was not asked yet.
-        right: whether the model has the original right.
-        flip: whether it then does not do as the rule expects.
-        score: S; None where nothing scored it.
-        picture: whether the row has a picture, which `Workbench.picture` gives.
-        choices: what the answer is chosen from; none where nothing says.
-        beside: (column, text) of what else the model reads, long texts cut.
+    Labels count as right. What the model says after is None where it was not asked yet, S where
+    nothing scored it; a flip is where it then does not do as the rule expects. `Workbench.picture`
+    gives the picture; beside stand column and text of what else the model reads, long texts cut.
     """
 
     row: int
@@ -137,14 +125,9 @@ class ExampleRow:
 class RuleTable:
     """Some rules: what they make of the rows, what the model says of it, and S.
 
-    Attributes:
-        applications: what they make of all rows.
-        answers: for each distinct rewrite what the model says; None where it was not asked.
-        flips: bool (rewrites,): those of right rows on which the model does not do as the rule
-            expects: where the label should stay, those that flip it.
-        scores: float64 (rewrites,): S of those that flip a label that should stay, NaN of others;
-            None without a scorer.
-        tau: S from which on a flip counts; 0 without a scorer.
+    Of each distinct rewrite: the answer, None where it was not asked; whether it flips: the row is
+    right, and the model then does not do as the rule expects; S where a label that should stay is
+    flipped, NaN else, None without a scorer. A flip counts from S ≥ `tau` on, 0 without a scorer.
     """
 
     rules: tuple[Rule, ...]
@@ -213,15 +196,9 @@ def _expectations(effects: RuleTable) -> list[Expectation]:
 
 
 class Workbench:
-    """Rows, model and tagger, ready for questions.
+    """Rows, model and the tagger that tagged them, ready for questions about rules.
 
-    Args:
-        ruleset: the rules to vet; rules that reviewers write are read under its options and sets.
-        tagger: the one that tagged them; says how words of rules are split.
-
-    Raises:
-        DataError: the model has no row right.
-        ModelError: the model failed; what it answered is kept.
+    Rules that reviewers write are read under the options and sets of the ruleset to vet.
     """
 
     def __init__(
@@ -260,8 +237,6 @@ class Workbench:
         self.right = np.zeros(len(data.rows), np.bool_)
         self.right[self._right.positions] = True
         self.effects = self.effects_of(ruleset.rules, on_progress=on_progress)
-
-    # ------------------------------------------------------------ rules
 
     def apply(self, rules: Sequence[Rule]) -> RuleTable:
         """What rules make of the rows; the model is not asked."""
@@ -351,8 +326,6 @@ class Workbench:
             return not answers_equal(answer, expect.label, comparison=self._comparison)
         return self._right.flipped(self._number[row], answer) == (expect.kind == "same")
 
-    # ------------------------------------------------------------ what is shown
-
     def summary(self, effects: RuleTable, rule: int) -> RuleSummary:
         """The numbers of one rule."""
         rewrites = effects.applications.of_rule(rule)
@@ -405,3 +378,94 @@ class Workbench:
         if column is None or not 1 <= row <= len(self.data.rows):
             raise UsageError(f"there is no picture of row {row}", help="load the page again")
         return shown_picture(self.data.rows[row - 1][column], side=_PICTURE)
+
+
+MOST = 5
+"""Adversaries that are shown of a sentence, as in the paper's study."""
+
+_COLUMNS = ("original", "adversary", "prediction")
+
+
+@dataclass(frozen=True, slots=True)
+class PickableAdversary:
+    """Another text that the model answers otherwise: the text, what it says, S if known."""
+
+    text: str
+    prediction: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AdversaryChoice:
+    """A sentence, what the model rightly says of it, and its adversaries."""
+
+    original: str
+    label: str
+    adversaries: tuple[PickableAdversary, ...]
+
+
+def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
+    """The sentences of a file of adversaries, in its order."""
+    dataset = Dataset(path)
+    for name in _COLUMNS:
+        require_column(dataset.names, name, where=path)
+    choices: dict[str, AdversaryChoice] = {}
+    for batch in dataset.batches():
+        for index in range(batch.rows):
+            value = {name: column[index] for name, column in batch.columns.items()}
+            if not all(isinstance(value[name], str) for name in _COLUMNS):
+                raise DataError(
+                    f"{path}: row {batch.row_number(index)} has no text where one is wanted",
+                    help="give the file that `sears adversaries --top 5` wrote",
+                )
+            new = PickableAdversary(
+                value["adversary"], value["prediction"], _score(value.get("score"))
+            )
+            known = choices.get(value["original"])
+            label = str(value.get("label", ""))
+            before = known.adversaries if known else ()
+            choices[value["original"]] = AdversaryChoice(value["original"], label, (*before, new))
+    return tuple(_best(choice) for choice in choices.values())
+
+
+def _score(value: object) -> float | None:
+    try:
+        return None if value in (None, "") else float(str(value))
+    except ValueError:
+        return None
+
+
+def _best(choice: AdversaryChoice) -> AdversaryChoice:
+    distinct = {each.text: each for each in reversed(choice.adversaries)}
+    best = sorted(distinct.values(), key=lambda each: (-(each.score or 0.0), each.text))
+    return AdversaryChoice(choice.original, choice.label, tuple(best[:MOST]))
+
+
+def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryChoice, ...]:
+    """Rows that rules flip, with what the rules make of them as adversaries.
+
+    Rows with more adversaries come first: there is more to choose from. Rules after which the label
+    should change make none: what they write is not to be close to the row.
+    """
+    rows: dict[int, list[PickableAdversary]] = {}
+    changing: set[int] = set()
+    for number, rule in enumerate(effects.rules):
+        if not rule.keeps_label:
+            changing.update(effects.applications.of_rule(number).tolist())
+    flipping: Iterable[int] = np.flatnonzero(effects.flips).tolist()
+    for rewrite in flipping:
+        if rewrite in changing:
+            continue
+        score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
+        adversary = PickableAdversary(
+            effects.applications.texts[rewrite],
+            effects.answers[rewrite] or "",
+            None if np.isnan(score) else score,
+        )
+        rows.setdefault(int(effects.applications.rows[rewrite]), []).append(adversary)
+    texts, before = bench.data.texts, bench.before
+    choices = [
+        _best(AdversaryChoice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)
+    ]
+    distinct = {choice.original: choice for choice in choices}
+    return tuple(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))

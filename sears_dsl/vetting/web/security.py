@@ -41,13 +41,9 @@ _HEADERS = {
 
 
 class PageGuard:
-    """Lets through what comes from the page.
+    """Lets through what comes from the page, by tokens of reviewers and hosts that it may name.
 
-    Args:
-        app: what is guarded. It sees paths without the token, and the token's owner as
-            ``scope["state"]["reviewer"]``.
-        tokens: token → reviewer.
-        hosts: what the Host header may be, such as ``127.0.0.1:8765``.
+    The application sees paths without the token, and its owner as ``scope["state"]["reviewer"]``.
     """
 
     def __init__(self, app: ASGIApp, *, tokens: Mapping[str, str], hosts: frozenset[str]) -> None:
@@ -122,8 +118,7 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
 class _Body:
     """The body of a request, chunked ones too, as far as it may be long.
 
-    Args:
-        waiting: whether the sender asked first, and sends nothing until we begin to read.
+    Where we are `waiting`, the sender asked first, and sends nothing until we begin to read.
     """
 
     def __init__(self, receive: Receive, *, waiting: bool) -> None:
@@ -132,11 +127,7 @@ class _Body:
         self._size = 0
 
     async def receive(self) -> Message:
-        """The next part.
-
-        Raises:
-            HTTPException: there are too many.
-        """
+        """The next part; an `HTTPException` where there are too many."""
         self._waiting = False
         message = await self._receive()
         self._size += len(message.get("body", b""))

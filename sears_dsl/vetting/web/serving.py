@@ -27,16 +27,9 @@ _TRIES = 100
 
 
 def listen(port: int | None = None) -> tuple[socket.socket, str]:
-    """A socket that listens on a port of the loopback interface.
+    """A socket that listens on a port of the loopback interface, and a remark if another is taken.
 
-    Args:
-        port: the port; None for the first free one from `DEFAULT_PORT`.
-
-    Returns:
-        The socket, and a remark where the port is not the usual one.
-
-    Raises:
-        UsageError: the port is taken or not allowed; says the next free one.
+    Without a port it is the first free one from `DEFAULT_PORT`.
     """
     first = DEFAULT_PORT if port is None else port
     for candidate in range(first, min(first + _TRIES, 65_536)):

@@ -89,6 +89,10 @@ def test_the_folder_of_noise_is_no_run(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "E410" in done.stderr
     assert "noise/paraphrase" in done.stderr.replace("\n", "")
+    assert "noise/paraphrase.sear is about each sentence, the other 3 files about each text" in (
+        done.stderr
+    )
+    assert "= help: run it and the others one after the other" in done.stderr
 
 
 def test_a_chain_of_noise_is_the_second_on_what_the_first_left(tagger: FastTagger) -> None:
