@@ -33,8 +33,7 @@ from benchmarks.endtoend import sentences
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.spacy_way import Workload
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.catalogue import shipped
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 

@@ -57,7 +57,7 @@ from sears_dsl.auditing.failures import (
     numbers_of,
 )
 from sears_dsl.auditing.slices import Computed, read_slicings
-from sears_dsl.batch.drawing import TextShare
+from sears_dsl.batch.plan import TextShare
 from sears_dsl.models.vote import common_words
 from sears_dsl.runtime.journal import RunJournal
 

@@ -17,8 +17,7 @@ from benchmarks.shipped_rules import Rules
 from sears_dsl.batch.provenance import TABLE
 from sears_dsl.catalogue import shipped
 from sears_dsl.rule_tests import run_tests
-from sears_dsl.runtime.resources import resource_folder
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import resource_folder, write_atomically
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.tagger import identity_of
 

@@ -22,7 +22,7 @@ from demo.reviews import fetch, read_rated
 from demo.sentiment_model import train
 from sears_dsl.cli.main import sears
 from sears_dsl.cli.screen.console import console
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 FOLDER = ROOT / "demo-output" / "pt"
 MOST_WORDS = 18

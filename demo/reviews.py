@@ -28,7 +28,7 @@ from rich.text import Text
 import sears_dsl as sears
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.screen.console import console, excerpt, marked
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "vaderSentiment==3.3.2"

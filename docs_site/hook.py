@@ -22,7 +22,7 @@ from docs_site.page import Page
 from docs_site.python import python_pages
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.commands import sears
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 
 __all__ = ["on_config", "on_files", "on_post_build"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from editors import vsix
 from sears_dsl.highlighting import textmate_grammar
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 FILE = vsix.FOLDER / "syntaxes" / "sears.tmLanguage.json"
 

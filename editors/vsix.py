@@ -15,7 +15,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 __all__ = ["FOLDER", "write"]
 

@@ -56,53 +56,35 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "sears_dsl.api.auditing": ("AuditResult", "AuditsResult", "GridResult", "audit"),
-    "sears_dsl.api.comparing": ("ComparisonResult", "ErrorsResult", "compare", "predict_errors"),
-    "sears_dsl.api.discovering": (
-        "AdversaryResult",
-        "DiscoveryResult",
-        "adversaries",
-        "discover",
-    ),
-    "sears_dsl.api.applying": ("apply", "apply_folder", "arrow_rewriter"),
-    "sears_dsl.api.generating": ("GenerationResult", "generate"),
-    "sears_dsl.api.repairing": (
-        "AmountsResult",
-        "RepairResult",
-        "augment",
-        "fix",
-        "fix_by_amount",
-    ),
-    "sears_dsl.api.scoring": ("ParaphraseResult", "ScoreResult", "paraphrase", "score"),
-    "sears_dsl.api.vetting": ("VettingResult", "vet"),
-    "sears_dsl.catalogue": ("load",),
-    "sears_dsl.engine.matcher": ("Matcher", "compile_rules"),
-    "sears_dsl.engine.matches": ("Edit", "Matches", "Rewrite"),
-    "sears_dsl.engine.rewrite.span_map": ("SpanMap",),
-    "sears_dsl.errors": (
-        "CacheError",
-        "CompileError",
-        "DataError",
-        "Diagnostic",
-        "ModelError",
-        "RuleSyntaxError",
-        "SearsError",
-        "Span",
-        "TaggerError",
-        "UsageError",
-    ),
-    "sears_dsl.language.rule": ("Metadata", "Options", "Rule"),
-    "sears_dsl.language.loader": ("parse",),
-    "sears_dsl.language.ruleset": ("Ruleset",),
-    "sears_dsl.models.loading": ("load_predictor",),
-    "sears_dsl.rule_tests": ("RuleTestResult", "run_tests"),
-    "sears_dsl.tagging.cache": ("TagCache",),
-    "sears_dsl.tagging.loading": ("load_tagger",),
-    "sears_dsl.tagging.tagger": ("Tagger",),
-    "sears_dsl.tagging.tokens": ("Token", "Tokens"),
+_MODULE_OF = {
+    name: f"sears_dsl.{module}"
+    for module, names in {
+        "api.auditing": "AuditResult AuditsResult GridResult audit",
+        "api.comparing": "ComparisonResult ErrorsResult compare predict_errors",
+        "api.discovering": "AdversaryResult DiscoveryResult adversaries discover",
+        "api.applying": "apply apply_folder arrow_rewriter",
+        "api.generating": "GenerationResult generate",
+        "api.repairing": "AmountsResult RepairResult augment fix fix_by_amount",
+        "api.scoring": "ParaphraseResult ScoreResult paraphrase score",
+        "api.vetting": "VettingResult vet",
+        "catalogue": "load",
+        "engine.matcher": "Matcher compile_rules",
+        "engine.matches": "Edit Matches Rewrite",
+        "engine.rewrite.span_map": "SpanMap",
+        "errors": "CacheError CompileError DataError Diagnostic ModelError RuleSyntaxError "
+        "SearsError Span TaggerError UsageError",
+        "language.rule": "Metadata Options Rule",
+        "language.loader": "parse",
+        "language.ruleset": "Ruleset",
+        "models.loading": "load_predictor",
+        "rule_tests": "RuleTestResult run_tests",
+        "tagging.cache": "TagCache",
+        "tagging.loading": "load_tagger",
+        "tagging.tagger": "Tagger",
+        "tagging.tokens": "Token Tokens",
+    }.items()
+    for name in names.split()
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "AdversaryResult",

@@ -68,9 +68,6 @@ def is_of_words(comparison: Comparison) -> bool:
     return comparison in ("squad", "vqa")
 
 
-# ---------------------------------------------------------------- written
-
-
 def written_answer(value: Any, comparison: Comparison = "exact") -> str | None:
     """What a model gave or a file holds as the text of one answer; None where it is none.
 
@@ -158,9 +155,6 @@ def most_given(answers: Sequence[str]) -> tuple[str, ...]:
     return tuple(enough or [counts.most_common(1)[0][0]])
 
 
-# ---------------------------------------------------------------- the same
-
-
 def normalized_answer(answer: str) -> str:
     """An answer as SQuAD's evaluation compares it.
 
@@ -187,12 +181,9 @@ def normalized_visual_answer(answer: str) -> str:
 def answers_equal(
     prediction: str, gold: str | Sequence[str], *, comparison: Comparison = "exact"
 ) -> bool:
-    """Whether a prediction is the gold label, or one of the gold answers.
+    """Whether a prediction is the gold label, or one of the gold answers, by a comparison.
 
-    Args:
-        gold: the right label or answer, or several that are equally right.
-        comparison: ``exact`` for labels, or another of those at the head of this module. Entities
-            of a rewritten text are to be carried back first.
+    Entities of a rewritten text are to be carried back first.
 
     Example:
         >>> answers_equal("the cat.", ["A cat", "cats"], comparison="squad")
@@ -226,9 +217,6 @@ def _near(prediction: str, gold: str, comparison: Comparison) -> bool:
     return abs(amount - right) <= most + 1e-9 * max(1.0, abs(right))
 
 
-# ---------------------------------------------------------------- in the original
-
-
 def carried_back(
     answer: str,
     original: str,
@@ -240,12 +228,8 @@ def carried_back(
     """The answer to a rewritten text as an answer to its original.
 
     Only entities say where something stands. One that the rewrite left alone stands where it stood
-    in the original; of one that the rewrite touched, the part that was replaced counts.
-
-    Args:
-        rewritten: the text after.
-        edits: what changed, (start, end, old, new) in characters of the original, in order; None
-            to find out by aligning the words.
+    in the original; of one that the rewrite touched, the part that was replaced counts. Without
+    edits, (start, end, old, new) in characters of the original, the words are aligned.
 
     Example:
         >>> carried_back('[[7, 12, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")

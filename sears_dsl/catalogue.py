@@ -7,7 +7,7 @@ A path that exists wins over a shipped name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 from sears_dsl.runtime.wording import counted
 
 LEFT_OUT = ".left-out.sear"
@@ -139,10 +139,7 @@ def _rule_section(rule_id: str, rule: Rule) -> str:
     metadata = rule.metadata
     effects = [f"  {line}" for line in effect_lines(metadata)]
     lines = [f"## {rule_id}", "", "```sears", print_rule(rule), *effects, "```"]
-    if metadata.why:
-        lines += ["", metadata.why]
-    if metadata.tags:
-        lines += ["", f"Tags: {', '.join(metadata.tags)}."]
+    lines += _about(metadata.why, metadata.tags)
     if metadata.tests:
         lines += ["", "| text | becomes |", "|---|---|"]
         lines += [
@@ -159,11 +156,11 @@ def _template_section(name: str, template: Template, ruleset: Ruleset) -> str:
     lines = [f"## {name}", "", "```sears", f"template {print_template(template)}", "```", ""]
     count = counted(len(sentences), "sentence")
     lines += [f"{count} with the label {template.metadata.label}, such as: {sentences[0]}"]
-    if template.metadata.why:
-        lines += ["", template.metadata.why]
-    if template.metadata.tags:
-        lines += ["", f"Tags: {', '.join(template.metadata.tags)}."]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_about(template.metadata.why, template.metadata.tags)])
+
+
+def _about(why: str | None, tags: Sequence[str]) -> list[str]:
+    return (["", why] if why else []) + (["", f"Tags: {', '.join(tags)}."] if tags else [])
 
 
 def _cell(text: str) -> str:

@@ -27,7 +27,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.pinned import parse_pinned
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Token, Tokens
+from sears_dsl.tagging.tokens import Tokens
 
 Outcome: TypeAlias = Literal["ok", "missing", "noisy", "wrong", "not run"]
 
@@ -145,18 +145,9 @@ def _outcome(expected: str | None, actual: str | None) -> Outcome:
 
 def _tokens(texts: Sequence[str], tagger: Tagger) -> Tokens:
     """One row per text, pinned tags where there are any."""
-    rows: list[tuple[str, list[Token]] | None] = [parse_pinned(text) for text in texts]
-    free = [text for text, row in zip(texts, rows, strict=True) if row is None]
-    tagged = tagger.tag(free) if free else None
-    plain: list[str] = []
-    tokens: list[list[Token]] = []
-    next_free = 0
-    for text, row in zip(texts, rows, strict=True):
-        if row is not None:
-            plain.append(row[0])
-            tokens.append(row[1])
-        elif tagged is not None:
-            plain.append(text)
-            tokens.append(tagged.row(next_free))
-            next_free += 1
+    pinned = [parse_pinned(text) for text in texts]
+    free = [text for text, row in zip(texts, pinned, strict=True) if row is None]
+    tagged = tagger.tag(free) if free else Tokens.from_rows([], [])
+    rest = ((text, tagged.row(place)) for place, text in enumerate(free))
+    plain, tokens = zip(*(row or next(rest) for row in pinned), strict=True)
     return separated(Tokens.from_rows(plain, tokens))

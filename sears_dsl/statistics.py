@@ -25,16 +25,7 @@ def wilson_interval(
 ) -> tuple[Floats, Floats]:
     """Wilson's score interval for a share: honest for small counts and for shares near 0 and 1.
 
-    Args:
-        successes: how often it happened.
-        trials: out of how many; where there were none the interval is (0, 1).
-        confidence: between 0 and 1.
-
-    Returns:
-        Lower and upper ends.
-
-    Raises:
-        UsageError: counts that cannot be, or a confidence outside (0, 1).
+    Where there were no trials it is (0, 1). Counts that cannot be are a `UsageError`.
 
     Example:
         >>> low, high = wilson_interval(6, 26)
@@ -55,14 +46,7 @@ def wilson_interval(
 
 
 def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Student's interval for the mean of a few values, such as the errors of several seeds.
-
-    Args:
-        values: at least two numbers.
-        confidence: between 0 and 1.
-
-    Raises:
-        UsageError: fewer than two values, or a confidence outside (0, 1).
+    """Student's interval for the mean of two values or more, such as the errors of several seeds.
 
     Example:
         >>> low, high = mean_interval([0.2, 0.22, 0.24])
@@ -125,15 +109,7 @@ def _within(freedom: int, angle: float) -> float:
 
 
 def binomial_tail(successes: ArrayLike, trials: ArrayLike, rate: float) -> Floats:
-    """P(X ≥ successes) for X ~ Binomial(trials, rate): the exact one-sided test.
-
-    Args:
-        successes: how often it happened.
-        trials: out of how many.
-        rate: the probability under the null hypothesis, between 0 and 1.
-
-    Raises:
-        UsageError: counts that cannot be, or a rate outside [0, 1].
+    """P(X ≥ successes) for X ~ Binomial(trials, rate): the exact one-sided test of a null rate.
 
     Example:
         >>> float(binomial_tail(2, 2, 0.5)), float(binomial_tail(0, 7, 0.1))
@@ -178,15 +154,8 @@ def _sum(start: int, count: int, rate: float, *, step: int) -> float:
 def mcnemar_exact(only_first: ArrayLike, only_second: ArrayLike) -> Floats:
     """McNemar's exact test, two-sided: did two things happen equally often to the same rows?
 
-    Rows to which both or neither happened say nothing; of the others each has the same chance to
-    be of one kind or of the other, if the null hypothesis holds.
-
-    Args:
-        only_first: rows to which the first thing alone happened.
-        only_second: rows to which the second thing alone happened.
-
-    Raises:
-        UsageError: counts below 0.
+    Rows to which both or neither happened say nothing; of the others, to which one thing alone did,
+    each has the same chance to be of one kind or of the other, if the null hypothesis holds.
 
     Example:
         >>> round(float(mcnemar_exact(1, 9)), 4), float(mcnemar_exact(0, 0))
@@ -202,18 +171,11 @@ def paired_difference_interval(
     only_second: ArrayLike,
     trials: ArrayLike,
 ) -> tuple[Floats, Floats]:
-    """An interval for the second share minus the first, where both are of the same rows.
+    """An interval of 95% for the second share minus the first, where both are of the same rows.
 
     Wald's interval after half a row is added to each cell of the table of pairs (Agresti and Min
-    2005), which is honest for small counts.
-
-    Args:
-        only_first: rows to which the first thing alone happened.
-        only_second: rows to which the second thing alone happened.
-        trials: all rows; where there were none the interval is (-1, 1).
-
-    Returns:
-        Lower and upper ends of 95%, in [-1, 1].
+    2005), which is honest for small counts; (-1, 1) where there were no rows. What happened alone
+    is counted, as in `mcnemar_exact`.
 
     Example:
         >>> low, high = paired_difference_interval(1, 9, 50)
@@ -237,17 +199,10 @@ def difference_interval(
     second: ArrayLike,
     second_trials: ArrayLike,
 ) -> tuple[Floats, Floats]:
-    """An interval for the second share minus the first, where they are of different rows.
+    """An interval of 95% for the second share minus the first, where they are of different rows.
 
     Newcombe's hybrid of two Wilson intervals (1998, method 10), honest for small counts and for
-    shares near 0 and 1.
-
-    Args:
-        first: how often it happened among the first rows.
-        first_trials: out of how many; where there were none, all that is possible is in it.
-
-    Returns:
-        Lower and upper ends of 95%, in [-1, 1].
+    shares near 0 and 1; where there were no rows all that is possible is in it.
 
     Example:
         >>> low, high = difference_interval(56, 70, 48, 80)
@@ -285,15 +240,6 @@ def excess_exact(
     The p-value is the probability, given how often it happened in all, that so many or more of
     these are among the first rows. Unlike `binomial_tail` it takes the other share for what it
     is, a count of finitely many rows.
-
-    Args:
-        some: how often it happened among the first rows.
-        trials: how many these are.
-        others: how often it happened among the other rows.
-        other_trials: how many these are.
-
-    Raises:
-        UsageError: counts that cannot be.
 
     Example:
         >>> round(float(excess_exact(3, 4, 10, 100)), 4), float(excess_exact(3, 4, 0, 0))
@@ -359,12 +305,6 @@ def q_values(p_values: ArrayLike) -> Floats:
 
     After Benjamini and Hochberg (1995), valid for independent tests and those that rise together.
 
-    Args:
-        p_values: one a test.
-
-    Raises:
-        UsageError: p-values outside [0, 1].
-
     Example:
         >>> q_values([0.01, 0.04, 0.03]).tolist()
         [0.03, 0.04, 0.04]
@@ -383,9 +323,6 @@ def holm_values(p_values: ArrayLike) -> Floats:
 
     Whatever the tests have to do with each other and however many of them are about something true,
     the chance that any test is refused by mistake at 0.05 is at most 5%.
-
-    Raises:
-        UsageError: p-values outside [0, 1].
 
     Example:
         >>> holm_values([0.01, 0.04, 0.03]).tolist()

@@ -28,7 +28,7 @@ from sears_dsl.language.rule import (
     Tag,
     TagCopy,
 )
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 SHIPPED = sorted(resource_folder("rulesets").rglob("*.sear"))

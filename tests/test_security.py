@@ -23,7 +23,7 @@ from click.testing import CliRunner, Result
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.provenance import record_tagger, tagger_findings, validated_with
 from sears_dsl.cli.commands import sears
-from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.shared import chosen_tagger
 from sears_dsl.errors import (
     CacheError,
     DataError,
@@ -38,9 +38,8 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.store import PredictionStore
 from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
 from sears_dsl.runtime import kernels
-from sears_dsl.runtime.documents import is_marked, mark, read_document
+from sears_dsl.runtime.files import is_marked, mark, read_document, write_atomically
 from sears_dsl.runtime.journal import RunJournal
-from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.tagging.cache import TagCache
 from sears_dsl.tagging.fast import weights
 from sears_dsl.tagging.loading import load_named, load_tagger

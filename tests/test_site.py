@@ -10,6 +10,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import click
 import pytest
 from page_examples import examples, run_commands, run_page
 
@@ -17,7 +18,7 @@ from docs_site.commands import command_pages
 from docs_site.findings import error_pages, explanations
 from docs_site.language import language_pages
 from sears_dsl.cli.commands import sears
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = (resource_folder("grammar") / "README.md").read_text("utf-8")
@@ -50,7 +51,9 @@ def test_every_code_has_a_page_that_shows_what_is_printed() -> None:
 
 def test_every_command_has_a_page_with_its_options() -> None:
     overview, *pages = command_pages(sears)
-    commands = [each for each in sears.commands.values() if not each.hidden]
+    context = click.Context(sears)
+    loaded = (sears.get_command(context, name) for name in sears.list_commands(context))
+    commands = [each for each in loaded if each and not each.hidden]
     assert [page.title for page in pages] == [f"sears {each.name}" for each in commands]
     for page, command in zip(pages, commands, strict=True):
         assert f"({page.title.removeprefix('sears ')}.md)" in overview.text
@@ -149,7 +152,9 @@ def test_hooks_name_commands_that_there_are() -> None:
     for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")):
         program, name = shlex.split(hook["entry"])
         assert program == "sears"
-        options = {option for parameter in sears.commands[name].params for option in parameter.opts}
+        command = sears.get_command(click.Context(sears), name)
+        assert command is not None
+        options = {option for parameter in command.params for option in parameter.opts}
         assert set(hook.get("args", ())) <= options
         assert re.search(hook["files"], "rules/wh.sear")
         assert not re.search(hook["files"], "rules/wh.sears")

@@ -26,7 +26,7 @@ from sears_dsl.catalogue import shipped
 from sears_dsl.cli.screen.console import console
 from sears_dsl.discovery.filtering.corpus import SAMPLE_HEADING
 from sears_dsl.language.loader import load
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 # How many sentences of each kind: those of films are few, since films are what most demonstrations
 # are about, and a sample is to say what happens elsewhere.

@@ -66,7 +66,7 @@ from sears_dsl.meaning.sentence_encoder import carried_encoder
 from sears_dsl.meaning.sentence_meaning import ABOUT_FEW, ABOUT_MANY, FEW, chances
 from sears_dsl.meaning.sentence_meaning import VERSION as MEANING_VERSION
 from sears_dsl.runtime.array_types import Floats
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 from training.judgements import (
     Judgement,
     graded,

@@ -37,7 +37,7 @@ from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION, belie
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 _ROOT = Path(__file__).resolve().parents[1]
 SHEET = _ROOT / "benchmarks" / "discovery_quality_sheet.tsv"

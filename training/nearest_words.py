@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 WORDS = 100_000
 _AT_ONCE = 1_000

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from demo.reviews import read_sentences
 from sears_dsl.errors import DataError
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["Silver", "SilverSizes", "read_texts", "tag_texts", "tagged"]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import SearsError, TaggerError
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.fast import tables
 from sears_dsl.tagging.fast.cutting import cut_affixes
 from sears_dsl.tagging.fast.tables import Patterns, TokenizerTables

@@ -44,8 +44,8 @@ from benchmarks.semantic_robustness.running import (
     known,
     run,
 )
+from sears_dsl.runtime.files import write_atomically
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.runtime.writing import write_atomically
 
 RESULTS = ROOT / "build" / "semantic_robustness.jsonl"
 TABLES = Path(__file__).with_name("TABLES.md")

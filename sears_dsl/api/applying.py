@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sears_dsl.api.arguments import AnyRules
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
     from sears_dsl.batch.plan import Mode, Touched
-    from sears_dsl.batch.recipes import RulesetRecipe
+    from sears_dsl.batch.requests import RulesetRecipe
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Scope, Unit
@@ -83,8 +83,8 @@ def apply(
         >>> records[0]["rewritten"]
         'A fun film.'
     """
-    from sears_dsl.batch.drawing import TextShare
     from sears_dsl.batch.memory import apply_to
+    from sears_dsl.batch.plan import TextShare
     from sears_dsl.batch.provenance import tagger_findings
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
@@ -187,7 +187,7 @@ def apply_folder(
         ...     result.tally.rows, pathlib.Path(place, "new", "a.jsonl").exists()
         (1, True)
     """
-    from sears_dsl.batch.drawing import TextShare
+    from sears_dsl.batch.plan import TextShare
     from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.clusters.applying import apply_folder as apply_to_folder
     from sears_dsl.data.span_columns import SpanColumn
@@ -265,8 +265,7 @@ def arrow_rewriter(
         >>> rewriter(table).to_pylist()
         [{'text': 'A fun film.', 'label': 1}]
     """
-    from sears_dsl.batch.drawing import TextShare
-    from sears_dsl.batch.plan import Plan
+    from sears_dsl.batch.plan import Plan, TextShare
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
     from sears_dsl.data.span_columns import SpanColumn
 

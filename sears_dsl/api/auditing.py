@@ -33,7 +33,7 @@ from sears_dsl.api.results import (
 )
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.extras import need_audit, need_discovery
+from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -415,7 +415,6 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         >>> both.columns["rate"], both.audits["robust"].rules[0].flips.count
         ([1.0, 0.0], 0)
     """
-    need_audit()
     if scorer is not None:
         need_discovery()
     from sears_dsl.auditing.audit import AuditChoices

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, GridResult, audit_document, named_audits
 from sears_dsl.api.results import Result, drawn_name, new_axes
-from sears_dsl.runtime.extras import need_audit, need_learning
+from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +117,6 @@ def compare(before: AnyAudit, after: AnyAudit, *more: AnyAudit) -> ComparisonRes
         >>> sears.compare(brittle, robust, brittle).columns["outcome"]
         [None, 'better', 'no evidence']
     """
-    need_audit()
     from sears_dsl.auditing.comparison import compare as compare_documents
     from sears_dsl.auditing.grid import grid
 
@@ -216,7 +215,6 @@ def predict_errors(
         >>> result.document.wrong.count, result.document.wrong.total
         (40, 240)
     """
-    need_audit()
     need_learning()
     from sears_dsl.auditing.failures import predict_errors as predict
 

@@ -39,9 +39,8 @@ from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import rule_called
-from sears_dsl.runtime.documents import read_document
+from sears_dsl.runtime.files import read_document, write_atomically
 from sears_dsl.runtime.wording import counted
-from sears_dsl.runtime.writing import write_atomically
 from sears_dsl.statistics import binomial_tail
 
 _UNKNOWN = "-"

@@ -14,14 +14,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from sears_dsl.batch.partial import PartialOutput
-from sears_dsl.batch.plan import TextMatcher
+from sears_dsl.batch.plan import RuleTally, Tally
 from sears_dsl.batch.requests import (
     ApplyRequest,
     check_paths,
@@ -31,13 +31,13 @@ from sears_dsl.batch.requests import (
     output_names,
     plan_of,
 )
-from sears_dsl.batch.tally import RuleTally, Tally
 from sears_dsl.batch.workers import ADDED, BatchTask, Crew
 from sears_dsl.data.batches import Batch, Format, Frame
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError
-from sears_dsl.runtime.writing import FileState, state_of
+from sears_dsl.runtime.files import FileState, state_of
 
 # New objects between two collections; Python's own number is some hundreds.
 _NEW_OBJECTS = 70_000
@@ -49,38 +49,23 @@ _WITH_HEADER = ("csv", "tsv")
 
 @dataclass(frozen=True, slots=True)
 class ApplyProgress:
-    """How far a run is; given after every batch.
+    """How far a run is; given after every batch."""
 
-    Attributes:
-        rows: rows done, those of an interrupted run included.
-        changed: rows that at least one rule changed.
-        batches: batches done.
-        seconds: since the start of this run.
-    """
-
-    rows: int
-    changed: int
-    batches: int
-    seconds: float
+    rows: int  # rows done, those of an interrupted run included
+    changed: int  # rows that at least one rule changed
+    batches: int  # batches done
+    seconds: float  # since the start of this run
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyReport:
-    """What a run did.
+    """What a run did."""
 
-    Attributes:
-        tally: rows, characters, records, rows kept or dropped and why.
-        rules: every rule in order, with what it did; those that did nothing too.
-        seconds: the time that this run took.
-        note: what became of an interrupted run before this one; empty if there was none.
-        stopped: the reader of standard output went away before the end.
-    """
-
-    tally: Tally
-    rules: dict[str, RuleTally]
-    seconds: float
-    note: str = ""
-    stopped: bool = False
+    tally: Tally  # rows, characters, records, rows kept or dropped and why
+    rules: dict[str, RuleTally]  # every rule in order, with what it did; those that did nothing too
+    seconds: float  # the time that this run took
+    note: str = ""  # what became of an interrupted run before this one; empty if there was none
+    stopped: bool = False  # the reader of standard output went away before the end
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -99,8 +84,7 @@ def apply_file(
 
     Example:
         >>> import tempfile
-        >>> from sears_dsl.batch.plan import TextMatcher
-        >>> class Nothing:
+        >>>         >>> class Nothing:
         ...     rule_ids = ("r-0",)
         ...     def apply(self, texts, **options): return []
         >>> class Recipe:
@@ -136,25 +120,12 @@ def apply_file(
         names=names if with_header else (),
         with_originals=request.with_originals,
     )
-    frame = Frame(
-        names,
-        task.encoding,
-        (lambda: dataset.around) if patched else None,
-    )
-    with Crew(request.recipe, task, jobs=request.jobs) as crew:
-        if _is_large(request.input):
+    frame = Frame(names, task.encoding, (lambda: dataset.around) if patched else None)
+    with closing(Crew(request.recipe, task, jobs=request.jobs)) as crew:
+        if request.input != STANDARD_STREAM and os.path.getsize(request.input) > _LARGE:
             crew.start()
         matcher = request.recipe.build()
-        run = _FilePass(
-            request,
-            matcher=matcher,
-            dataset=dataset,
-            task=task,
-            crew=crew,
-            progress=progress,
-            started=started,
-            before=before,
-        )
+        run = _FilePass(request, dataset, task, crew, matcher, progress, started, before)
         with collecting_little():
             return _written(run, form, frame)
 
@@ -162,11 +133,6 @@ def apply_file(
 def _input_state(path: str) -> FileState:
     """What tells whether the input changed while it was read; pipes always do."""
     return state_of(path) if os.path.isfile(path) else None
-
-
-def _is_large(path: str) -> bool:
-    """Whether other processes will have enough to do, so that they may start at once."""
-    return path != STANDARD_STREAM and os.path.getsize(path) > _LARGE
 
 
 @contextmanager
@@ -205,39 +171,31 @@ def _written(run: _FilePass, form: Format, frame: Frame) -> ApplyReport:
             partial.put(number, run.latest.to_json(), part)
 
         def write(file: BinaryIO) -> None:
+            parts = partial.parts()  # can be gone through twice, which a chain cannot
+            if run.task.with_originals:
+                parts = chain(run.originals(), parts)
             with compressed(file, request.output) as stream:
-                form.assemble(chain(run.originals(), partial.parts()), stream, frame)
+                form.assemble(parts, stream, frame)
             run.check_input()
 
         partial.complete(write)
         return run.report(note=partial.note)
 
 
+@dataclass(slots=True)
 class _FilePass:
     """One pass over the batches, with its counts."""
 
-    def __init__(
-        self,
-        request: ApplyRequest,
-        *,
-        matcher: TextMatcher,
-        dataset: Dataset,
-        task: BatchTask,
-        crew: Crew,
-        progress: Callable[[ApplyProgress], object] | None,
-        started: float,
-        before: FileState,
-    ) -> None:
-        self.request = request
-        self._before = before
-        self._matcher = matcher
-        self.dataset = dataset
-        self.task = task
-        self._crew = crew
-        self._progress = progress
-        self._started = started
-        self.tally = Tally()
-        self.latest = Tally()
+    request: ApplyRequest
+    dataset: Dataset
+    task: BatchTask
+    crew: Crew
+    matcher: Matcher
+    progress: Callable[[ApplyProgress], object] | None
+    started: float
+    before: FileState
+    tally: Tally = field(default_factory=Tally)
+    latest: Tally = field(default_factory=Tally)
 
     def originals(self) -> Iterator[bytes]:
         """The rows as they were, where they are wanted too; they are read once more."""
@@ -249,14 +207,14 @@ class _FilePass:
 
     def parts(self, finished: int) -> Iterator[bytes]:
         """The parts after the finished ones; ``latest`` is the tally of the part just given."""
-        batches = self._crew.finished(self._unfinished(finished), self._matcher)
+        batches = self.crew.finished(self._unfinished(finished), self.matcher)
         for number, (part, tally) in enumerate(batches, start=finished + 1):
             self.latest = tally
             yield part
             self.tally.add(tally)
-            if self._progress is not None:
-                seconds = time.monotonic() - self._started
-                self._progress(ApplyProgress(self.tally.rows, self.tally.changed, number, seconds))
+            if self.progress is not None:
+                seconds = time.monotonic() - self.started
+                self.progress(ApplyProgress(self.tally.rows, self.tally.changed, number, seconds))
 
     def _unfinished(self, finished: int) -> Iterator[Batch]:
         """All rows are read and their ids compared, but finished batches are not worked on."""
@@ -278,7 +236,7 @@ class _FilePass:
 
     def check_input(self) -> None:
         """Refuse to give out what was read of a file that somebody was writing."""
-        if _input_state(self.request.input) != self._before:
+        if _input_state(self.request.input) != self.before:
             raise DataError(
                 f"{self.request.input} changed while it was read",
                 help="run the command again when nobody writes that file any more",
@@ -286,8 +244,8 @@ class _FilePass:
 
     def report(self, *, note: str = "", stopped: bool = False) -> ApplyReport:
         """What was done, with every rule of the matcher."""
-        rules = {rule: self.tally.rules.get(rule, RuleTally()) for rule in self._matcher.rule_ids}
-        return ApplyReport(self.tally, rules, time.monotonic() - self._started, note, stopped)
+        rules = {rule: self.tally.rules.get(rule, RuleTally()) for rule in self.matcher.rule_ids}
+        return ApplyReport(self.tally, rules, time.monotonic() - self.started, note, stopped)
 
 
 def _write_stream(

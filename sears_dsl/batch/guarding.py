@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -20,26 +19,14 @@ from sears_dsl.engine.chain import ChainedRow
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Rewrite, Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.errors import InternalError
 
 
-class CharacterPlaces(Protocol):
-    """Where the characters of a text went."""
-
-    def map(self, start: int, end: int) -> tuple[int, int] | None:
-        """The new place of a span; None if it was touched."""
-        ...
-
-
 def require_intact(
-    original: str, rewritten: str, places: CharacterPlaces, protected: Spans, *, rule: str
+    original: str, rewritten: str, places: SpanMap | SpanMapChain, protected: Spans, *, rule: str
 ) -> None:
-    """Refuse a rewrite that changed what was protected.
-
-    Args:
-        rewritten: the text after.
-        places: where its characters went.
+    """Refuse a rewrite that changed what was protected; ``places`` says where its characters went.
 
     Example:
         >>> from sears_dsl.engine.matches import Edit
@@ -73,24 +60,15 @@ def require_all_intact(
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Rewrites that leave what must stay.
+    """Rewrites that leave what must stay."""
 
-    Attributes:
-        rewrites: those that touch no span.
-        left_out: position of a rule → its rewrites that touched one, and do not count.
-    """
-
-    rewrites: Rewrites
+    rewrites: Rewrites  # those that touch no span
+    # Position of a rule → its rewrites that touched one, and do not count.
     left_out: Mapping[int, int]
 
 
 def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
-    """The rewrites of some texts that leave what must stay in them.
-
-    Args:
-        rewrites: made with ``guards.protected`` protected.
-        guards: what must stay; None for nothing.
-    """
+    """Those rewrites, made with ``guards.protected`` protected, that leave what must stay."""
     if guards is None or not len(rewrites):
         return Guarded(rewrites, {})
     protecting = np.array([bool(guard.protected) for guard in guards.rows], np.bool_)
@@ -126,15 +104,7 @@ def chained(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Sequence[ChainedRow]:
-    """All rules on each text, one after another, and what must stay stays.
-
-    A rule that would touch a span is left out of that text.
-
-    Args:
-        guards: what must stay in them; None for nothing.
-        scope: rewrite the first instance of a rule in a unit, or all.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-    """
+    """All rules on each text, one after another; one that would touch a span is left out of it."""
     if guards is None:
         return matcher.chain(texts, scope=scope, unit=unit)
     every = range(len(matcher.rules))

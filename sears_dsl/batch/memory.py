@@ -11,19 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sears_dsl.batch.drawing import TextShare, repeated, require_draws
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import Mode, Plan, TextMatcher, Touched
-from sears_dsl.batch.requests import kept_columns
-from sears_dsl.batch.tally import Tally
+from sears_dsl.batch.plan import (
+    Mode,
+    Plan,
+    Tally,
+    TextShare,
+    Touched,
+    repeated,
+    require_draws,
+)
+from sears_dsl.batch.requests import planned
 from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import DRAW, Batch
-from sears_dsl.data.dataset import Dataset, IdLedger, default_column, require_column, row_ids
+from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.data.frames import Copies, MemoryFrame, NewRows, memory_frame
 from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError
 
@@ -32,7 +39,7 @@ _WHERE = "the dataset"
 
 def apply_to(
     dataset: object,
-    matcher: TextMatcher,
+    matcher: Matcher,
     *,
     column: str | Sequence[str] | None = None,
     mode: Mode = "each",
@@ -50,36 +57,14 @@ def apply_to(
 ) -> Any:
     """Apply compiled rules to a dataset.
 
-    Args:
-        dataset: list of texts or of dictionaries, pandas DataFrame or Series, datasets.Dataset,
-            pyarrow Table or RecordBatch, any other table that Arrow can read, or the path of a
-            file. Files, arrays and generators are read as lists.
-        column: the text column or columns; None for the one that can be meant.
-        mode: ``each`` gives a record (id, rule, column where there are several, original,
-            rewritten, edits) for every row and rule that changed it; ``chain`` gives the dataset
-            with all rules applied in order.
-        protect: columns whose content must stay intact (see `plan.Plan`).
-        spans: columns that point into a text, carried along to the rewritten one.
-        on_touched: what is done where a rule would touch a span (see `plan.Plan`).
-        keep: other columns that the records of mode each carry; ``all`` for all of them.
-        scope: the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
-        share: which texts are rewritten; the others stay as they are.
-        with_originals: mode chain: the rows as they were come first, then all rows once more as the
-            rules leave them, with `ADDED` to their ids.
-        draws: each row comes so many times, with other draws of what rules draw, and with a column
-            ``draw`` that numbers them from 0; a list of texts gives dictionaries then.
+    What is not said here means what it does in an `ApplyRequest`. Files, arrays and generators are
+    read as lists; a table may be any that Arrow can read.
 
     Returns:
         A dataset of the kind given (a list for a path; records of a Series are a DataFrame).
         Records of a DataFrame or Series stand under the index of their rows. ``edits`` is a list
-        of [start, end, old, new], in tables of Arrow of objects with these names.
-
-    Raises:
-        DataError: a column that does not exist, a value that is no text, ids that are not
-            distinct.
-        UsageError: every column is protected; a column to keep has the name of one of the records'.
+        of [start, end, old, new], in tables of Arrow of objects with these names. Of several draws
+        a list of texts gives dictionaries.
 
     Example:
         >>> from sears_dsl.engine.matches import Edit, Rewrite
@@ -106,14 +91,15 @@ def apply_to(
     chained = _ChainedDataset(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
         if plan is None:
-            columns = column_names or _default(frame, batch)
-            ids = id_column or ("id" if "id" in frame.names else None)
             if keep_names and mode == "chain":
                 raise UsageError("mode chain keeps every column", help="leave out keep")
-            plan = Plan(
-                columns=columns,
-                id_column=ids,
-                keep=kept_columns(keep_names, frame.names, columns, ids, draws=draws),
+            plan = planned(
+                frame.names,
+                batch,
+                where=_WHERE,
+                columns=column_names,
+                id_column=id_column,
+                keep=keep_names,
                 scope=scope,
                 unit=unit,
                 protect=protected,
@@ -122,7 +108,6 @@ def apply_to(
                 share=share,
                 draws=draws,
             )
-            _require(frame, batch, plan)
         if mode == "each":
             if plan.id_column is not None:
                 ledger.add(row_ids(batch, plan.id_column), first=batch.first)
@@ -163,7 +148,7 @@ class _ChainedDataset:
         self._columns: dict[str, list[Any]] = {}
         self._rows = 0
 
-    def add(self, matcher: TextMatcher, batch: Batch, plan: Plan) -> Tally:
+    def add(self, matcher: Matcher, batch: Batch, plan: Plan) -> Tally:
         """Rewrite the rows of the next batch."""
         drawn = repeated(replace(batch, groups={}), self._draws, numbered=True)
         changed = rewrite_chain(matcher, drawn, plan)
@@ -220,15 +205,3 @@ def _format_spans(dataset: object) -> Sequence[SpanColumn]:
     if not isinstance(dataset, (str, os.PathLike)):
         return ()
     return SQUAD_SPANS if Dataset(os.fspath(dataset)).format.name == "squad" else ()
-
-
-def _default(frame: MemoryFrame, batch: Batch) -> tuple[str, ...]:
-    return (default_column(batch, where=_WHERE),) if frame.names else ("text",)
-
-
-def _require(frame: MemoryFrame, batch: Batch, plan: Plan) -> None:
-    if not batch.rows and not frame.names:
-        return
-    pointed = (spec.text_column for spec in plan.spans)
-    for name in dict.fromkeys([*plan.columns, *plan.needed, *pointed]):
-        require_column(frame.names, name, where=_WHERE)

@@ -14,46 +14,41 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sears_dsl.batch.drawing import draws_of
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.batch.plan import (
-    ChainedText,
     Plan,
     ProtectedTexts,
-    TextMatcher,
+    Tally,
     Texts,
     count_texts,
     count_unrenderable,
+    draws_of,
     moved_values,
     present_texts,
     protected_spans,
     row_name,
     spans_of,
 )
-from sears_dsl.batch.tally import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import row_ids
 from sears_dsl.data.protection import Spans
+from sears_dsl.engine.chain import ChainedRow
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What chain mode does to a batch.
+    """What chain mode does to a batch."""
 
-    Attributes:
-        values: row → column → new value; rows without a change are absent.
-        dropped: rows to leave out.
-        tally: the counts.
-    """
-
+    # Row → column → new value; rows without a change are absent.
     values: Mapping[int, Mapping[str, Any]]
-    dropped: frozenset[int]
-    tally: Tally
+    dropped: frozenset[int]  # rows to leave out
+    tally: Tally  # the counts
 
 
-def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
+def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
     """Each row once, all rules applied to it in order.
 
     Raises:
@@ -120,17 +115,13 @@ def rewrite_chain(matcher: TextMatcher, batch: Batch, plan: Plan) -> Changed:
 class _ChainColumn:
     """The texts of one column, each shared one once, and what the rules make of them.
 
-    Attributes:
-        texts: the texts that rules may rewrite.
-        missing: rows of the batch without a text.
-        rows: for each the rows of the batch that have it.
-        results: for each what the matcher gave.
-        misplaced: rows with a span that does not stand where it says, and which.
-        leaves_out: whether rules are left out where they would touch a span.
-        drawn: what the matcher gave for each draw at first.
+    For each text there are the ``rows`` of the batch that have it, and in ``results`` what the
+    matcher gave; ``drawn`` has what it gave for each draw at first. Of rows it tells how many are
+    ``missing`` a text, and which are ``misplaced``, since a span does not stand where it says.
+    ``leaves_out`` says whether rules are left out where they would touch a span.
     """
 
-    def __init__(self, matcher: TextMatcher, batch: Batch, plan: Plan, name: str) -> None:
+    def __init__(self, matcher: Matcher, batch: Batch, plan: Plan, name: str) -> None:
         self._matcher = matcher
         self._batch = batch
         self._plan = plan
@@ -163,8 +154,8 @@ class _ChainColumn:
         ]
         if self._specs:
             self._look_at_spans()
-        self.drawn: list[Sequence[ChainedText]] = []
-        by_place: dict[int, ChainedText] = {}
+        self.drawn: list[Sequence[ChainedRow]] = []
+        by_place: dict[int, ChainedRow] = {}
         for places, chained in self._chain(range(len(self.texts))):
             self.drawn.append(chained)
             by_place.update(zip(places, chained, strict=True))
@@ -191,15 +182,13 @@ class _ChainColumn:
                 for row in rows:
                     self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
 
-    def _chain(
-        self, places: Sequence[int]
-    ) -> Iterator[tuple[Sequence[int], Sequence[ChainedText]]]:
+    def _chain(self, places: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[ChainedRow]]]:
         """The rules on the texts at some places, draw by draw."""
         for draw, among in draws_of(self._batch, [self.rows[place][0] for place in places]):
             of_draw = [places[number] for number in among]
             yield of_draw, self._chain_draw(draw, of_draw)
 
-    def _chain_draw(self, draw: int, places: Sequence[int]) -> Sequence[ChainedText]:
+    def _chain_draw(self, draw: int, places: Sequence[int]) -> Sequence[ChainedRow]:
         every = len(places) == len(self.texts)
 
         def chosen(values: Sequence[Any]) -> Sequence[Any]:

@@ -17,26 +17,25 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.batch.drawing import draws_of
 from sears_dsl.batch.guarding import require_all_intact
 from sears_dsl.batch.plan import (
     Plan,
-    ProtectedTexts,
-    TextMatcher,
+    Tally,
+    TallyExample,
     Texts,
     count_texts,
     count_unrenderable,
+    draws_of,
     moved_values,
     present_texts,
     protected_spans,
     row_name,
     spans_of,
 )
-from sears_dsl.batch.tally import Tally, TallyExample
-from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated
+from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated, json_text
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
-from sears_dsl.data.plain_text import json_text
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Rewrite
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.engine.rewrite.span_map import SpanMap
@@ -47,22 +46,17 @@ from sears_dsl.tagging.tokens import dense
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """What mode each gives for a batch.
+    """What mode each gives for a batch."""
 
-    Attributes:
-        columns: ``id``, ``draw`` (where there are several), ``rule``, ``column`` (where several
-            are rewritten), ``original``, ``rewritten``, ``edits`` (lists of [start, end, old,
-            new]), and the columns that are kept; in the order of rows, draws, columns, rules.
-        rows: for each record the row of the batch.
-        tally: the counts.
-    """
-
+    # ``id``, ``draw`` (where there are several), ``rule``, ``column`` (where several are
+    # rewritten), ``original``, ``rewritten``, ``edits`` (lists of [start, end, old, new]), and the
+    # columns that are kept; in the order of rows, draws, columns, rules.
     columns: dict[str, Sequence[Any]]
-    rows: Int32Array
-    tally: Tally
+    rows: Int32Array  # for each record the row of the batch
+    tally: Tally  # the counts
 
 
-def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
+def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
     """One record for every row and rule that changed it.
 
     Raises:
@@ -77,7 +71,8 @@ def rewrite_each(matcher: TextMatcher, batch: Batch, plan: Plan) -> Records:
         texts = texts.of_share(plan.share)
         count_texts(tally, matcher, texts.texts, missing=missing, copies=batch.copies)
         protected = protected_spans(batch, plan, column, texts)
-        spans.unprotected(protected)
+        spans.absent |= protected.absent
+        spans.misplaced |= protected.misplaced
         drawn: list[RewriteColumns] = []
         for draw, among in draws_of(batch, texts.rows):
             of_draw, intact = texts, protected.spans
@@ -138,31 +133,25 @@ def _values_of_records(
 class _Spans:
     """What the rewrites of a batch do to spans: those that touch one are left out.
 
-    Attributes:
-        columns: columns of spans that are kept.
-        moved: for each rewrite that is left the values of these columns, in the order of `carried`.
+    For each rewrite that is left ``moved`` has the values of ``columns``, the columns of spans that
+    are kept, in the order of `carried`.
     """
 
     def __init__(self, batch: Batch, plan: Plan, rule_ids: Sequence[str]) -> None:
         self._batch = batch
         self._plan = plan
         self._rule_ids = rule_ids
-        self._misplaced: dict[int, str] = {}
-        self._absent: dict[int, str] = {}
+        self.misplaced: dict[int, str] = {}
+        self.absent: dict[int, str] = {}
         self._left_out: dict[tuple[int, int], str] = {}
         names = (name for spec in plan.spans for name in spec.columns if name in plan.keep)
         self.columns = frozenset(names)
         self.moved: list[Mapping[str, Any]] = []
 
-    def unprotected(self, protected: ProtectedTexts) -> None:
-        """Remember which protected values are not in their texts."""
-        self._absent |= protected.absent
-        self._misplaced |= protected.misplaced
-
     def carried(self, column: str, texts: Texts, part: RewriteColumns) -> RewriteColumns:
         """The rewrites of a column that touch no span."""
-        if self._misplaced:
-            standing = ~np.isin(part.rows, list(self._misplaced))
+        if self.misplaced:
+            standing = ~np.isin(part.rows, list(self.misplaced))
             part = part.select(np.flatnonzero(standing).astype(np.int32))
         specs = [spec for spec in self._plan.spans if spec.text_column == column]
         if not specs:
@@ -172,7 +161,7 @@ class _Spans:
         for text, row in zip(texts.texts, texts.rows, strict=True):
             spans = spans_of(self._batch, specs, row, text)
             if isinstance(spans, str):
-                self._misplaced[row] = spans
+                self.misplaced[row] = spans
         left: list[int] = []
         for place, rewrite in enumerate(part.rewrites(0, len(part)) if len(part) else ()):
             row = rewrite.row
@@ -188,7 +177,7 @@ class _Spans:
                     f"{row_name(self._batch, row, self._plan.id_column)}: {new} by rule {rule}",
                     help="--protect the column, or choose --on-touched keep or drop",
                 )
-            if row not in self._misplaced:
+            if row not in self.misplaced:
                 self._left_out.setdefault((row, rewrite.rule), f"{new} by rule {rule}")
         return part.select(np.array(left, np.int32))
 
@@ -201,9 +190,9 @@ class _Spans:
         for (row, rule), why in sorted(self._left_out.items()):
             tally.of(self._rule_ids[rule]).left_out += 1
             touched.setdefault(row, why)
-        if touched or self._misplaced or self._absent:
+        if touched or self.misplaced or self.absent:
             ids = row_ids(self._batch, self._plan.id_column)
-            tally.give_reasons(touched, self._misplaced, self._absent, ids, self._batch.copies)
+            tally.give_reasons(touched, self.misplaced, self.absent, ids, self._batch.copies)
 
 
 def _as_columns(rewrites: Sequence[Rewrite]) -> RewriteColumns:

@@ -26,8 +26,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.documents import make_private_folder, parse_json, read_document
-from sears_dsl.runtime.writing import FileState, lock, state_of, sync_folder
+from sears_dsl.runtime.files import (
+    make_private_folder,
+    parse_json,
+    read_document,
+    state_of,
+    sync_folder,
+    take_lock,
+)
 
 _FOLDER = ".sears-partial"
 # All files of such a folder but the lock.
@@ -39,15 +45,9 @@ _ATTEMPTS = 100
 class PartialOutput:
     """The folder of an unfinished output; a context manager that lets go of its lock.
 
-    Attributes:
-        folder: where the finished parts are.
-        finished: how many parts were there at the start, and are not to be made again.
-        note: what happened to parts of an earlier run; empty if there were none.
-
-    Args:
-        output: the file to write; its folder must exist.
-        manifest: what has to be the same for parts to be resumed, flat and JSON-able.
-        resume: go on after the finished parts; without, they are removed.
+    Of the parts that are there at the start so many are ``finished`` and not to be made again, if
+    the run is to ``resume`` with the same manifest (flat and JSON-able); else all are removed. The
+    ``note`` says what happened to them.
 
     Raises:
         DataError: the folder of the output is missing or not writable, the disk is full, or
@@ -116,19 +116,16 @@ class PartialOutput:
             with self._writing():
                 try:
                     make_private_folder(self.folder)
-                    self._lock = open(self.folder / "lock", "ab")  # noqa: SIM115 - held until closed
+                    held = take_lock(self.folder / "lock")
                 except (FileExistsError, FileNotFoundError):
                     # So it is, too, where another process removes the folder at this moment.
                     if not attempts_left:
                         raise
                     continue
-            if not lock(self._lock.fileno()):
-                self._lock.close()
+            if held is None:
                 break
-            # A process that ended just now may have removed the file that is locked here.
-            if state_of(self.folder / "lock") == _state_of_open(self._lock):
-                return
-            self._lock.close()
+            self._lock = held
+            return
         raise DataError(f"another process is writing {self.output}", help="wait for it or end it")
 
     def _remove(self) -> None:
@@ -187,11 +184,7 @@ class PartialOutput:
         os.replace(temporary, self.folder / name)
 
     def put(self, number: int, counts: Mapping[str, Any], part: bytes) -> None:
-        """Keep a finished part.
-
-        Args:
-            number: its position among the parts, from 0.
-        """
+        """Keep a finished part, under its position among the parts, from 0."""
         with self._writing():
             head = {"bytes": len(part), "crc32": zlib.crc32(part), "counts": counts}
             line = json.dumps(head).encode() + b"\n"
@@ -208,15 +201,10 @@ class PartialOutput:
         return _PartContents([self._part_path(number) for number in range(self._count)])
 
     def complete(self, write: Callable[[BinaryIO], object]) -> None:
-        """Put the output together, give it its place and remove the folder.
+        """Put the output together by ``write``, give it its place and remove the folder.
 
-        Args:
-            write: writes the whole content into the file that it is given.
-
-        Raises:
-            DataError: the disk is full, or somebody else wrote the output in the meantime; the
-                parts are kept, what stands there is untouched. Whatever `write` raises: then the
-                parts make no file, and are removed.
+        A full disk, or an output that somebody else wrote meanwhile, is a `DataError`, and the
+        parts are kept; where ``write`` raises one they make no file, and are removed.
         """
         whole = self.folder / "output"
         with self._writing():
@@ -249,11 +237,7 @@ def check_same_run(
     *,
     advice: str = "run without --resume to start again from the beginning",
 ) -> None:
-    """An interrupted run goes on only as what it was.
-
-    Raises:
-        UsageError: it was another one; says in what they differ.
-    """
+    """An interrupted run goes on only as what it was; a `UsageError` says in what it differs."""
     differing = [
         f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
         for name in dict.fromkeys([*before, *now])
@@ -275,11 +259,6 @@ class _PartContents(Iterable[bytes]):
             with open(path, "rb") as file:
                 file.readline()
                 yield file.read()
-
-
-def _state_of_open(file: BinaryIO) -> FileState:
-    status = os.fstat(file.fileno())
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_whole(path: Path) -> bool:

@@ -1,112 +1,85 @@
-"""What rules may do to a batch of rows: the plan, and the texts and spans that it speaks of.
+"""What rules may do to a batch of rows, and what they did: the plan, texts and spans, and counts.
 
-In: a `Batch` and a `Plan`. Out: the texts of its columns, and what is protected in them;
-`mode_each` and `mode_chain` do the work, as pure functions. Always holds: their result depends on
-the batch alone, not on batches before it or on workers; a null is passed through; a protected span
-is never changed.
+In: a `Batch` and a `Plan`. Out: the texts of its columns that rules may rewrite, and what is
+protected in them; a batch with each row once for each draw; a `Tally`. `mode_each` and `mode_chain`
+do the work, as pure functions. Always holds: their result depends on the batch alone, not on
+batches before it or on workers; a null is passed through; a protected span is never changed; the
+text alone decides whether it is in a share, and what a share takes, every greater one takes too;
+the copies of a row stand together; adding the tallies of batches in the order of their rows gives
+the tally of all rows; a tally goes through JSON and back unchanged, since finished batches keep
+theirs on disk. Costs for copies places, not the values again; at most two examples a rule and a
+thousand reasons.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeAlias
 
-from sears_dsl.batch.drawing import TextShare
-from sears_dsl.batch.guarding import CharacterPlaces
-from sears_dsl.batch.tally import Tally
-from sears_dsl.data.batches import Batch
+import numpy as np
+
+from sears_dsl.data.batches import DRAW, Batch, Repeated
+from sears_dsl.data.columnar import ArrowValues, RecordBatchColumns
 from sears_dsl.data.protection import Protection, Spans
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, standing_spans
-from sears_dsl.engine.matches import Edit, Rewrite, Scope, Unit
+from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Edit, Scope, Unit
+from sears_dsl.engine.noise.draws import Draw, below, number
+from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.amounts import WHOLE, print_share, read_share
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
 
-
-class ChainedText(Protocol):
-    """What a matcher's ``chain`` gives for a text."""
-
-    @property
-    def text(self) -> str:
-        """The text after all rules."""
-        ...
-
-    @property
-    def steps(self) -> Sequence[tuple[int, Sequence[Edit]]]:
-        """The rules that changed it, in order, with their edits."""
-        ...
-
-    @property
-    def left_out(self) -> Sequence[tuple[int, int]]:
-        """Rules that would have touched an intact span, each with the number of that span."""
-        ...
-
-    @property
-    def span_map(self) -> CharacterPlaces:
-        """Where the characters of the original went."""
-        ...
+# What the number of a text decides, among all that numbers of texts decide.
+_SHARE = "share"
+_EXAMPLES = 2
+_KEPT_REASONS = 1_000
+# The counts of a rule, and of all rules together.
+_OF_RULE = ("rows", "edits", "unrenderable", "left_out")
+_COUNTS = ("rows", "changed", "characters", "records", "missing", "decomposed", "touched",
+           "misplaced", "absent")  # fmt: skip
 
 
-class TextMatcher(Protocol):
-    """Compiled rules, as far as datasets need them; `engine.matcher.Matcher` is one."""
+@dataclass(frozen=True, slots=True)
+class TextShare:
+    """A share of texts; about so many of them, since each decides for itself.
 
-    @property
-    def rule_ids(self) -> Sequence[str]:
-        """The ids, in the order of the rules."""
-        ...
+    Example:
+        >>> half, all_of_them = TextShare.parse("50%"), TextShare()
+        >>> [half.takes(text) for text in ("a", "b", "c", "d")], all_of_them.takes("c")
+        ([True, False, False, True], True)
+    """
 
-    def apply(
-        self,
-        texts: Sequence[str],
-        *,
-        scope: Scope = "first",
-        protected: Sequence[Sequence[tuple[int, int]]] | None = None,
-        unit: Unit | None = None,
-        draw: int = 0,
-    ) -> Sequence[Rewrite]:
-        """Every rule on every text, by row and then by rule; has ``unrenderable``."""
-        ...
+    millionths: int = WHOLE  # how large it is
+    seed: int = 0  # of the numbers; another seed takes other texts
 
-    def chain(
-        self,
-        texts: Sequence[str],
-        *,
-        scope: Scope = "first",
-        protected: Sequence[Sequence[tuple[int, int]]] | None = None,
-        intact: Sequence[Sequence[tuple[int, int]]] | None = None,
-        without: Sequence[Collection[int]] | None = None,
-        unit: Unit | None = None,
-        draw: int = 0,
-    ) -> Sequence[ChainedText]:
-        """All rules one after another on every text.
+    @classmethod
+    def parse(cls, written: str, *, seed: int = 0) -> TextShare:
+        """What a person wrote, such as ``50%``: at most 100% and four decimals."""
+        millionths = read_share(written)
+        if millionths is None:
+            raise UsageError(
+                f"--share {written} is no share", help="write more than 0% and at most 100%, as 50%"
+            )
+        return cls(millionths, seed)
 
-        A rule that would touch an intact span is left out of that text; so are those of `without`.
-        """
-        ...
+    def takes(self, text: str) -> bool:
+        """Whether rules may rewrite a text."""
+        if self.millionths == WHOLE:
+            return True
+        return below(number(Draw(self.seed), _SHARE, text), WHOLE) < self.millionths
+
+    def __str__(self) -> str:
+        return print_share(self.millionths)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What to do with the rows.
-
-    Attributes:
-        columns: the text columns to rewrite.
-        id_column: the column with the ids of rows; None for row numbers.
-        scope: rewrite the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        protect: columns whose content must stay intact. One that is rewritten is left alone
-            instead. Of texts (or lists of texts), every place where the value occurs in the
-            rewritten text is protected; of spans, those spans.
-        spans: columns that point into a text and are carried along to the rewritten text.
-        on_touched: where a rule would touch a span. ``keep``: the rule is left out of that row, in
-            every column; ``drop``: the row is dropped; ``error``: it is an error. In mode each the
-            rewrite is not written, under keep and drop alike.
-        keep: other columns that records of mode each carry.
-        share: which texts are rewritten; the others stay as they are.
-        draws: each row is worked on so many times, with other draws of what rules draw.
 
     Names that are given twice count once.
 
@@ -114,16 +87,24 @@ class Plan:
         UsageError: every column is protected.
     """
 
-    columns: tuple[str, ...]
-    id_column: str | None = None
-    scope: Scope = "first"
+    columns: tuple[str, ...]  # the text columns to rewrite
+    id_column: str | None = None  # the column with the ids of rows; None for row numbers
+    scope: Scope = "first"  # rewrite the ``first`` instance of each rule, or ``all``
+    # What a rule sees at once; None: what the rules ask for, else the ``text``
     unit: Unit | None = None
+    # Columns whose content must stay intact. One that is rewritten is left alone instead. Of texts
+    # (or lists of texts), every place where the value occurs in the rewritten text is protected; of
+    # spans, those spans.
     protect: tuple[str, ...] = ()
+    # Columns that point into a text and are carried along to the rewritten text.
     spans: tuple[SpanColumn, ...] = ()
+    # Where a rule would touch a span. ``keep``: the rule is left out of that row, in every column;
+    # ``drop``: the row is dropped; ``error``: it is an error. In mode each the rewrite is not
+    # written, under keep and drop alike.
     on_touched: Touched = "keep"
-    keep: tuple[str, ...] = ()
-    share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
-    draws: int = 1
+    keep: tuple[str, ...] = ()  # other columns that records of mode each carry
+    share: TextShare = TextShare()  # which texts are rewritten; the others stay as they are
+    draws: int = 1  # each row is worked on so many times, with other draws of what rules draw
 
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
@@ -218,18 +199,13 @@ def _refuse_surrogates(batch: Batch, column: str, texts: list[str], rows: Sequen
 
 @dataclass(frozen=True, slots=True)
 class ProtectedTexts:
-    """What has to stay in the texts of one column.
+    """What has to stay in the texts of one column."""
 
-    Attributes:
-        spans: for each text the places in which no rule may change a character; None where no
-            column protects any.
-        absent: row → which protected value its text does not contain.
-        misplaced: row → which span is not where the row says.
-    """
-
+    # For each text the places in which no rule may change a character; None where no column
+    # protects any.
     spans: list[Spans] | None
-    absent: Mapping[int, str]
-    misplaced: Mapping[int, str]
+    absent: Mapping[int, str]  # row → which protected value its text does not contain
+    misplaced: Mapping[int, str]  # row → which span is not where the row says
 
 
 def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> ProtectedTexts:
@@ -249,7 +225,7 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
         except DataError as error:
             place = f"row {batch.row_number(row)}, {error.message}"
             raise DataError(place, help=error.help) from error
-        spans.append(own.spans)
+        spans.append(own.protected)
         if own.absent:
             absent[row] = own.absent
         if own.misplaced:
@@ -260,11 +236,7 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
 def spans_of(
     batch: Batch, specs: Sequence[SpanColumn], row: int, text: str
 ) -> list[tuple[int, int]] | str:
-    """The spans of one row in its text, or which of them does not stand where it says.
-
-    Raises:
-        DataError: a value that is no span.
-    """
+    """The spans of one row in its text, or which of them does not stand where it says."""
     spans: list[tuple[int, int]] = []
     for spec in specs:
         cells = {name: batch.columns[name][row] for name in spec.columns}
@@ -279,7 +251,7 @@ def spans_of(
 
 
 def moved_values(
-    batch: Batch, row: int, text: str, span_map: CharacterPlaces, specs: Sequence[SpanColumn]
+    batch: Batch, row: int, text: str, span_map: SpanMap | SpanMapChain, specs: Sequence[SpanColumn]
 ) -> dict[str, Any] | str:
     """The new values of the span columns of one row, or which span was touched or misplaced."""
     new: dict[str, Any] = {}
@@ -307,8 +279,125 @@ def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
     return DataError(f"{place}: {error.message}", help=error.help)
 
 
+@dataclass(frozen=True, slots=True)
+class TallyExample:
+    """A row before and after a rule."""
+
+    original: str
+    rewritten: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(slots=True)
+class RuleTally:
+    """What one rule did."""
+
+    rows: int = 0  # rows that it changed
+    edits: int = 0  # its edits
+    unrenderable: int = 0  # instances that could not be rendered
+    left_out: int = 0  # rows of which it was left out, since it would have touched a span there
+    examples: list[TallyExample] = field(default_factory=list)  # the first of its rewrites
+
+    def count(self, original: str, rewritten: str, edits: Sequence[Edit]) -> None:
+        """Count the edits of one row."""
+        self.edits += len(edits)
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(TallyExample(original, rewritten, tuple(edits)))
+
+    def add(self, other: RuleTally) -> None:
+        """Count what the rule did to later rows."""
+        for name in _OF_RULE:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.examples = [*self.examples, *other.examples][:_EXAMPLES]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was done to rows; adding tallies in the order of the rows gives the whole."""
+
+    rows: int = 0  # rows read
+    changed: int = 0  # rows that at least one rule changed
+    characters: int = 0  # characters of text looked at
+    records: int = 0  # records (each) or rows (chain) given out
+    # Rule id → what it did; rules that did nothing are absent.
+    rules: dict[str, RuleTally] = field(default_factory=dict)
+    missing: int = 0  # values of the rewritten columns that hold no text, which are passed over
+    # Texts with characters in parts (not in NFC), where rules hold composed ones.
+    decomposed: int = 0
+    # Rows of which a rule was left out, or which were dropped, since the rule would have touched a
+    # span.
+    touched: int = 0
+    misplaced: int = 0  # rows with a span that does not stand where the row says; none is rewritten
+    absent: int = 0  # rows with a protected value that their text does not contain
+    # Row id and reason of the first thousand of all three.
+    reasons: list[tuple[str, str]] = field(default_factory=list)
+
+    def of(self, rule: str) -> RuleTally:
+        """The tally of one rule."""
+        return self.rules.setdefault(rule, RuleTally())
+
+    def add(self, other: Tally) -> None:
+        """Count later rows."""
+        for name in _COUNTS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.reasons = [*self.reasons, *other.reasons][:_KEPT_REASONS]
+        for rule, tally in other.rules.items():
+            self.of(rule).add(tally)
+
+    def give_reasons(
+        self,
+        touched: Mapping[int, str],
+        misplaced: Mapping[int, str],
+        absent: Mapping[int, str],
+        ids: Sequence[str],
+        copies: int = 1,
+    ) -> None:
+        """Keep why rows of a batch were not rewritten, or not by all rules, or not protected.
+
+        Of the copies of a row the first speaks for all.
+        """
+        touched, misplaced, absent = (
+            {row - row % copies: why for row, why in sorted(reasons.items(), reverse=True)}
+            for reasons in (touched, misplaced, absent)
+        )
+        self.touched, self.misplaced, self.absent = len(touched), len(misplaced), len(absent)
+        first = sorted({**absent, **touched, **misplaced}.items())[:_KEPT_REASONS]
+        self.reasons = [(ids[row], why) for row, why in first]
+
+    def to_json(self) -> dict[str, Any]:
+        """The tally as values that JSON knows."""
+        plain = {slot.name: getattr(self, slot.name) for slot in fields(self)}
+        rules = {
+            rule: {
+                **{name: getattr(of, name) for name in _OF_RULE},
+                "examples": [(each.original, each.rewritten, each.edits) for each in of.examples],
+            }
+            for rule, of in self.rules.items()
+        }
+        return plain | {"rules": rules}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Tally:
+        """What `to_json` gave.
+
+        Example:
+            >>> tally = Tally(rows=3, reasons=[("7", "the span 'red' was touched")])
+            >>> Tally.from_json(tally.to_json()) == tally
+            True
+        """
+        rules = {}
+        for rule, counts in value["rules"].items():
+            examples = [
+                TallyExample(original, rewritten, tuple(Edit(*edit) for edit in edits))
+                for original, rewritten, edits in counts["examples"]
+            ]
+            rules[rule] = RuleTally(**{**counts, "examples": examples})
+        reasons = [(row, why) for row, why in value["reasons"]]
+        return cls(**{**value, "rules": rules, "reasons": reasons})
+
+
 def count_texts(
-    tally: Tally, matcher: TextMatcher, texts: Sequence[str], *, missing: int, copies: int
+    tally: Tally, matcher: Matcher, texts: Sequence[str], *, missing: int, copies: int
 ) -> None:
     """Count the texts of a column, and those in which rules may miss characters in parts.
 
@@ -327,3 +416,62 @@ def count_unrenderable(tally: Tally, rule_ids: Sequence[str], result: object) ->
     for rule, count in counts.items() if isinstance(counts, Mapping) else enumerate(counts):
         if count:
             tally.of(rule_ids[rule]).unrenderable += int(count)
+
+
+def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
+    """Each row so many times; a column ``draw`` tells the copies apart where they are ``numbered``.
+
+    Example:
+        >>> twice = repeated(Batch(0, 2, {"text": ["a", "b"]}), 2, numbered=True)
+        >>> list(twice.columns["text"]), list(twice.columns["draw"]), twice.row_number(3)
+        (['a', 'a', 'b', 'b'], [0, 1, 0, 1], 2)
+    """
+    if draws == 1:
+        return batch
+    places = np.repeat(np.arange(batch.rows), draws).tolist()
+    numbers = list(range(draws)) * batch.rows
+    if numbered:
+        require_no_draw(batch.columns)
+    added = {DRAW: numbers} if numbered else {}
+    columns: Mapping[str, Sequence[Any]]
+    if isinstance(batch.columns, RecordBatchColumns):
+        columns = batch.columns.at(places, added)
+    else:
+        own = {
+            name: values.at(places) if isinstance(values, ArrowValues) else Repeated(values, places)
+            for name, values in batch.columns.items()
+        }
+        columns = {**own, **added}
+    return replace(
+        batch, rows=len(places), columns=columns, source=columns, groups={}, copies=draws
+    )
+
+
+def draws_of(batch: Batch, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+    """Each draw, and the places of the rows that are of it among some rows of a batch."""
+    if batch.copies == 1:
+        yield 0, range(len(rows))
+        return
+    numbers = np.asarray(rows, np.int64) % batch.copies
+    for draw in range(batch.copies):
+        yield draw, np.flatnonzero(numbers == draw).tolist()
+
+
+def require_draws(draws: int, *, with_originals: bool) -> None:
+    """Refuse a number of draws that there cannot be."""
+    if draws < 1:
+        raise UsageError(f"{draws} draws give no rows", help="--draws is 1 or more")
+    if draws > 1 and with_originals:
+        raise UsageError(
+            "the originals are of no draw, so they cannot stand in one file with several",
+            help="leave out --with-originals or --draws",
+        )
+
+
+def require_no_draw(names: Iterable[str]) -> None:
+    """Refuse rows that have a column ``draw`` of their own."""
+    if DRAW in names:
+        raise UsageError(
+            "the rows have a column 'draw' already, which is to tell the draws apart",
+            help="give that column another name, or leave out --draws",
+        )

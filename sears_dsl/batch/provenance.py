@@ -37,9 +37,7 @@ from sears_dsl.language.rule import (
     Tag,
 )
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.documents import parse_json, read_document
-from sears_dsl.runtime.resources import resource_folder
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import parse_json, read_document, resource_folder, write_atomically
 from sears_dsl.tagging.loading import in_language, load_named, may_be_named
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -89,9 +87,6 @@ def _tagged(body: Any, scope: RuleScope) -> bool:
             return False
 
 
-# ---------------------------------------------------------------- what is known
-
-
 def manifest_path(rules: Path) -> Path:
     """Where the manifest of a rule file lies.
 
@@ -103,49 +98,27 @@ def manifest_path(rules: Path) -> Path:
 
 
 def found_by_discovery(rules: Path) -> bool:
-    """Whether the manifest beside a rule file tells more than what it was validated with.
-
-    Example:
-        >>> found_by_discovery(Path("written-by-hand.sear"))
-        False
-    """
+    """Whether the manifest beside a rule file tells more than what it was validated with."""
     known = _read(manifest_path(rules))
     return bool(known.keys() - _NOTED)
 
 
 def found_on(rules: Path) -> str | None:
-    """SHA-256 of the rows that the rules of a file were found on; None where nothing says.
-
-    Example:
-        >>> print(found_on(Path("written-by-hand.sear")))
-        None
-    """
+    """SHA-256 of the rows that the rules of a file were found on; None where nothing says."""
     rows = _read(manifest_path(rules)).get("data") if rules.suffix == ".sear" else None
     return rows.get("sha256") if isinstance(rows, dict) else None
 
 
 class FoundScoring(NamedTuple):
-    """By which score discovery judged the rules of a file.
+    """By which score discovery judged the rules of a file."""
 
-    Attributes:
-        scorer: what the scorer was made of; it begins with its name.
-        tau: S from which on texts counted as equivalent.
-        manifest: the file that says so.
-    """
-
-    scorer: str
-    tau: float
-    manifest: Path
+    scorer: str  # what the scorer was made of; it begins with its name
+    tau: float  # S from which on texts counted as equivalent
+    manifest: Path  # the file that says so
 
 
 def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
-    """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> print(found_scoring(parse("movie -> film")))
-        None
-    """
+    """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it."""
     path = Path(ruleset.path)
     known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
     if known.get("format") != _FORMAT or not known.keys() - _NOTED:
@@ -162,13 +135,7 @@ def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
 
 
 def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
-    """The taggers that a ruleset was validated with; empty where nothing is known.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> validated_with(parse("movie -> film"))
-        ()
-    """
+    """The taggers that a ruleset was validated with; empty where nothing is known."""
     path = Path(ruleset.path)
     known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
     if known.get("format") != _FORMAT:
@@ -223,17 +190,10 @@ def _read(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-# ---------------------------------------------------------------- what follows from it
-
-
 def tagger_findings(rulesets: Sequence[Ruleset], tagger: Callable[[], Tagger]) -> list[Diagnostic]:
-    """Warnings about rulesets that were validated with other taggers than this one.
+    """Warnings about rulesets that were validated with other taggers (W701), or versions (W702).
 
-    Args:
-        tagger: gives the tagger; called only where a ruleset reads tags and its taggers are known.
-
-    Returns:
-        W701: validated with other taggers; W702: with another version of this one.
+    The tagger is asked for only where a ruleset reads tags and its taggers are known.
     """
     alike: dict[tuple[str, ...], list[Ruleset]] = {}
     for ruleset in _tag_readers(rulesets):
@@ -265,14 +225,8 @@ def validating_taggers(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
 def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     """Write into the manifest beside a rule file that it was validated with a tagger.
 
-    Another version of the same tagger is replaced; what else the manifest says stays.
-
-    Returns:
-        The manifest.
-
-    Raises:
-        UsageError: the ruleset is no file of its own, or is a shipped one; or tags are pinned,
-            which the texts of tests have themselves.
+    Another version of the same tagger is replaced; what else the manifest says stays. Refused are
+    rulesets that are no file of their own, and pinned tags, which texts of tests have themselves.
     """
     path = Path(ruleset.path)
     if not path.is_file() or path.suffix != ".sear":

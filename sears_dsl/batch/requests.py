@@ -1,24 +1,33 @@
-"""What `apply_file` is asked to do, and whether it can be done.
+"""What `apply_file` is asked to do, what makes its matcher, and whether it can be done.
 
-In: a request. Out: the plan for its rows, the format and columns of its output, and a manifest
-that tells it from other requests. Always holds: what does not go together is refused before a row
-is worked on. Costs a look at the first batch, and at the first mebibyte of the input.
+In: a request: rulesets with a tagger, paths, options. Out: the plan for its rows, the format and
+columns of its output, and a manifest that tells it from other requests. Always holds: what does not
+go together is refused before a row is worked on; a recipe can be pickled, and equal identities make
+matchers that do the same. Costs nothing until a recipe is built; a look at the first batch, and at
+the first mebibyte of the input.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.batch.drawing import TextShare, require_draws, require_no_draw
-from sears_dsl.batch.plan import Mode, Plan, Touched
+from sears_dsl.batch.plan import (
+    Mode,
+    Plan,
+    TextShare,
+    Touched,
+    require_draws,
+    require_no_draw,
+)
 from sears_dsl.batch.workers import BatchTask, MatcherRecipe
-from sears_dsl.data.batches import DRAW, Format, ReadOptions
+from sears_dsl.data.batches import DRAW, Batch, Format, ReadOptions
 from sears_dsl.data.dataset import (
     Dataset,
     default_column,
@@ -29,65 +38,140 @@ from sears_dsl.data.dataset import (
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM
+from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.noise.needs import noise_identity, sources_for
+from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
+from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.loading import load_tagger, needs_cache
+from sears_dsl.tagging.tagger import identity_of
 
 #: What stands for every column, where columns to keep are named.
 ALL = "all"
 _RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyRequest:
-    """Everything that decides what `apply_file` does.
+@dataclass(frozen=True, slots=True)
+class RulesetRecipe:
+    """Rulesets to compile, with the tagger to compile them for.
 
-    Attributes:
-        recipe: makes the compiled rules.
-        input: a file, or ``-`` for standard input.
-        output: a file, or ``-`` for standard output.
-        mode: ``each``: a record for every row and rule that changed it. ``chain``: each row once,
-            all rules applied to it in order.
-        columns: the text columns to rewrite; empty for the one that can be meant.
-        protect: columns whose content must stay intact (see `plan.Plan`).
-        spans: columns that point into a text, carried along to the rewritten one.
-        on_touched: what is done where a rule would touch a span (see `plan.Plan`).
-        keep: other columns that the records of mode each carry; ``all`` stands for all of them.
-        scope: the ``first`` instance of each rule, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        id_column: the column of ids; without, ``id`` where there is one, else row numbers.
-        format: of the input; without, by its name, and plain text for ``-``.
-        output_format: of the output; without, by its name; for ``-`` the input's in chain mode,
-            JSON lines in each.
-        reading: encoding, header, limit and the size of batches.
-        jobs: processes that work; None: as many as cores, once the run takes so long that they are
-            worth their start.
-        resume: go on with an interrupted run of the same request.
-        share: which texts are rewritten; the others stay as they are.
-        with_originals: mode chain: the rows as they were come first, then all rows once more as the
-            rules leave them, with `ADDED` to their ids.
-        draws: each row comes so many times, with other draws of what rules draw, and with a column
-            ``draw`` that numbers them from 0; of one draw there is no such column.
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> recipe = RulesetRecipe((parse("What NOUN -> Which NOUN"),), tagger="pinned")
+        >>> sorted(recipe.identity())
+        ['rules', 'tagger']
+
+    Where rules draw, the seed and the table of look-alikes belong to the identity.
     """
 
-    recipe: MatcherRecipe
-    input: str
-    output: str
+    rulesets: tuple[Ruleset, ...]  # applied in this order
+    tagger: str = DEFAULT_TAGGER  # a name that `load_tagger` knows
+    cached: bool = False  # whether tagged texts are kept on disk, where that saves time
+    cache: Path | None = None  # the folder of the cache; None for the user's
+    seed: int = 0  # of what rules draw
+    # A name or a file, for rules that look neighbours up; None: what they name.
+    vectors: str | None = None
+
+    def build(self) -> Matcher:
+        """Compile the rules."""
+        from sears_dsl.engine.matcher import compile_rules  # noqa: PLC0415 - brings numba
+
+        cache = None
+        if self.cached and needs_cache(self.tagger):
+            from sears_dsl.tagging.cache import TagCache  # noqa: PLC0415 - brings sqlite
+
+            cache = TagCache(self.cache)
+        tagger = load_tagger(self.tagger, cache=cache)
+        return compile_rules(self.rulesets, tagger=tagger, sources=self.sources(), seed=self.seed)
+
+    def sources(self) -> Sources:
+        """The vectors that are named; rules may name others themselves."""
+        if self.vectors is None:
+            return NO_SOURCES
+        return Sources(vectors=load_vectors(self.vectors))
+
+    def identity(self) -> Mapping[str, str]:
+        """A hash of all rules, sets and options, and the tagger with its version.
+
+        Of rules that write noise also what decides it (see `noise_identity`).
+        """
+        named = {
+            "rules": rules_digest(self.rulesets),
+            "tagger": identity_of(load_tagger(self.tagger)),
+        }
+        scoped = [(rule, ruleset) for ruleset in self.rulesets for rule in ruleset.rules]
+        sources, _ = sources_for(scoped, self.sources())
+        return named | noise_identity(scoped, sources, seed=self.seed)
+
+
+def rules_digest(rulesets: Sequence[Ruleset]) -> str:
+    """A hash of all rules, sets and options, in hex.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> len(rules_digest([parse("movie -> film")]))
+        32
+    """
+    digest = blake2b(digest_size=16)
+    for ruleset in _with_imports(rulesets):
+        digest.update(ruleset.format().encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
+    """The rulesets and what they import, each before its imports and once."""
+    visited: set[int] = set()
+    waiting = list(reversed(rulesets))
+    while waiting:
+        ruleset = waiting.pop()
+        if id(ruleset) not in visited:
+            visited.add(id(ruleset))
+            yield ruleset
+            waiting.extend(each.ruleset for each in reversed(ruleset.imports))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """Everything that decides what `apply_file` does."""
+
+    recipe: MatcherRecipe  # makes the compiled rules
+    input: str  # a file, or ``-`` for standard input
+    output: str  # a file, or ``-`` for standard output
+    # ``each``: a record for every row and rule that changed it. ``chain``: each row once, all rules
+    # applied to it in order.
     mode: Mode = "each"
+    # The text columns to rewrite; empty for the one that can be meant.
     columns: tuple[str, ...] = ()
-    protect: tuple[str, ...] = ()
+    protect: tuple[str, ...] = ()  # columns whose content must stay intact (see `plan.Plan`)
+    # Columns that point into a text, carried along to the rewritten one.
     spans: tuple[SpanColumn, ...] = ()
-    on_touched: Touched = "keep"
+    on_touched: Touched = "keep"  # what is done where a rule would touch a span (see `plan.Plan`)
+    # Other columns that the records of mode each carry; ``all`` stands for all of them.
     keep: tuple[str, ...] = ()
-    scope: Scope = "first"
+    scope: Scope = "first"  # the ``first`` instance of each rule, or ``all``
+    # What a rule sees at once; None: what the rules ask for, else the ``text``
     unit: Unit | None = None
+    # The column of ids; without, ``id`` where there is one, else row numbers.
     id_column: str | None = None
-    format: str | None = None
+    format: str | None = None  # of the input; without, by its name, and plain text for ``-``
+    # Of the output; without, by its name; for ``-`` the input's in chain mode, JSON lines in each.
     output_format: str | None = None
+    # Encoding, header, limit and the size of batches.
     reading: ReadOptions = field(default_factory=ReadOptions)
+    # Processes that work; None: as many as cores, once the run takes so long that they are worth
+    # their start.
     jobs: int | None = 1
-    resume: bool = False
+    resume: bool = False  # go on with an interrupted run of the same request
+    # Which texts are rewritten; the others stay as they are.
     share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
+    # Mode chain: the rows as they were come first, then all rows once more as the rules leave them,
+    # with `ADDED` to their ids.
     with_originals: bool = False
+    # Each row comes so many times, with other draws of what rules draw, and with a column ``draw``
+    # that numbers them from 0; of one draw there is no such column.
     draws: int = 1
 
 
@@ -131,33 +215,51 @@ def is_stream(path: str) -> bool:
 
 def plan_of(request: ApplyRequest, dataset: Dataset) -> Plan:
     """What to do with the rows of a dataset, its columns looked up."""
-    names, first, where = dataset.names, dataset.first, dataset.path
-    nothing = not first.rows and not names
-    columns = request.columns
-    if not columns:
-        columns = ("text",) if nothing else (default_column(first, where=where),)
     spans = request.spans
     if dataset.format.name == "squad":
         spans = (*spans, *(spec for spec in SQUAD_SPANS if spec not in spans))
-    id_column = request.id_column or ("id" if "id" in names else None)
-    plan = Plan(
-        columns=columns,
-        id_column=id_column,
-        scope=request.scope,
-        unit=request.unit,
-        protect=request.protect,
-        spans=spans,
-        on_touched=request.on_touched,
-        keep=()
-        if nothing
-        else kept_columns(request.keep, names, columns, id_column, draws=request.draws),
-        share=request.share,
-        draws=request.draws,
+    names = (
+        "columns",
+        "id_column",
+        "keep",
+        "scope",
+        "unit",
+        "protect",
+        "on_touched",
+        "share",
+        "draws",
     )
+    options = {name: getattr(request, name) for name in names}
+    plan = planned(dataset.names, dataset.first, where=dataset.path, spans=spans, **options)
     if request.draws > 1 and request.mode == "chain":
-        require_no_draw(names)
+        require_no_draw(dataset.names)
+    return plan
+
+
+def planned(
+    names: Sequence[str],
+    first: Batch,
+    *,
+    where: str,
+    columns: tuple[str, ...],
+    id_column: str | None,
+    keep: Sequence[str],
+    **options: Any,
+) -> Plan:
+    """A plan for rows with columns of these names, each of which is looked up.
+
+    The first batch tells which column holds the text where nobody does.
+    """
+    nothing = not first.rows and not names
+    if not columns:
+        columns = ("text",) if nothing else (default_column(first, where=where),)
+    id_column = id_column or ("id" if "id" in names else None)
+    carried = (
+        () if nothing else kept_columns(keep, names, columns, id_column, draws=options["draws"])
+    )
+    plan = Plan(columns=columns, id_column=id_column, keep=carried, **options)
     if not nothing:
-        pointed = (spec.text_column for spec in spans)
+        pointed = (spec.text_column for spec in plan.spans)
         for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
             require_column(names, name, where=where)
     return plan

@@ -18,17 +18,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
-from sears_dsl.batch.drawing import repeated
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import Mode, Plan, TextMatcher
-from sears_dsl.batch.tally import Tally
-from sears_dsl.data.batches import Batch, columns_named
+from sears_dsl.batch.plan import Mode, Plan, Tally, repeated
+from sears_dsl.data.batches import Batch, columns_named, encoded
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.dataset import format_named
-from sears_dsl.data.plain_text import encoded
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, SearsError
-from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.kernels import undecided
 from sears_dsl.runtime.processes import Process, can_fork, usable_cores
 
@@ -47,7 +44,7 @@ Finished: TypeAlias = tuple[bytes, Tally]
 class MatcherRecipe(Protocol):
     """How to make the matcher; goes to other processes, so it must be picklable."""
 
-    def build(self) -> TextMatcher:
+    def build(self) -> Matcher:
         """Compile the rules; called once in each process that is no fork of one that has them."""
         ...
 
@@ -58,24 +55,16 @@ class MatcherRecipe(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTask:
-    """What is done to every batch.
+    """What is done to every batch."""
 
-    Attributes:
-        mode: ``each`` or ``chain``.
-        plan: which columns, and how.
-        output_format: the name of the format to write.
-        encoding: of the text that is written.
-        patched: rows are written back into the format that they were read from.
-        names: the columns that every row has to have, where the output begins with their names.
-        with_originals: the rows as they were stand before these, whose ids are told apart.
-    """
-
-    mode: Mode
-    plan: Plan
-    output_format: str
-    encoding: str
-    patched: bool
+    mode: Mode  # ``each`` or ``chain``
+    plan: Plan  # which columns, and how
+    output_format: str  # the name of the format to write
+    encoding: str  # of the text that is written
+    patched: bool  # rows are written back into the format that they were read from
+    # The columns that every row has to have, where the output begins with their names.
     names: tuple[str, ...] = ()
+    # The rows as they were stand before these, whose ids are told apart.
     with_originals: bool = False
 
     def original(self, batch: Batch) -> bytes:
@@ -83,14 +72,25 @@ class BatchTask:
         form = format_named(self.output_format)
         if self.patched:
             return form.patch(batch, {}, frozenset(), self.encoding)
-        if not batch.rows and not form.binary:
+        return self._anew(batch, {}, frozenset(), batch.rows)
+
+    def _anew(
+        self,
+        batch: Batch,
+        values: Mapping[int, Mapping[str, Any]],
+        dropped: frozenset[int],
+        rows: int,
+    ) -> bytes:
+        """The rows of a batch, so many, written as new ones."""
+        form = format_named(self.output_format)
+        if not rows and not form.binary:
             return b""
-        columns = with_changes(batch, {}, frozenset())
+        columns = with_changes(batch, values, dropped)
         if self.names:
-            columns = _under_header(columns, self.names, batch, batch.rows)
+            columns = _under_header(columns, self.names, batch, rows)
         return form.encode(columns, self.encoding)
 
-    def run(self, matcher: TextMatcher, batch: Batch) -> Finished:
+    def run(self, matcher: Matcher, batch: Batch) -> Finished:
         """Make the part of one batch."""
         form = format_named(self.output_format)
         if self.mode == "each":
@@ -115,13 +115,8 @@ class BatchTask:
             part = form.patch(batch, values, changed.dropped, self.encoding)
             if self.with_originals and form.name == "squad":
                 part = _after_others(part, self.encoding)
-        elif written or form.binary:
-            columns = with_changes(batch, values, changed.dropped)
-            if self.names:
-                columns = _under_header(columns, self.names, batch, written)
-            part = form.encode(columns, self.encoding)
         else:
-            part = b""
+            part = self._anew(batch, values, changed.dropped, written)
         return part, changed.tally
 
     def lighten(self, batch: Batch) -> Batch:
@@ -141,12 +136,9 @@ def renamed(
     *,
     as_text: bool,
 ) -> dict[int, dict[str, Any]]:
-    """Changes under which every row has another id as well, where rows have ids.
+    """Changes (row → column → new value) under which every row that has an id has another one.
 
-    Args:
-        values: row → column → new value.
-        id_column: the column of ids; None for none.
-        as_text: whether ids that are numbers may become text.
+    Ids that are numbers may become text, or are an error.
     """
     new = {row: dict(of_row) for row, of_row in values.items()}
     if id_column is None:
@@ -198,18 +190,12 @@ def _under_header(
     return {name: columns.get(name, [None] * rows) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """Makes a worker process ready."""
-
-    recipe: MatcherRecipe
-    task: BatchTask
-
-    def __call__(self) -> Callable[[Batch], Finished]:
-        return partial(self.task.run, self.recipe.build())
+def _ready(recipe: MatcherRecipe, task: BatchTask) -> Callable[[Batch], Finished]:
+    """What makes a worker process ready."""
+    return partial(task.run, recipe.build())
 
 
-class Crew(Closing):
+class Crew:
     """This process and others, which work on batches.
 
     Args:
@@ -218,16 +204,15 @@ class Crew(Closing):
     """
 
     def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int | None) -> None:
-        self._ready = _Ready(recipe, task)
+        self._recipe, self._task = recipe, task
         self._jobs = usable_cores() if jobs is None else jobs
         self._alone_until = time.monotonic() + _START_SECONDS if jobs is None else -math.inf
         self._others: list[Process[Batch, Finished]] = []
 
-    def start(self, matcher: TextMatcher | None = None) -> None:
+    def start(self, matcher: Matcher | None = None) -> None:
         """Start the other processes, if it is time; nobody waits until they are ready.
 
-        Args:
-            matcher: None: there is none yet, of which forks could be made.
+        Without a matcher there is nothing yet of which forks could be made.
         """
         if self._others or self._jobs == 1:
             return
@@ -237,11 +222,12 @@ class Crew(Closing):
                 return
         elif time.monotonic() < self._alone_until:
             return
-        answerer = None if matcher is None else partial(self._ready.task.run, matcher)
+        ready = partial(_ready, self._recipe, self._task)
+        answerer = None if matcher is None else partial(self._task.run, matcher)
         for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
-            self._others.append(Process(self._ready, answerer=answerer))
+            self._others.append(Process(ready, answerer=answerer))
 
-    def finished(self, batches: Iterable[Batch], matcher: TextMatcher) -> Iterator[Finished]:
+    def finished(self, batches: Iterable[Batch], matcher: Matcher) -> Iterator[Finished]:
         """Do the task on batches, in their order.
 
         This process reads, and works on a batch itself whenever the others have enough to do, as
@@ -251,7 +237,7 @@ class Crew(Closing):
             SearsError: a worker process died; or whatever reading or the task raised, for the
                 first such batch.
         """
-        task = self._ready.task
+        task = self._task
         waiting: deque[Future[Finished]] = deque()
         unread: SearsError | None = None
         reading = iter(batches)
@@ -284,7 +270,7 @@ class Crew(Closing):
         self._others = []
 
 
-def _done_here(task: BatchTask, matcher: TextMatcher, batch: Batch) -> Future[Finished]:
+def _done_here(task: BatchTask, matcher: Matcher, batch: Batch) -> Future[Finished]:
     """A batch of this process; an error waits for those of batches before it."""
     future: Future[Finished] = Future()
     try:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.engine import chosen_workers, engine_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
+    chosen_workers,
+    engine_options,
     id_option,
     json_option,
     no_cache_option,
@@ -19,11 +20,9 @@ from sears_dsl.cli.options.shared import (
     quiet_option,
     scope_option,
     tagger_option,
-    unit_option,
-)
-from sears_dsl.cli.options.tagger import (
     tell_of_paraphrases,
     tell_of_templates,
+    unit_option,
     warn_of_chain,
     warn_of_tagger,
 )
@@ -141,10 +140,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     complete or not there at all; an interrupted run goes on with --resume. A folder of files
     becomes a new folder of files; --engine ray spreads these over workers.
     """
-    from sears_dsl.batch.drawing import TextShare
+    from sears_dsl.batch.plan import TextShare
     from sears_dsl.batch.provenance import tagger_in_language
-    from sears_dsl.batch.recipes import RulesetRecipe
-    from sears_dsl.batch.requests import ApplyRequest
+    from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
@@ -172,30 +170,22 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
             vectors=options["vectors"],
         ),
         input=data,
-        output=options["output"],
-        mode=options["mode"],
-        columns=options["columns"],
-        protect=options["protect"],
         spans=tuple(map(SpanColumn.parse, options["spans"])),
-        on_touched=options["on_touched"],
-        keep=options["keep"],
-        scope=options["scope"],
-        unit=options["unit"],
-        id_column=options["id_column"],
         format=options["input_format"],
-        output_format=options["output_format"],
         reading=ReadOptions(
             encoding=options["encoding"],
             errors=options["errors"],
             header=not options["no_header"],
             limit=options["limit"],
         ),
-        jobs=options["jobs"],
-        resume=options["resume"],
         share=TextShare.parse(options["share"], seed=options["seed"]),
-        with_originals=options["with_originals"],
-        draws=options["draws"],
-    )
+        **{
+            name: options[name]
+            for name in ("output", "mode", "columns", "protect", "on_touched", "keep", "scope",
+                         "unit", "id_column", "output_format", "jobs", "resume", "with_originals",
+                         "draws")
+        },
+    )  # fmt: skip
     with chosen_workers(options, data) as workers:
         watched = not quiet and sys.stderr.isatty()
         report = _watched(request, workers) if watched else _applied(request, workers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -20,9 +20,9 @@ from sears_dsl.errors import DataError, SearsError
 _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Write rules": {
         "check": ("rules.check:check_command", "Find all mistakes in rule files."),
-        "fmt": ("rules.fmt:fmt_command", "Put rule files into their canonical form."),
-        "test": ("rules.test:test_command", "Run the tests that rules carry."),
-        "try": ("rules.try_:try_command", "Try a rule on a text, without a file."),
+        "fmt": ("rules.check:fmt_command", "Put rule files into their canonical form."),
+        "test": ("rules.check:test_command", "Run the tests that rules carry."),
+        "try": ("rules.explain:try_command", "Try a rule on a text, without a file."),
         "explain": ("rules.explain:explain_command", "Say why a rule fires in a text, or not."),
         "diff": ("rules.diff:diff_command", "Compare two versions of a rule file."),
         "rules": ("rules.catalogue:rules_command", "List the shipped rulesets, or show one."),
@@ -39,25 +39,25 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "Find single paraphrases that flip it.",
         ),
         "vet": ("model.vet:vet_command", "Open a page on which people judge rules."),
-        "vetted": ("model.vetted:vetted_command", "Bring several reviewers' decisions together."),
+        "vetted": ("model.vet:vetted_command", "Bring several reviewers' decisions together."),
     },
     "Measure and repair a model": {
         "audit": ("model.audit:audit_command", "Measure what rules do to it; a gate for CI."),
         "compare": ("model.compare:compare_command", "Set two audits, or more, side by side."),
-        "errors": ("model.errors:errors_command", "Learn what predicts that it fails."),
+        "errors": ("model.compare:errors_command", "Learn what predicts that it fails."),
         "augment": ("model.augment:augment_command", "Add rewritten rows to training data."),
         "fix": ("model.fix:fix_command", "Train it on rewritten rows, and measure what that does."),
     },
     "Set up": {
-        "init": ("init:init_command", "Write sears.toml, so that commands need few options."),
-        "trust": ("trust:trust_command", "Allow commands to ask the models in sears.toml."),
-        "warm-up": ("warm_up:warm_up_command", "Compile the inner loops beforehand."),
-        "lsp": ("rules.lsp:lsp_command", "Serve editors: errors, formatting, completion."),
+        "init": ("setup:init_command", "Write sears.toml, so that commands need few options."),
+        "trust": ("setup:trust_command", "Allow commands to ask the models in sears.toml."),
+        "warm-up": ("setup:warm_up_command", "Compile the inner loops beforehand."),
+        "lsp": ("rules.check:lsp_command", "Serve editors: errors, formatting, completion."),
         "score": ("model.score:score_command", "Score how far rewrites keep the meaning."),
-        "calibrate": ("model.calibrate:calibrate_command", "Fit such a score to people."),
-        "pivots": ("pivots:pivots_group", "Look at, pull or verify the translation models."),
-        "models": ("pivots:former_models_command", ""),
-        "cache": ("cache:cache_group", "Look at or empty the cache of tagged texts."),
+        "calibrate": ("model.score:calibrate_command", "Fit such a score to people."),
+        "pivots": ("setup:pivots_group", "Look at, pull or verify the translation models."),
+        "models": ("setup:former_models_command", ""),
+        "cache": ("setup:cache_group", "Look at or empty the cache of tagged texts."),
     },
 }
 _COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
@@ -97,40 +97,18 @@ def _print_nowhere() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _OnDemand(MutableMapping[str, click.Command]):
-    """The commands by their names, each imported when it is asked for."""
-
-    def __init__(self) -> None:
-        self._commands: dict[str, click.Command] = {}
-
-    def __getitem__(self, name: str) -> click.Command:
-        if name not in self._commands:
-            module, attribute = _COMMANDS[name].split(":")
-            self._commands[name] = getattr(import_module(f"sears_dsl.cli.{module}"), attribute)
-        return self._commands[name]
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self._commands[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._commands[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_COMMANDS)
-
-    def __len__(self) -> int:
-        return len(_COMMANDS)
-
-
-class _InOrder(click.Group):
-    """Lists commands in the order in which they were given."""
+class _Commands(click.Group):
+    """All commands in their order, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(_COMMANDS)
 
-
-class _Commands(_InOrder):
-    """All commands."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute = _COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(import_module(f"sears_dsl.cli.{module}"), attribute)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """What each does, for which no command is imported."""
@@ -148,7 +126,7 @@ class _Commands(_InOrder):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Everything else is printed here."""
-        from sears_dsl.cli.warm_up import say_when_compiling
+        from sears_dsl.cli.options.shared import say_when_compiling
 
         say_when_compiling()
         with _printing():
@@ -157,7 +135,6 @@ class _Commands(_InOrder):
 
 @click.group(
     cls=_Commands,
-    commands=_OnDemand(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: sears explain paper/visual-questions 'What color is the tray?'",
 )

@@ -18,9 +18,8 @@ from typing import Any
 
 from sears_dsl import __version__
 from sears_dsl.batch.files import ApplyProgress, ApplyReport, apply_file
-from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.batch.requests import ApplyRequest
-from sears_dsl.batch.tally import RuleTally, Tally
+from sears_dsl.batch.plan import RuleTally, Tally
+from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.batch.workers import MatcherRecipe
 from sears_dsl.clusters.parts import Here, Workers, apply_to_parts
 from sears_dsl.data.batches import ReadOptions
@@ -28,9 +27,10 @@ from sears_dsl.data.dataset import format_of, write_columns
 from sears_dsl.data.table import read_table
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.noise.needs import reword
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import RewordingRecipe, reword, sources_of
+from sears_dsl.paraphrasing.rewording import RewordingRecipe, sources_of
 from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
 from sears_dsl.runtime.folders import Folder
 from sears_dsl.tagging.loading import load_tagger

@@ -13,17 +13,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from sears_dsl.batch.plan import Mode, Plan, TextMatcher
+from sears_dsl.batch.plan import Mode, Plan
 from sears_dsl.batch.requests import kept_columns
 from sears_dsl.batch.workers import BatchTask, MatcherRecipe
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.columnar import RecordBatchColumns, require_pyarrow
 from sears_dsl.data.dataset import require_column
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 
 _ROWS = 10_000
 # What the last function compiled here; engines send it anew with every task.
-_COMPILED: dict[str, TextMatcher] = {}
+_COMPILED: dict[str, Matcher] = {}
 
 
 class ArrowRewriter:
@@ -93,7 +94,7 @@ class ArrowRewriter:
                 # A batch in which nothing changed knows no types.
                 yield from table.cast(schema).to_batches()
 
-    def _matcher(self) -> TextMatcher:
+    def _matcher(self) -> Matcher:
         if self._key not in _COMPILED:
             _COMPILED.clear()
             _COMPILED[self._key] = self._recipe.build()

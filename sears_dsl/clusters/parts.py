@@ -25,7 +25,7 @@ from sears_dsl.data.columnar import Columnar, require_pyarrow
 from sears_dsl.data.dataset import format_of
 from sears_dsl.data.streams import compression_of
 from sears_dsl.errors import DataError, SearsError, UsageError
-from sears_dsl.runtime.documents import parse_json
+from sears_dsl.runtime.files import parse_json
 from sears_dsl.runtime.folders import Folder, FolderFile
 
 #: Where records are; readers of data sets pass by names that begin like that.

@@ -15,7 +15,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from sears_dsl.batch.plan import TextMatcher
 from sears_dsl.batch.workers import MatcherRecipe
 from sears_dsl.clusters.applying import OnceBuilt
 from sears_dsl.clusters.parts import Workers
@@ -42,22 +41,18 @@ class _ApplyPortion:
         self, portion: tuple[int, Sequence[str], Spans]
     ) -> tuple[int, RewriteColumns, Counter[int]]:
         first, texts, protected = portion
-        matcher: TextMatcher = self.recipe.build()
-        rewrites = matcher.apply(
+        rewrites = self.recipe.build().apply(
             texts, scope=self.scope, protected=protected, unit=self.unit, draw=self.draw
         )
-        columns = (
-            rewrites.columns if isinstance(rewrites, Rewrites) else RewriteColumns.of(rewrites)
-        )
-        columns = replace(columns, rows=(columns.rows + np.int32(first)).astype(np.int32))
-        return first, columns, Counter(getattr(rewrites, "unrenderable", {}))
+        rows = (rewrites.columns.rows + np.int32(first)).astype(np.int32)
+        return first, replace(rewrites.columns, rows=rows), Counter(rewrites.unrenderable)
 
 
 class RemoteMatcher(Matcher):
     """A matcher whose texts go to workers.
 
     Example:
-        >>> from sears_dsl.batch.recipes import RulesetRecipe
+        >>> from sears_dsl.batch.requests import RulesetRecipe
         >>> from sears_dsl.clusters.parts import Here
         >>> from sears_dsl.language.loader import parse
         >>> recipe = RulesetRecipe((parse("movie -> film"),), tagger="pinned")

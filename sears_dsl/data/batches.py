@@ -1,20 +1,31 @@
-"""What readers give and writers take: rows in batches, as columns.
+"""Rows in batches, as columns: what readers give and writers take; and text files, a row a line.
 
-In: nothing but values. Always holds: all columns of a batch are equally long; the first batch of
-a file is always there, with no rows where the file has none; of a text format, a file's prologue,
-the rows of all batches as they stand (`source`) and its epilogue joined are the text of the file,
-so that a row which nothing changed is written back as it stood. Bounded in rows and in characters.
-Columns that know more about themselves (`Repeated`, `JsonColumn`) are sequences of their very
-values to whoever knows nothing of it; a row that ten rules rewrite is quoted once, not ten times.
+In: a path, and how to read it; columns. Out: `Batch`es, and parts of new files. Always holds: all
+columns of a batch are equally long; the first batch of a file is always there, with no rows where
+the file has none; of a text format, a file's prologue, the rows of all batches as they stand
+(`source`) and its epilogue joined are the text of the file, so that a row which nothing changed is
+written back as it stood, its line end included. Bounded in rows and in characters. Columns that
+know more about themselves (`Repeated`, `JsonColumn`) are sequences of their very values to whoever
+knows nothing of it; a row that ten rules rewrite is quoted once, not ten times. Rows that did not
+change are copied together, never taken apart and put together.
 """
 
 from __future__ import annotations
 
+import datetime
+import decimal
+import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.data.streams import TextSource, line_ends, line_feeds
+from sears_dsl.errors import DataError
 
 #: The column that tells the copies of a row apart, where rules draw anew for each of them.
 DRAW = "draw"
@@ -23,28 +34,23 @@ Changes: TypeAlias = Mapping[int, Mapping[str, Any]]
 
 # How the bounds of a batch grow, and so many batches after the first they have grown enough.
 _GROWTH, _GROWN = 1.25, 40
+_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Some consecutive rows of a dataset.
+    """Some consecutive rows of a dataset."""
 
-    Attributes:
-        first: how many rows stand before the batch.
-        rows: how many rows it has.
-        columns: column name → the values of the rows; files without types give strings.
-        source: what the format that read the batch needs to write it back unchanged.
-        groups: text column → for each row, which of the batch's distinct texts it shares (the
-            paragraphs of SQuAD, asked by many questions); columns without are not shared.
-        copies: so many rows of the batch, one after another, are the same row of the dataset: row
-            ``i`` is of draw ``i % copies``.
-    """
-
-    first: int
-    rows: int
+    first: int  # how many rows stand before the batch
+    rows: int  # how many rows it has
+    # Column name → the values of the rows; files without types give strings.
     columns: Mapping[str, Sequence[Any]]
-    source: Any = None
+    source: Any = None  # what the format that read the batch needs to write it back unchanged
+    # Text column → for each row, which of the batch's distinct texts it shares (the paragraphs of
+    # SQuAD, asked by many questions); columns without are not shared.
     groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    # So many rows of the batch, one after another, are the same row of the dataset: row ``i`` is of
+    # draw ``i % copies``
     copies: int = 1
 
     def row_number(self, index: int) -> int:
@@ -58,27 +64,20 @@ class ReadOptions:
 
     Batches begin small and grow by a quarter, so that the first rows are written soon, and none
     takes longer than all before it took; where they are cut depends on the file alone.
-
-    Attributes:
-        encoding: of text formats.
-        errors: what bytes that are no such text mean: ``strict`` (an error), ``replace`` (U+FFFD)
-            or ``ignore``.
-        header: whether csv and tsv begin with the names of the columns; without, the columns are
-            named "1", "2", ….
-        rows: most rows of a batch.
-        characters: a batch ends when it has about so many; lines come in mebibytes at most.
-        first_rows, first_characters: the same of the first batch.
-        limit: read so many rows and no more; None for all.
     """
 
-    encoding: str = "utf-8"
+    encoding: str = "utf-8"  # of text formats
+    # What bytes that are no such text mean: ``strict`` (an error), ``replace`` (U+FFFD) or
+    # ``ignore``.
     errors: str = "strict"
+    # Whether csv and tsv begin with the names of the columns; without, they are "1", "2", ….
     header: bool = True
-    rows: int = 10_000
+    rows: int = 10_000  # most rows of a batch
+    # A batch ends when it has about so many; lines come in mebibytes at most.
     characters: int = 1 << 20
-    first_rows: int = 200
+    first_rows: int = 200  # the same of the first batch
     first_characters: int = 1 << 15
-    limit: int | None = None
+    limit: int | None = None  # read so many rows and no more; None for all
 
     def bounds(self, number: int) -> tuple[int, int]:
         """Most rows of a batch, and from how many characters on it ends, by its number from 0.
@@ -94,17 +93,12 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around the rows in a file.
+    """What stands around the rows in a file."""
 
-    Attributes:
-        names: the columns.
-        encoding: of the text.
-        around: prologue and epilogue of the file that was read; None for a file of new rows. A
-            function, since the epilogue is known only when all rows have been read.
-    """
-
-    names: Sequence[str]
-    encoding: str = "utf-8"
+    names: Sequence[str]  # the columns
+    encoding: str = "utf-8"  # of the text
+    # Prologue and epilogue of the file that was read; None for a file of new rows. A function,
+    # since the epilogue is known only when all rows have been read.
     around: Callable[[], tuple[str, str]] | None = None
 
 
@@ -146,11 +140,7 @@ class Format(Protocol):
 
 
 class Repeated(Sequence[Any]):
-    """A column whose values repeat.
-
-    Attributes:
-        values: each once.
-        places: for each row the place of its value among them.
+    """A column whose ``values`` repeat: for each row there is the place of its own among them.
 
     Example:
         >>> list(Repeated(["a", "b"], [1, 0, 1]))
@@ -178,11 +168,7 @@ class Repeated(Sequence[Any]):
 
 
 class LazyColumns(Mapping[str, Sequence[Any]]):
-    """Columns that become Python values when they are first asked for.
-
-    Args:
-        names: the columns.
-    """
+    """Columns that become Python values when they are first asked for."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -248,3 +234,236 @@ def cells(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:
         texts = list(map(text_of, column.values))
         return list(map(texts.__getitem__, column.places))
     return list(map(text_of, column))
+
+
+def encoded(text: str, encoding: str) -> bytes:
+    """Text as bytes."""
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        character = text[error.start]
+        around = text[max(0, error.start - 20) : error.start + 20]
+        raise DataError(
+            f"character U+{ord(character):04X} cannot be written as {encoding}, near {around!r}",
+            help="write another format or, where the encoding lacks the character, UTF-8",
+        ) from error
+
+
+def lone_return(place: str) -> DataError:
+    """The error for a carriage return that ends no line, as all of them did on old Macs."""
+    return DataError(
+        f"{place}: a carriage return without a line feed",
+        help="lines end with a line feed; of a file of old Macs make one with "
+        "tr '\\r' '\\n' < old > new",
+    )
+
+
+def line_body(line: str) -> str:
+    """A line without its end."""
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+class TextFormat:
+    """What text formats share: parts are text in the file's encoding, joined in order."""
+
+    name = ""
+    binary = False
+
+    def header(self, names: Sequence[str]) -> str:
+        """What a new file begins with."""
+        return ""
+
+    def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
+        """The source of a row with new values."""
+        raise NotImplementedError
+
+    def patch(
+        self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
+    ) -> bytes:
+        """The rows of a batch with some changed and some left out."""
+        rows: SourceRows = batch.source
+        names = list(batch.columns)
+        pieces: list[bytes] = []
+        at = 0
+        for row in sorted({*changes, *dropped}):
+            start, end = rows.bounds(row)
+            pieces.append(rows.content[at:start])
+            at = end
+            if row in dropped:
+                continue
+            try:
+                new = self.replaced(rows.content[start:end].decode(), names, changes[row])
+            except DataError as error:
+                raise DataError(
+                    f"row {batch.row_number(row)}: {error.message}", help=error.help
+                ) from error
+            pieces.append(encoded(new, "utf-8"))
+        content = b"".join([*pieces, rows.content[at:]])
+        return content if encoding == "utf-8" else encoded(content.decode(), encoding)
+
+    def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
+        """Prologue, parts and epilogue, one after another."""
+        prologue = frame.around()[0] if frame.around else self.header(frame.names)
+        output.write(encoded(prologue, frame.encoding))
+        for part in parts:
+            output.write(part)
+        if frame.around:
+            output.write(encoded(frame.around()[1], frame.encoding))
+
+
+class SourceRows:
+    r"""The rows of a batch as they stand in the file, in UTF-8; without ends, every line is one.
+
+    Example:
+        >>> SourceRows(b"one\ntwo\n").bounds(1)
+        (4, 8)
+    """
+
+    def __init__(self, content: bytes, ends: NDArray[np.integer[Any]] | None = None) -> None:
+        self.content = content
+        self._ends = ends
+
+    @property
+    def ends(self) -> NDArray[np.integer[Any]]:
+        """Where each row ends."""
+        if self._ends is None:
+            self._ends = line_ends(self.content)
+        return self._ends
+
+    @classmethod
+    def of(cls, sources: Iterable[str]) -> SourceRows:
+        """Rows that are texts already."""
+        pieces = [encoded(source, "utf-8") for source in sources]
+        return cls(b"".join(pieces), np.cumsum(list(map(len, pieces)), dtype=np.int64))
+
+    @classmethod
+    def until(cls, content: bytes, ends: NDArray[np.integer[Any]]) -> SourceRows:
+        """Rows without what stands after the last of them."""
+        return cls(content[: int(ends[-1]) if len(ends) else 0], ends)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def bounds(self, row: int) -> tuple[int, int]:
+        """Where a row begins and ends, with what stands before and after it."""
+        return int(self.ends[row - 1]) if row else 0, int(self.ends[row])
+
+
+class LineReader:
+    """A reader over lines; subclasses say what they mean."""
+
+    def __init__(self, path: str, options: ReadOptions) -> None:
+        self.source = TextSource(path, encoding=options.encoding, errors=options.errors)
+        self.name = self.source.name
+        self.encoding = self.source.encoding
+        self.options = options
+        self.prologue = ""
+        self.epilogue = ""
+
+    def chunks(self) -> Iterator[bytes]:
+        """Whole lines within the bounds of a batch, the byte order mark moved to the prologue."""
+        number = 0
+        limit = self.options.limit
+        first = True
+        for block in self.source.line_blocks():
+            content = block
+            if first and block.startswith(_MARK.encode()):
+                self.prologue = _MARK
+                content = block.removeprefix(_MARK.encode())
+            first = False
+            lines = line_feeds(content) + (not content.endswith(b"\n"))
+            mean = max(1, len(content) // lines)
+            ends = None
+            at = begin = 0
+            while content and at < lines:
+                most, characters = self.options.bounds(number)
+                if characters < self.options.characters:  # more than a mebibyte are no lines
+                    most = max(1, min(most, characters // mean))
+                if limit is None:  # a small rest would cost nearly what a whole batch costs
+                    rest = lines - at
+                    most = -(-rest // -(-rest // most))
+                else:  # what stands beyond the limit may be anything
+                    most = min(most, limit + 1)
+                at += most
+                end = len(content)
+                if at < lines:
+                    ends = line_ends(content) if ends is None else ends
+                    end = int(ends[at - 1])
+                yield content[begin:end]
+                begin = end
+                number += 1
+
+
+class PlainText(TextFormat):
+    """A row a line, one column named ``text``; line ends are no part of the text.
+
+    New rows are written as their text and a line feed: of records, the rewritten text alone.
+    """
+
+    name = "txt"
+
+    def read(self, path: str, options: ReadOptions) -> _PlainReader:
+        """Open a file of lines."""
+        return _PlainReader(path, options)
+
+    def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
+        """The column ``rewritten`` or else the only column, a line each."""
+        if "rewritten" not in columns and len(columns) != 1:
+            raise DataError(
+                f"plain text holds one column, not {len(columns)} ({', '.join(columns)})",
+                help="choose csv, tsv or jsonl, by the file's name or with --output-format",
+            )
+        texts = columns["rewritten"] if "rewritten" in columns else next(iter(columns.values()))
+        for text in texts:
+            if "\n" in (text or ""):
+                raise DataError(f"a text of several lines is no line: {text!r}", help="use jsonl")
+        return encoded("".join(f"{'' if text is None else text}\n" for text in texts), encoding)
+
+    def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
+        """The new text with the line end of the old."""
+        return str(new["text"]) + source[len(line_body(source)) :]
+
+
+class _PlainReader(LineReader):
+    def batches(self) -> Iterator[Batch]:
+        """One row a line, blank lines included."""
+        first = 0
+        limit = self.options.limit
+        for content in self.chunks():
+            text = content.decode()
+            if not first and "\r" in text and "\n" not in text:
+                # Without a single line feed this is hardly one row with a return in it.
+                raise lone_return(f"{self.name}, line 1")
+            texts = text.removesuffix("\n").split("\n")
+            if "\r" in text:
+                texts = [each.removesuffix("\r") for each in texts]
+            rows = SourceRows(content)
+            if limit is not None and limit - first < len(texts):
+                del texts[limit - first :]
+                rows = SourceRows(content[: rows.bounds(len(texts) - 1)[1]] if texts else b"")
+            if texts:
+                yield Batch(first, len(texts), {"text": texts}, rows)
+                first += len(texts)
+            if first == limit:
+                break
+        if not first:
+            yield Batch(0, 0, {"text": []}, SourceRows(b""))
+
+
+def plain_value(value: Any) -> Any:
+    """What stands in JSON for a value that it has no form for."""
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal):
+        return str(value)
+    if hasattr(value, "tolist"):  # an array or a number of NumPy
+        return value.tolist()
+    raise DataError(
+        f"a value of type {type(value).__name__} cannot be written as JSON",
+        help="leave that column out, or write parquet",
+    )
+
+
+#: A value as JSON; dates and decimals as text, arrays as lists. Raises DataError where there is no
+#: such form.
+json_text: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, default=plain_value).encode

@@ -57,11 +57,7 @@ class ArrowValues(list[Any]):
 
 
 class RecordBatchColumns(LazyColumns):
-    """The columns of a record batch.
-
-    Attributes:
-        record_batch: what they are made of; this alone goes along where they are pickled.
-    """
+    """The columns of a record batch, which alone goes along where they are pickled."""
 
     def __init__(self, record_batch: Any) -> None:
         super().__init__(record_batch.schema.names)

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.data.batches import JsonColumn, LazyColumns, Repeated
-from sears_dsl.data.plain_text import SourceRows
+from sears_dsl.data.batches import JsonColumn, LazyColumns, Repeated, SourceRows
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8Array
 from sears_dsl.runtime.kernels import compiles, kernel
 
@@ -34,10 +33,7 @@ _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
 
 
 class FieldColumns(LazyColumns):
-    r"""Columns of csv, made of its bytes when they are asked for.
-
-    Attributes:
-        source: the rows as they stand.
+    r"""Columns of csv, made of its bytes, the rows as they stand, when they are asked for.
 
     Example:
         >>> columns = FieldColumns.of(b'1,"a ""b"" c"\n2,d\n', ["id", "text"])
@@ -55,12 +51,7 @@ class FieldColumns(LazyColumns):
 
     @classmethod
     def of(cls, content: bytes, names: Sequence[str]) -> FieldColumns | None:
-        """The columns of the rows that end in some lines; None where one is not as it should be.
-
-        Args:
-            content: whole lines of UTF-8.
-            names: of all columns that there are.
-        """
+        """The columns of rows that end in whole lines; None where one is not as it should be."""
         ends = np.empty(len(content) + 1, np.int32)
         count = find_fields(np.frombuffer(content, np.uint8), len(names), ends)
         if count < 0:
@@ -87,14 +78,7 @@ class FieldColumns(LazyColumns):
 
 
 def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list[str]:
-    """A column of rows of csv.
-
-    Args:
-        content: the rows, in UTF-8.
-        ends: where their fields end, as `find_fields` tells it.
-        width: fields a row.
-        column: from 0.
-    """
+    """A column, from 0, of rows of csv, whose fields end as `find_fields` tells it."""
     data = np.frombuffer(content, np.uint8)
     pickled = np.empty(len(data) + _HEAD * (len(ends) // width) + 3, np.uint8)
     size = pickle_column(data, ends, width, column, pickled)

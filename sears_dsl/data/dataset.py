@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.data.batches import Batch, Format, Frame, ReadOptions
+from sears_dsl.data.batches import Batch, Format, Frame, PlainText, ReadOptions
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.delimited import Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
-from sears_dsl.data.plain_text import PlainText
 from sears_dsl.data.squad import Squad
 from sears_dsl.data.streams import (
     STANDARD_STREAM,
@@ -34,7 +33,7 @@ from sears_dsl.data.streams import (
     no_such_file,
 )
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 _FORMATS: Mapping[str, Format] = {
     form.name: form
@@ -120,13 +119,7 @@ def _begins_with_object(path: str) -> bool:
 
 
 class Dataset:
-    r"""A file that is being read.
-
-    Attributes:
-        path: as the user named it.
-        format: what it is read as.
-        names: its columns; of JSON lines, those of the first batch.
-        first: the first batch; it may have no rows.
+    r"""A file that is being read; of JSON lines the ``names`` are those of the first batch.
 
     Raises:
         DataError: the file cannot be read, or is not what its format says.
@@ -199,13 +192,13 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     )
 
 
-def default_column(batch: Batch, *, where: str) -> str:
-    """The column to rewrite where the user names none.
+def default_column(batch: Batch, *, where: str, label: str | None = None) -> str:
+    """The column to rewrite where the user names none; not that of labels.
 
     The only column of text (not all numbers, not the ids), or the only one of those named text,
     sentence, question and review.
     """
-    names = [name for name in batch.columns if name != _ID_COLUMN]
+    names = [name for name in batch.columns if name not in (_ID_COLUMN, label)]
     usual = [name for name in names if name in _USUAL_TEXT_COLUMNS]
     if len(usual) == 1:
         return usual[0]
@@ -244,10 +237,6 @@ def row_ids(batch: Batch, column: str | None) -> list[str]:
 
 def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format) -> None:
     r"""Write a file of new rows, whole or not at all, compressed where its name says so.
-
-    Args:
-        columns: column → the values of the rows.
-        path: `STANDARD_STREAM` is standard output.
 
     Example:
         >>> import tempfile

@@ -19,17 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.data.batches import Batch, JsonColumn, ReadOptions, Repeated, cells
-from sears_dsl.data.csv_kernels import FieldColumns, quoted_lines
-from sears_dsl.data.plain_text import (
+from sears_dsl.data.batches import (
+    Batch,
+    JsonColumn,
     LineReader,
+    ReadOptions,
+    Repeated,
     SourceRows,
     TextFormat,
+    cells,
     encoded,
     json_text,
     line_body,
     lone_return,
 )
+from sears_dsl.data.csv_kernels import FieldColumns, quoted_lines
 from sears_dsl.data.streams import line_ends, line_feeds
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.kernels import compiles, expect

@@ -30,43 +30,26 @@ _ROWS = 10_000
 
 
 class NewRows(NamedTuple):
-    """New rows.
+    """New rows."""
 
-    Attributes:
-        columns: the values.
-        rows: for each the row of the dataset that it comes from.
-        sources: columns that hold values of a column of the dataset, and which.
-    """
-
-    columns: Mapping[str, list[Any]]
-    rows: Sequence[int]
-    sources: Mapping[str, str]
+    columns: Mapping[str, list[Any]]  # the values
+    rows: Sequence[int]  # for each the row of the dataset that it comes from
+    sources: Mapping[str, str]  # columns that hold values of a column of the dataset, and which
 
 
 class Copies(NamedTuple):
-    """Copies of rows, for the end of a dataset.
+    """Copies of rows, for the end of a dataset."""
 
-    Attributes:
-        rows: which rows are copied, in order; a row may be copied more than once.
-        changed: column → the values of the copies, where they differ.
-        added: new column → the values of all rows, the old ones first.
-        only_new: whether the old rows are left out.
-    """
-
-    rows: Sequence[int]
-    changed: Mapping[Any, Sequence[Any]]
-    added: Mapping[str, Sequence[Any]]
-    only_new: bool = False
+    rows: Sequence[int]  # which rows are copied, in order; a row may be copied more than once
+    changed: Mapping[Any, Sequence[Any]]  # column → the values of the copies, where they differ
+    added: Mapping[str, Sequence[Any]]  # new column → the values of all rows, the old ones first
+    only_new: bool = False  # whether the old rows are left out
 
 
 class MemoryFrame(ABC):
-    """A dataset in memory.
+    """A dataset in memory."""
 
-    Attributes:
-        names: its columns; a list of texts has the one column ``text``.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # its columns; a list of texts has the one column ``text``
 
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
@@ -78,11 +61,7 @@ class MemoryFrame(ABC):
 
     @abstractmethod
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
-        """The dataset with changed values, and without the dropped rows.
-
-        Args:
-            changes: row of the dataset → column → new value.
-        """
+        """The dataset with changed values, and without the dropped rows."""
 
     @abstractmethod
     def extended(self, copies: Copies) -> Any:

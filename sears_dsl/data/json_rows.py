@@ -21,11 +21,15 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sears_dsl.data.batches import Batch, Frame, JsonColumn, ReadOptions, cells
-from sears_dsl.data.plain_text import (
+from sears_dsl.data.batches import (
+    Batch,
+    Frame,
+    JsonColumn,
     LineReader,
+    ReadOptions,
     SourceRows,
     TextFormat,
+    cells,
     encoded,
     json_text,
     lone_return,
@@ -167,11 +171,7 @@ class _JsonLinesReader(LineReader):
     def _one_by_one(
         self, content: bytes, before: int, most: int | None
     ) -> tuple[dict[str, list[Any]], SourceRows, bytes]:
-        """The columns of at most so many rows, these as they stand, and blank lines after them.
-
-        Args:
-            before: lines of the file before these.
-        """
+        """The columns of at most so many rows, these as they stand, and blank lines after them."""
         rows: list[dict[str, Any]] = []
         ends: list[int] = []
         end_of_blank = 0
@@ -292,18 +292,13 @@ class _JsonArrayReader(JsonReader):
             self.epilogue = "\n]\n"
 
 
-# ---------------------------------------------------------------- whole batches by kernels
-
 _QUOTE, _BACKSLASH, _COMMA, _OPEN, _CLOSE = map(ord, '"\\,[]')
 _BRACE_OPEN, _BRACE_CLOSE = map(ord, "{}")
 _AFTER_SPACE = ord(" ")
 
 
 def columns_of_lines(content: bytes) -> dict[str, list[Any]] | None:
-    r"""The columns of lines of objects whose keys stand in all of them as in the first.
-
-    Returns:
-        None where a line is something else, or no JSON.
+    r"""The columns of lines of objects whose keys stand in all of them as in the first, else None.
 
     Example:
         >>> columns_of_lines(b'{"n": 1, "text": "a"}\n{"n": [2], "text": null}\n')

@@ -48,22 +48,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class LabelledRows:
     """Rows with what a model should say of them.
 
-    Attributes:
-        rows: column → text, for each row.
-        column: the column that rules rewrite; as it was written, where there are several.
-        labels: for each row the answers that count as right (one label; of SQuAD several
-            answers); None where the data has no labels, so that the model's own answer counts.
-        path: as the user named the file.
-        numbers: for each its number in the file, from 1, where not all are there.
-        guards: what has to stay in the texts that rules rewrite; None where nothing has to.
-        rewritten_columns: for each row the columns whose text rules rewrite, several as one text;
-            None where that is ``column`` in all.
-        image: the column of pictures, paths that rules leave alone; None for none.
-        choices: the column of what an answer is chosen from, with `BETWEEN_CHOICES` between; None
-            for none.
-        folder: where the paths of pictures begin, which is no part of the data.
-        notes: what a reader has to know, such as rows that were left out.
-
     Example:
         >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
         >>> data.texts
@@ -72,17 +56,24 @@ class LabelledRows:
         64
     """
 
-    rows: tuple[Mapping[str, str], ...]
-    column: str
+    rows: tuple[Mapping[str, str], ...]  # column → text, for each row
+    column: str  # the column that rules rewrite; as it was written, where there are several
+    # For each row the answers that count as right (one label; of SQuAD several answers); None where
+    # the data has no labels, so that the model's own answer counts.
     labels: tuple[tuple[str, ...], ...] | None
-    path: str
+    path: str  # as the user named the file
+    # For each its number in the file, from 1, where not all are there.
     numbers: tuple[int, ...] | None = None
+    # What has to stay in the texts that rules rewrite; None where nothing has to.
     guards: Guards | None = None
+    # For each row the columns whose text rules rewrite, several as one text; None where that is
+    # ``column`` in all.
     rewritten_columns: tuple[tuple[str, ...], ...] | None = None
-    image: str | None = None
+    image: str | None = None  # the column of pictures, paths that rules leave alone; None for none
+    # The column of what an answer is chosen from, with `BETWEEN_CHOICES` between; None for none.
     choices: str | None = None
-    folder: str = ""
-    notes: tuple[str, ...] = ()
+    folder: str = ""  # where the paths of pictures begin, which is no part of the data
+    notes: tuple[str, ...] = ()  # what a reader has to know, such as rows that were left out
 
     def number(self, place: int) -> int:
         """The number in the file, from 1, of the row at a place, from 0."""
@@ -167,10 +158,7 @@ class LabelledRows:
         ]
 
     def rewritten(self, places: Sequence[int], texts: Sequence[str]) -> list[dict[str, str]]:
-        """Rows with other texts, as a model reads them.
-
-        Args:
-            places: which rows; one may come more than once.
+        """Rows at some places with other texts, as a model reads them; one may come more than once.
 
         Example:
             >>> data = LabelledRows(({"text": "A film.", "title": "M"},), "text", None, "a.csv")
@@ -261,7 +249,7 @@ def read_labelled(
     sets = None if column is None else column_sets(column, dataset.names)
     for name in (*itertools.chain(*sets or ()), *filter(None, [label]), *also):
         require_column(dataset.names, name, where=path)
-    sets = sets or ((_text_column(dataset.first, label=label, where=path),),)
+    sets = sets or ((default_column(dataset.first, where=path, label=label),),)
     chosen = column or sets[0][0]
     protection = protection.of_format(dataset.format_name)
     for name in itertools.chain(*sets):
@@ -372,7 +360,6 @@ def _of_several(
                 )
             guards.append(_joined_guard(own, names, parts, protection))
             own_cells.append(own)
-    count = len(sets)
     return LabelledRows(
         tuple(row for row in rows for _ in sets),
         column,
@@ -380,7 +367,7 @@ def _of_several(
         path,
         tuple(number for number in range(1, len(rows) + 1) for _ in sets),
         Guards(protection, sets[0][0], guards, own_cells),
-        tuple(sets) * len(rows) if count else None,
+        tuple(sets) * len(rows),
     )
 
 
@@ -406,10 +393,7 @@ def _joined_guard(
 def read_texts(source: object, *, column: str | None = None, like: str | None = None) -> list[str]:
     r"""Read texts, such as unlabelled rows of the same kind.
 
-    Args:
-        source: a file, or rows in memory, as `open_rows` takes them.
-        column: the column of texts; None for the only one that can be meant.
-        like: a column that is meant where the file has it and ``column`` is None.
+    Where no column is named, that of ``like`` is meant, else the only one that can be.
 
     Example:
         >>> import tempfile, pathlib
@@ -422,12 +406,6 @@ def read_texts(source: object, *, column: str | None = None, like: str | None = 
     if column is None and like in open_rows(source).names:
         column = like
     return read_labelled(source, column=column).texts
-
-
-def _text_column(batch: Batch, *, label: str | None, where: str) -> str:
-    """The only column that can hold the text, the labels left out."""
-    others = {name: values for name, values in batch.columns.items() if name != label}
-    return default_column(Batch(batch.first, batch.rows, others), where=where)
 
 
 def _value(batch: Batch, column: str, index: int) -> Any:
@@ -463,9 +441,6 @@ def label_alternatives(
 
     Of a set, of entities and of numbers the whole value is one; of what ten people answered about a
     picture (``vqa``) those count that three gave.
-
-    Args:
-        value: as a file has it.
 
     Example:
         >>> label_alternatives(1, "row 1"), label_alternatives([{"text": "red"}], "row 2")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -37,12 +37,6 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 class Guard:
     """What has to stay in one text.
 
-    Attributes:
-        protected: places in which no rule may change a character.
-        carried: places that follow the text; a rewrite that touches one does not count.
-        absent: which protected value the text does not contain; empty where it contains all.
-        misplaced: which span is not where the row says; empty where all are.
-
     Example:
         >>> guard = Guard("It is red.", protected=[(6, 9)])
         >>> guard.stays_in("Red it is, red."), guard.stays_in("It is rose.")
@@ -50,10 +44,10 @@ class Guard:
     """
 
     text: str
-    protected: Spans = ()
-    carried: Spans = ()
-    absent: str = ""
-    misplaced: str = ""
+    protected: Spans = ()  # places in which no rule may change a character
+    carried: Spans = ()  # places that follow the text; a rewrite that touches one does not count
+    absent: str = ""  # which protected value the text does not contain; empty where it contains all
+    misplaced: str = ""  # which span is not where the row says; empty where all are
 
     def stays_in(self, text: str) -> bool:
         """Whether a rewording, made by no rule, holds all that must stay, as often as it stood.
@@ -68,47 +62,27 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class ProtectedText:
-    """What the protected columns of a row say of one text.
-
-    Attributes:
-        spans: places in which no rule may change a character.
-        absent: which value the text does not contain; empty where it contains all.
-        misplaced: which span is not where the row says; empty where all are.
-    """
-
-    spans: Spans
-    absent: str = ""
-    misplaced: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Protection:
     """Which columns say what has to stay intact.
 
-    Attributes:
-        columns: columns of values. Of texts (or lists of texts) every place where the value occurs
-            in the rewritten text is protected; of spans these spans.
-        spans: columns that point into a text and are carried along to the rewritten text.
-
     Example:
         >>> protection = Protection(("answer",))
-        >>> protection.protected({"answer": "red"}, column="text", text="It is red, very red.")
-        ProtectedText(spans=[(6, 9), (16, 19)], absent='', misplaced='')
+        >>> text = "It is red, very red."
+        >>> protection.protected({"answer": "red"}, column="text", text=text).protected
+        [(6, 9), (16, 19)]
         >>> protection.protected({"answer": "blue"}, column="text", text="It is red.").absent
         "'blue' is not in the text"
     """
 
+    # Columns of values. Of texts (or lists of texts) every place where the value occurs in the
+    # rewritten text is protected; of spans these spans.
     columns: tuple[str, ...] = ()
+    # Columns that point into a text and are carried along to the rewritten text.
     spans: tuple[SpanColumn, ...] = ()
 
     @classmethod
     def parse(cls, columns: Iterable[str], spans: Iterable[str]) -> Protection:
-        """What a person wrote: names of columns, and spans as `SpanColumn.parse` takes them.
-
-        Raises:
-            UsageError: one of the spans says nothing.
-        """
+        """What a person wrote: names of columns, and spans as `SpanColumn.parse` takes them."""
         return cls(tuple(dict.fromkeys(columns)), tuple(map(SpanColumn.parse, spans)))
 
     def __bool__(self) -> bool:
@@ -130,11 +104,7 @@ class Protection:
     def check(
         self, names: Sequence[str], *, column: str, also: Sequence[str] = (), where: str
     ) -> None:
-        """Whether all columns are there and mean something.
-
-        Raises:
-            DataError: a column is missing.
-        """
+        """Refuse columns that are not there, or mean nothing."""
         for name in (*self.needed, *(spec.text_column for spec in self.spans)):
             require_column(names, name, where=where)
         if column in self.columns:
@@ -151,14 +121,11 @@ class Protection:
                 help="a model can be given the text of an answer, and not its place",
             )
 
-    def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> ProtectedText:
-        """What the protected columns say of one text.
+    def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
+        """What the protected columns say of one text; a value of no known form is a `DataError`.
 
         Spans of a column of ``spans`` are taken as they are: whether they stand in the text is for
         those who carry them along to see.
-
-        Raises:
-            DataError: a value that has none of the known forms; its column is named.
         """
         spans: list[tuple[int, int]] = []
         absent = misplaced = ""
@@ -166,26 +133,19 @@ class Protection:
             declared = next((spec for spec in self.spans if name in spec.columns), None)
             try:
                 if declared is None:
-                    of_value = _protected_by(cells[name], name, text)
-                    absent, misplaced = absent or of_value.absent, misplaced or of_value.misplaced
-                    spans += of_value.spans
+                    places, lacking, wrong = _protected_by(cells[name], name, text)
+                    absent, misplaced = absent or lacking, misplaced or wrong
+                    spans += places
                 elif declared.text_column == column:
                     spans += row_spans(declared, cells)
             except DataError as error:
                 raise _in_column(name, error) from error
         if misplaced:  # nobody knows what such a span means
             spans = [(0, len(text))]
-        return ProtectedText(spans, absent, misplaced)
+        return Guard(text, spans, (), absent, misplaced)
 
     def guard(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
-        """All that has to stay in one text; a row with a misplaced span stays as a whole.
-
-        Args:
-            cells: the row's values of all columns that are `needed`.
-
-        Raises:
-            DataError: a value that has none of the known forms; its column is named.
-        """
+        """All that has to stay in one text; a row with a misplaced span stays as a whole."""
         own = self.protected(cells, column=column, text=text)
         carried: list[tuple[int, int]] = []
         misplaced = own.misplaced
@@ -201,21 +161,21 @@ class Protection:
                     carried += standing
         if misplaced:
             return Guard(text, [(0, len(text))], (), own.absent, misplaced)
-        return Guard(text, own.spans, carried, own.absent)
+        return replace(own, carried=carried)
 
 
 def _in_column(column: str, error: DataError) -> DataError:
     return DataError(f"column {column}: {error.message}", help=error.help)
 
 
-def _protected_by(value: Any, column: str, text: str) -> ProtectedText:
-    """What one value protects."""
+def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
+    """What one value protects; what of it the text does not contain, and what is misplaced."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or value != value:  # noqa: PLR0124 - not a number is missing
-        return ProtectedText(())
+        return (), "", ""
     if isinstance(value, (list, dict)) and not _are_texts(value):
-        return ProtectedText(*placed_spans(SpanColumn("", column), {column: value}, text))
+        return placed_spans(SpanColumn("", column), {column: value}, text)
     places: list[tuple[int, int]] = []
     lacking: list[str] = []
     for each in value if isinstance(value, list) else [str(value)]:
@@ -223,7 +183,7 @@ def _protected_by(value: Any, column: str, text: str) -> ProtectedText:
         places += matches
         if each and not matches:
             lacking.append(each)
-    return ProtectedText(places, f"{lacking[0]!r} is not in the text" if lacking else "")
+    return places, f"{lacking[0]!r} is not in the text" if lacking else "", ""
 
 
 def _are_texts(value: list[Any] | dict[Any, Any]) -> bool:
@@ -234,12 +194,6 @@ def _are_texts(value: list[Any] | dict[Any, Any]) -> bool:
 class Guards:
     """What has to stay in the texts of some rows.
 
-    Attributes:
-        protection: which columns say so.
-        column: the column of the texts.
-        rows: for each row what has to stay.
-        cells: for each row its values of the columns that are `Protection.needed`.
-
     Example:
         >>> guards = Guards.of(["It is red."], {"answer": ["red"]}, column="text",
         ...                    protection=Protection(("answer",)), where="a.csv")
@@ -247,9 +201,10 @@ class Guards:
         ([[(6, 9)]], ())
     """
 
-    protection: Protection
-    column: str
-    rows: Sequence[Guard]
+    protection: Protection  # which columns say so
+    column: str  # the column of the texts
+    rows: Sequence[Guard]  # for each row what has to stay
+    # For each row its values of the columns that are `Protection.needed`
     cells: Sequence[Mapping[str, Any]] = field(repr=False)
 
     @classmethod
@@ -262,11 +217,7 @@ class Guards:
         protection: Protection,
         where: str,
     ) -> Guards:
-        """Of all rows of a table.
-
-        Args:
-            columns: columns of the same rows, those among them that are `Protection.needed`.
-        """
+        """Of all rows of a table, with those columns at least that are `Protection.needed`."""
         guards: list[Guard] = []
         cells: list[Mapping[str, Any]] = []
         for row, text in enumerate(texts):
@@ -301,12 +252,7 @@ class Guards:
         )
 
     def moved(self, row: int, carry: CharacterMap) -> dict[str, Any]:
-        """The new values of the span columns of a row whose text was rewritten.
-
-        Args:
-            row: which.
-            carry: where the characters of its text went; no span was touched.
-        """
+        """The new values of the span columns of a row whose characters were carried."""
         new: dict[str, Any] = {}
         for spec in self.protection.spans:
             if spec.text_column == self.column:

@@ -19,7 +19,8 @@ from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.data.frames import MemoryFrame, memory_frame
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.folders import Folder, names_folder
+from sears_dsl.runtime.files import names_folder
+from sears_dsl.runtime.folders import Folder
 
 IN_MEMORY = "the data"
 """What messages call a dataset that has no file."""
@@ -28,17 +29,11 @@ _PAIR = 2
 
 
 class RowSource(Protocol):
-    """Rows that can be read once, in batches.
+    """Rows that can be read once, in batches."""
 
-    Attributes:
-        path: what messages call it.
-        names: its columns.
-        first: the first batch; it may have no rows.
-    """
-
-    path: str
-    names: tuple[str, ...]
-    first: Batch
+    path: str  # what messages call it
+    names: tuple[str, ...]  # its columns
+    first: Batch  # the first batch; it may have no rows
 
     @property
     def format_name(self) -> str:
@@ -49,10 +44,7 @@ class RowSource(Protocol):
 
 
 class MemoryRows:
-    """A dataset in memory as a `RowSource`.
-
-    Args:
-        limit: so many rows and no more; None for all.
+    """A dataset in memory as a `RowSource`, so many rows of it and no more.
 
     Example:
         >>> rows = MemoryRows(memory_frame(["A fun film.", "A dull film."]), limit=1)
@@ -83,15 +75,9 @@ class MemoryRows:
 
 
 class FolderRows:
-    r"""The files of a folder, one after another, as a `RowSource`.
+    r"""The files of a folder, one after another, as a `RowSource`; a limit counts the rows of all.
 
-    Args:
-        folder: where they are.
-        format_name: their format, where their names do not tell.
-        options: how they are read; the limit counts the rows of all.
-
-    Raises:
-        DataError: there are none; one that cannot be read, or lacks a column of the first.
+    None at all, or one that lacks a column of the first, is a `DataError`.
 
     Example:
         >>> import tempfile
@@ -161,11 +147,8 @@ def open_rows(
             pairs, a data frame of pandas or polars, a Hugging Face dataset, a table of Arrow, an
             array, a generator.
         pair: what the columns of a list of pairs are called.
-        format_name: of a file: its format, where its name does not tell.
+        format_name: of a file, where its name does not tell.
         options: how it is read; of data in memory only the limit counts.
-
-    Raises:
-        DataError: the file cannot be read, or this is no dataset.
 
     Example:
         >>> open_rows([("A fun film.", "positive")]).names
@@ -188,10 +171,6 @@ def open_rows(
 
 def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> MemoryFrame:
     """A dataset in memory, or a file read as a list, of which results of the same kind are made.
-
-    Args:
-        data: as `open_rows` takes it.
-        pair: what the columns of a list of pairs are called.
 
     Example:
         >>> from sears_dsl.data.frames import Copies

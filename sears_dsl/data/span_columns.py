@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.documents import parse_json
+from sears_dsl.runtime.files import parse_json
 
 #: Where characters start:end of a text stand after its rewrite; None if they were touched.
 CharacterMap: TypeAlias = Callable[[int, int], tuple[int, int] | None]
@@ -31,13 +31,6 @@ CharacterMap: TypeAlias = Callable[[int, int], tuple[int, int] | None]
 @dataclass(frozen=True, slots=True)
 class SpanColumn:
     """Which columns hold spans of which text column.
-
-    Attributes:
-        text_column: the column that the spans point into.
-        column: a column of structured spans; None where flat columns hold one span a row.
-        start: flat: the column of the first character, counted from 0.
-        end: flat: the column of one past the last character.
-        text: flat, instead of ``end``: the column of the span's text.
 
     Example:
         >>> SpanColumn.parse("context=answers")
@@ -48,19 +41,16 @@ class SpanColumn:
         'answer'
     """
 
-    text_column: str
+    text_column: str  # the column that the spans point into
+    # A column of structured spans; None where flat columns hold one span a row.
     column: str | None = None
-    start: str | None = None
-    end: str | None = None
-    text: str | None = None
+    start: str | None = None  # flat: the column of the first character, counted from 0
+    end: str | None = None  # flat: the column of one past the last character
+    text: str | None = None  # flat, instead of ``end``: the column of the span's text
 
     @classmethod
     def parse(cls, written: str) -> SpanColumn:
-        """Read ``TEXT=COLUMN``, ``TEXT=START:END`` or ``TEXT=START+SPANTEXT``.
-
-        Raises:
-            UsageError: it is none of these.
-        """
+        """Read ``TEXT=COLUMN``, ``TEXT=START:END`` or ``TEXT=START+SPANTEXT``."""
         text_column, equals, rest = written.partition("=")
         if not (text_column and equals and rest):
             raise UsageError(
@@ -122,23 +112,21 @@ def _position(value: Any) -> int:
 
 def _structure(value: Any) -> Any:
     """A copy in lists and dictionaries that may be changed."""
-    if isinstance(value, str):
-        try:
-            return parse_json(value)
-        except ValueError as error:
-            raise DataError(f"{value[:60]!r} holds no spans: {error}") from error
+    if not isinstance(value, str):
+        return _plain(value)
+    try:
+        return parse_json(value)
+    except ValueError as error:
+        raise DataError(f"{value[:60]!r} holds no spans: {error}") from error
+
+
+def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {key: _structure_item(item) for key, item in value.items()}
-    return _structure_item(value)
-
-
-def _structure_item(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_structure_item(item) for item in value]
+        return [_plain(item) for item in value]
     return copy.deepcopy(value)
 
 
@@ -191,9 +179,8 @@ def placed_spans(
 ) -> tuple[list[tuple[int, int]], str, str]:
     """The spans of one row that stand in its text; which one is nowhere, and which misplaced.
 
-    Returns:
-        The spans; why the first span before the text (-1: nowhere) does not stand there, and the
-        first other one, both empty where there is none.
+    The latter two say why the first span before the text (-1: nowhere) does not stand there, and
+    why the first other one; they are empty where there is none.
 
     Example:
         >>> placed_spans(SpanColumn("text", "spans"), {"spans": [[0, 2], [5, 9]]}, "is red")
@@ -247,10 +234,6 @@ def moved_spans(
     spec: SpanColumn, row: Mapping[str, Any], original: str, carry: CharacterMap
 ) -> dict[str, Any] | str:
     """The new values of the span columns after a rewrite, or why there are none.
-
-    Args:
-        original: the text before the rewrite.
-        carry: where its characters went.
 
     Example:
         >>> row = {"start": "3", "answer": "red"}

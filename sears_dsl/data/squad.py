@@ -16,9 +16,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions
+from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions, encoded
 from sears_dsl.data.json_rows import JsonReader, assemble_array
-from sears_dsl.data.plain_text import encoded
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError
 

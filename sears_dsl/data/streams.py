@@ -263,16 +263,10 @@ def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
 
 
 class TextSource:
-    """The text of a file.
+    """The text of a file, whose ``name`` is for messages.
 
-    Attributes:
-        name: the file for messages.
-        encoding: the codec in use; a UTF-16 or UTF-32 file with a byte order mark names its
-            byte order here. The mark itself is the first character of the text.
-
-    Raises:
-        UsageError: there is no such encoding, or ``errors`` is none of strict, replace, ignore.
-        DataError: while reading: bytes that are no text in this encoding, with their place.
+    The ``encoding`` is the codec in use; a UTF-16 or UTF-32 file with a byte order mark names its
+    byte order here. The mark itself is the first character of the text.
     """
 
     def __init__(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> None:
@@ -313,11 +307,7 @@ class TextSource:
             ) from error
 
     def _decoded(self, *, texts: bool = True) -> Iterator[tuple[bytes, str]]:
-        """The blocks of the file, each with its text; of a character that it cuts, in the next.
-
-        Args:
-            texts: whether they are wanted; without, they are only looked through.
-        """
+        """The blocks of the file, each with its text if wanted; a cut character is in the next."""
         decoder = codecs.getincrementaldecoder(self.encoding)(self._errors)
         fed = 0
         line = 1

@@ -27,20 +27,15 @@ from sears_dsl.errors import DataError
 class Table:
     """Rows as columns.
 
-    Attributes:
-        columns: column name → the values of the rows.
-        path: as the user named the file; for messages.
-        format: the name of the format that it was read as.
-
     Example:
         >>> table = Table({"text": ["A fun film."], "label": [1]}, "a.jsonl", "jsonl")
         >>> len(table), table.texts("text"), len(table.digest)
         (1, ['A fun film.'], 64)
     """
 
-    columns: Mapping[str, Sequence[Any]]
-    path: str
-    format: str
+    columns: Mapping[str, Sequence[Any]]  # column name → the values of the rows
+    path: str  # as the user named the file; for messages
+    format: str  # the name of the format that it was read as
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -83,11 +78,7 @@ class Table:
         return Table({**self.columns, column: paths}, self.path, self.format)
 
     def extended(self, rows: Sequence[int], changed: Mapping[str, Sequence[Any]]) -> Table:
-        """This table and, after its rows, copies of some of them.
-
-        Args:
-            rows: which rows are copied, in order; a row may be copied more than once.
-            changed: column → the values of the copies; columns that are not named are copied.
+        """This table and, after its rows, changed copies of some, one maybe more than once.
 
         Example:
             >>> table = Table({"text": ["a", "b"], "label": [0, 1]}, "a.csv", "csv")
@@ -104,11 +95,7 @@ class Table:
 def read_table(
     source: object, *, format_name: str | None = None, options: ReadOptions | None = None
 ) -> Table:
-    r"""Read rows whole.
-
-    Args:
-        source: a file, or rows in memory, as `open_rows` takes them.
-        format_name: its format, where its name does not tell.
+    r"""Read rows whole, from a file or from memory, as `open_rows` takes them.
 
     Example:
         >>> import pathlib, tempfile
@@ -133,11 +120,7 @@ def read_table(
 
 
 def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | None:
-    """What has to stay in the texts of a column; None where nothing has to.
-
-    Args:
-        table: the rows; those of a SQuAD file have columns that point into the context.
-    """
+    """What has to stay in the texts of a column; None where nothing has to."""
     own = protection.of_format(table.format)
     if not own:
         return None
@@ -154,5 +137,4 @@ def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:
             for name in names:
                 require_column(tuple(table.columns), name, where=table.path)
         return chosen
-    others = {name: values for name, values in table.columns.items() if name != label}
-    return default_column(Batch(0, len(table), others), where=table.path)
+    return default_column(Batch(0, len(table), table.columns), where=table.path, label=label)

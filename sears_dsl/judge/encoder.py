@@ -33,7 +33,7 @@ from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.networks import batches
 from sears_dsl.runtime.array_types import Float32Array
-from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.runtime.files import parse_json, read_document
 
 _LAYERS = 7
 _WIDTH = 384

@@ -24,7 +24,7 @@ from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.encoder import ALONE, Encoder, PlaceVectors, places_of, turned
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
-from sears_dsl.runtime.documents import parse_json
+from sears_dsl.runtime.files import parse_json
 
 
 @dataclass(frozen=True, slots=True, eq=False)

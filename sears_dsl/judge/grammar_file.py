@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import DataError
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 #: Version of the files: of their arrays, of the networks and of what these read of a word.
 FORMAT = 1

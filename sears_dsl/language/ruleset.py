@@ -247,7 +247,7 @@ class Ruleset:
             ...     load(file).rules == parse("movie -> film").rules
             True
         """
-        from sears_dsl.runtime.writing import write_atomically  # noqa: PLC0415 - as asked for
+        from sears_dsl.runtime.files import write_atomically  # noqa: PLC0415 - as asked for
 
         file = Path(path)
         if file.suffix != ".sear":

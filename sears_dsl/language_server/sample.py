@@ -17,7 +17,7 @@ from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import RuleSyntaxError, SearsError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.documents import read_document
+from sears_dsl.runtime.files import read_document
 from sears_dsl.tagging.tagger import Tagger
 
 SUFFIX = ".sample.txt"

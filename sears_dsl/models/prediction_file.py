@@ -16,8 +16,7 @@ from typing import Any
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
-from sears_dsl.runtime.documents import parse_json
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import parse_json, write_atomically
 
 _ID = "id"
 _PREDICTION = "prediction"

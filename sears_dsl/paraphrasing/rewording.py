@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.engine.noise.needs import looks_up
+from sears_dsl.batch.requests import RulesetRecipe
+from sears_dsl.engine.noise.needs import reword
 from sears_dsl.engine.noise.sources import Sources, Vectors
 from sears_dsl.language.ruleset import Ruleset
 
@@ -56,11 +56,6 @@ class BestParaphrases:
             next((each for each in map(_text, among) if _words(each) != _words(text)), None)
             for text, among in zip(texts, paraphrases, strict=True)
         ]
-
-
-def reword(rulesets: Iterable[Ruleset]) -> bool:
-    """Whether rules of some rulesets write paraphrases."""
-    return any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules)
 
 
 def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> Sources:

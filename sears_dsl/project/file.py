@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.documents import read_document
+from sears_dsl.runtime.files import read_document
 
 if TYPE_CHECKING:
     from sears_dsl.project.fields import ProjectFields

@@ -23,8 +23,8 @@ import numpy as np
 
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
 from sears_dsl.auditing.reports.markdown_tables import table_row
-from sears_dsl.batch.drawing import TextShare
 from sears_dsl.batch.guarding import chained
+from sears_dsl.batch.plan import TextShare
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher

@@ -26,7 +26,7 @@ from sears_dsl.auditing.robustness import tenths
 from sears_dsl.errors import UsageError
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
 from sears_dsl.repair.measurement import ErrorChange, Estimate
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 RepairOutcome: TypeAlias = Literal["passed", "failed", "not judged"]
 

@@ -2,5 +2,5 @@
 
 Nothing here knows rules, texts or models. `kernels` compiles loops over arrays once there is enough
 work; `processes` asks plain child processes questions; `journal` keeps on disk what a run has found
-out; `writing`, `documents` and `resources` deal with files.
+out; `files` reads, writes and locks files.
 """

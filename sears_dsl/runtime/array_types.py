@@ -29,10 +29,7 @@ Integer: TypeAlias = int | np.integer[Any]
 
 
 class Growing:
-    """Entries of one shape, appended in groups.
-
-    Args:
-        entries: the first ones; they tell shape and type.
+    """Entries of one shape, appended in groups; the first ones tell shape and type.
 
     Example:
         >>> squares = Growing(np.array([0, 1]))

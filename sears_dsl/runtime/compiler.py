@@ -12,21 +12,16 @@ import time
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO
 
 from sears_dsl.errors import SearsError
-from sears_dsl.runtime.writing import lock
+from sears_dsl.runtime.files import take_lock
 
 _LOCK = "compiling.lock"
 _LOOK_SECONDS = 0.1
 
 
 class Compiler:
-    """A process that compiles all kernels.
-
-    Args:
-        folder: where compiled code is kept, which can be written.
-    """
+    """A process that compiles all kernels into a folder, which can be written."""
 
     def __init__(self, folder: Path) -> None:
         from sears_dsl.runtime.processes import Children  # noqa: PLC0415 - few want it
@@ -52,18 +47,9 @@ class Compiler:
         return True
 
 
-def take_lock(folder: Path) -> BinaryIO | None:
-    """The lock of a folder, until it is closed; None where another process has it."""
-    file = open(folder / _LOCK, "ab")  # noqa: SIM115 - whoever has it closes it
-    if lock(file.fileno()):
-        return file
-    file.close()
-    return None
-
-
 def compiled(folder: str) -> partial[int]:
     """In the process: compile all kernels, when nobody else is compiling them."""
-    while (lock_file := take_lock(Path(folder))) is None:
+    while (lock_file := take_lock(Path(folder, _LOCK))) is None:
         time.sleep(_LOOK_SECONDS)
     with lock_file:
         number = import_module("sears_dsl.engine.warming").warm_up()

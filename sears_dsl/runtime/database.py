@@ -28,20 +28,12 @@ _SECONDS_TO_WAIT = 60.0
 
 
 class Database(Closing, ABC):
-    """A kind of file.
-
-    Args:
-        path: the file; it and its folder are made where they are not there. None keeps everything
-            in memory.
+    """A kind of file, which is made, with its folder, where it is not there; None: in memory.
 
     Attributes:
-        path: as given.
         tables: the statements that make its tables.
         version: raised whenever the tables or what is in them change: other versions are refused.
         mark: says in the header of the file whose it is; 0 where nothing does.
-
-    Raises:
-        SearsError: it cannot be made, or is no file of this kind and version.
     """
 
     tables: ClassVar[str]
@@ -133,11 +125,7 @@ def pragma(connection: sqlite3.Connection, name: str) -> int:
 def rows_of(
     connection: sqlite3.Connection, query: str, keys: Sequence[Any], *fixed: object
 ) -> Iterator[tuple[Any, ...]]:
-    """What a query gives for keys, some hundred of them at once.
-
-    Args:
-        query: ends with the condition on the key, ``key IN``.
-    """
+    """What a query that ends with ``key IN`` gives for keys, some hundred of them at once."""
     for first in range(0, len(keys), _KEYS_A_QUERY):
         some = keys[first : first + _KEYS_A_QUERY]
         marks = ",".join("?" * len(some))

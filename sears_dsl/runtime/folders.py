@@ -29,36 +29,16 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 
 class FolderFile(NamedTuple):
-    """A file of a folder.
+    """A file of a folder."""
 
-    Attributes:
-        name: its path in the folder, with ``/``.
-        size: in bytes.
-        modified: when it was last changed, in nanoseconds; 0 where nobody knows.
-    """
-
-    name: str
-    size: int
-    modified: int
-
-
-def names_folder(path: str) -> bool:
-    """Whether this is a folder, or a URI, which stands for one.
-
-    Example:
-        >>> names_folder("s3://bucket/reviews"), names_folder("no-such-file.csv")
-        (True, False)
-    """
-    return "://" in path or os.path.isdir(path)
+    name: str  # its path in the folder, with ``/``
+    size: int  # in bytes
+    modified: int  # when it was last changed, in nanoseconds; 0 where nobody knows
 
 
 @dataclass(frozen=True)
 class Folder:
     """A folder; it need not be there yet.
-
-    Attributes:
-        written: as the user named it.
-        root: the same for other processes: a path from the root on, or the URI.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as place:
@@ -68,7 +48,8 @@ class Folder:
         ([('a/b.txt', 6)], None)
     """
 
-    written: str
+    written: str  # as the user named it
+    # The same for other processes: a path from the root on, or the URI.
     root: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

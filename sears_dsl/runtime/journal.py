@@ -16,21 +16,15 @@ from typing import Any
 
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.database import Database, rows_of, transaction
-from sears_dsl.runtime.documents import parse_json
+from sears_dsl.runtime.files import parse_json
 
 
 class RunJournal(Database):
-    """A file of findings.
+    """A file of findings, or without a path what is kept in memory.
 
-    Args:
-        path: the file; None keeps everything in memory.
-        task: what the findings depend on, a choice a line; or a function that says so, which is
-            called when the first of them is asked for or put in.
-
-    Raises:
-        DataError: the file cannot be written, or is no journal of this version.
-        UsageError: it holds the findings of another task; says what differs. With a function that
-            is raised when it is called.
+    The task is what they depend on, a choice a line; or a function that says so, which is called
+    when the first of them is asked for or put in. The findings of another task are refused then,
+    with what differs, by a `UsageError`; a file that is no journal by a `DataError`.
 
     Example:
         >>> with RunJournal(None, task="tau 0.01") as journal:
@@ -79,11 +73,7 @@ CREATE TABLE findings (
         )
 
     def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:
-        """The values of those keys that are there.
-
-        Raises:
-            DataError: the file cannot be read.
-        """
+        """The values of those keys that are there."""
         self._begin()
         query = "SELECT key, value FROM findings WHERE kind = ? AND key IN"
         try:

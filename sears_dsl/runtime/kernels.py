@@ -103,11 +103,7 @@ _kernels: list[Kernel] = []
 
 
 def expect(steps: int) -> None:
-    """Announce work, before the kernels are called that do it.
-
-    Args:
-        steps: how often the innermost loops will run, roughly.
-    """
+    """Announce work before it is done: how often the innermost loops will run, roughly."""
     if _decision.open:
         with _decision.deciding:
             if _decision.open:
@@ -127,8 +123,7 @@ def undecided() -> bool:
 def when_compiling(tell: Callable[[], object] | None) -> None:
     """Have it told, once, when kernels are about to be compiled since their code is not on disk.
 
-    Args:
-        tell: called in the thread that compiles, or has another process compile; None for nobody.
+    That is in the thread that compiles, or has another process compile; None tells nobody.
     """
     _decision.tell = tell
 
@@ -162,11 +157,7 @@ def _listen() -> None:
 
 
 class Kernel:
-    """A function over arrays, plain or compiled; made by `kernel`.
-
-    Attributes:
-        plain: the function as it was written.
-    """
+    """A function over arrays, plain (as it was written) or compiled; made by `kernel`."""
 
     def __init__(self, function: FunctionType) -> None:
         functools.update_wrapper(self, function)
@@ -271,9 +262,6 @@ def _numba() -> Any:
 _NUMBA_SETTINGS = ".numba_config.yaml"
 
 
-# ---------------------------------------------------------------- what code is made of
-
-
 def _fingerprint(kernel: Kernel) -> str:
     """A hash of all that the compiled code of a kernel is made of, but the types of arguments.
 
@@ -332,12 +320,7 @@ def _described(code: CodeType) -> Iterator[str]:
 
 
 def _stated(value: object, names: Sequence[str]) -> str:
-    """A value as far as compiled code depends on it, the same text in every process.
-
-    Args:
-        value: a constant, or what a global or a free variable stands for.
-        names: of a module those attributes count that have one of these names.
-    """
+    """A value as far as compiled code depends on it; of a module, attributes that are named."""
     match value:
         case tuple():
             members = ", ".join(_stated(member, names) for member in value)
@@ -371,9 +354,6 @@ def _spelled(types: Iterable[Any]) -> str:
         named = getattr(kind, "instance_class", None)
         spelled.append(f"{kind} {'' if named is None else _stated(named, ())} {members}")
     return f"({'; '.join(spelled)})"
-
-
-# ---------------------------------------------------------------- code on disk
 
 
 def _folder(kernel: Kernel) -> Path | None:
@@ -417,13 +397,12 @@ def _is_private(folder: Path, home: Path) -> bool:
     return (
         about.st_uid in owners
         and not about.st_mode & stat.S_IWOTH
-        and not any(_is_open(parent.stat().st_mode) for parent in place.parents)
+        # Nobody may put another folder in the place of one of these.
+        and all(
+            parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) != stat.S_IWOTH
+            for parent in place.parents
+        )
     )
-
-
-def _is_open(mode: int) -> bool:
-    """Whether anybody may put another folder in the place of one that lies in this one."""
-    return bool(mode & stat.S_IWOTH and not mode & stat.S_ISVTX)
 
 
 def _is_writable(folder: Path) -> bool:

@@ -72,11 +72,8 @@ def usable_cores(
     """How many cores this process may keep busy, at least 1: how many processes are worth it.
 
     That is less than the machine has where the process is bound to some of them, or where it is in
-    a container with a quota, which no other count of Python's sees.
-
-    Args:
-        groups: where Linux shows its control groups, of either version.
-        membership: where it says in which of them this process is.
+    a container with a quota, which no other count of Python's sees: Linux shows it among the
+    control ``groups``, of either version, and in the ``membership`` of this process.
     """
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
@@ -138,17 +135,11 @@ def _is_harmless(thread: threading.Thread) -> bool:
 
 
 class _Outcome(NamedTuple):
-    """What came of a question, as it leaves a process: it can be read whatever is in it.
+    """What came of a question, as it leaves a process: it can be read whatever is in it."""
 
-    Attributes:
-        succeeded: whether there is an answer.
-        content: the answer or the error, pickled; empty for an error that cannot be.
-        text: of an error, with its kind.
-    """
-
-    succeeded: bool
-    content: bytes
-    text: str = ""
+    succeeded: bool  # whether there is an answer
+    content: bytes  # the answer or the error, pickled; empty for an error that cannot be
+    text: str = ""  # of an error, with its kind
 
     @classmethod
     def of(cls, work: Callable[[], Any]) -> _Outcome:
@@ -187,15 +178,10 @@ class _Outcome(NamedTuple):
 class Process(Generic[Question, Answer]):
     """A process that answers questions, in their order.
 
-    Args:
-        ready: makes what answers; it is called there, so what it is made of must be picklable
-            and come from modules other than the main one.
-        answerer: what `ready` makes, where it is here already: a fork answers by it, if there can
-            be one.
-        error: raised where it dies, or where what it raised cannot be brought here.
-
-    Raises:
-        SearsError: it cannot be sent to a process, or none can be started.
+    What it answers by is made there by ``ready``, so what that is made of must be picklable and
+    come from modules other than the main one. Where the ``answerer`` is here already a fork answers
+    by it, if there can be one. An ``error`` is raised where it dies, or where what it raised cannot
+    be brought here.
     """
 
     def __init__(
@@ -318,11 +304,8 @@ class Process(Generic[Question, Answer]):
 class Children:
     """Processes that answer; they end with this object or this process.
 
-    Args:
-        ready: ``package.module:function``, called once in each child with the arguments; what it
-            gives back answers the questions.
-        error: raised where a child fails or dies.
-        doing: what the children do, for its message: "tags".
+    Each calls a ``package.module:function`` once with the arguments; what it gives back answers the
+    questions. What is raised where one fails or dies says what they were ``doing``: "tags".
 
     Example:
         >>> children = Children("operator:itemgetter", (1,), jobs=2, error=SearsError, doing="is")
@@ -350,19 +333,11 @@ class Children:
 
     @property
     def ready(self) -> bool:
-        """Whether all of them can answer.
-
-        Raises:
-            SearsError: of the kind that was given; what kept one from becoming ready, or it died.
-        """
+        """Whether all of them can answer; what kept one from becoming ready is raised."""
         return all(child.is_ready for child in self._children)
 
     def ask(self, questions: Sequence[Any]) -> list[Any]:
-        """The answer to each question.
-
-        Raises:
-            SearsError: of the kind that was given; a child failed or died. All are ended then.
-        """
+        """The answer to each question; where a child fails or dies all are ended."""
         return list(self.ask_each(questions))
 
     def ask_each(self, questions: Iterable[Any]) -> Iterator[Any]:

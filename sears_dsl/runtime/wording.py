@@ -7,11 +7,7 @@ from __future__ import annotations
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun, and a verb behind it where one is wanted.
-
-    Args:
-        one: the noun of one thing.
-        many: that of several; by default with an s.
+    """A number with its noun, of many by default with an s; a verb may stand behind it.
 
     Example:
         >>> counted(1, "rule"), counted(2000, "rule"), counted(2, "row is", "rows are")

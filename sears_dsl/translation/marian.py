@@ -28,7 +28,7 @@ from transformers import MarianConfig, MarianMTModel
 from transformers.activations import ACT2FN
 
 from sears_dsl.errors import ModelError
-from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.runtime.files import parse_json, read_document
 from sears_dsl.translation.network import (
     DecoderState,
     Memory,

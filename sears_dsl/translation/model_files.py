@@ -25,7 +25,7 @@ from typing import NamedTuple, Protocol
 import platformdirs
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.runtime.documents import parse_json, read_document
+from sears_dsl.runtime.files import parse_json, read_document
 from sears_dsl.translation.weight_file import check_file, file_hash
 
 _INSTALL = "pip install 'sears-dsl[discovery]'"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,7 @@ from word_matcher import WordRecipe
 
 from sears_dsl.batch.files import ApplyProgress, ApplyReport, apply_file
 from sears_dsl.batch.plan import Plan
-from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.batch.workers import BatchTask, Crew
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset
@@ -196,7 +196,7 @@ def test_what_cannot_be_read_waits_for_the_batches_before_it() -> None:
 
     plan = Plan(columns=("text",))
     task = BatchTask(mode="chain", plan=plan, output_format="txt", encoding="utf-8", patched=False)
-    with Crew(WordRecipe(), task, jobs=2) as crew:
+    with closing(Crew(WordRecipe(), task, jobs=2)) as crew:
         finished = crew.finished(batches(), WordRecipe().build())
         assert [next(finished)[0] for _ in range(3)] == [b"film\n"] * 3
         with pytest.raises(DataError, match="no more"):

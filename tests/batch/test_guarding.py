@@ -9,7 +9,7 @@ import pytest
 
 from sears_dsl.batch.guarding import guarded, require_intact
 from sears_dsl.batch.memory import apply_to
-from sears_dsl.batch.tally import Tally
+from sears_dsl.batch.plan import Tally
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.engine.chain import ChainedRow

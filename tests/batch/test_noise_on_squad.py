@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.draws import Draw, chosen
 from sears_dsl.engine.noise.lookalikes import lookalikes

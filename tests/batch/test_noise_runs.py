@@ -14,8 +14,7 @@ import pytest
 
 import sears_dsl as sears
 from sears_dsl.batch.files import ApplyProgress, apply_file
-from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse

@@ -28,14 +28,14 @@ from sears_dsl.batch.provenance import (
 from sears_dsl.catalogue import load_rulesets, shipped
 from sears_dsl.cli.apply import apply_command
 from sears_dsl.cli.model.augment import augment_command
-from sears_dsl.cli.options.tagger import chosen_tagger
-from sears_dsl.cli.rules.test import test_command as run_tests_command
+from sears_dsl.cli.options.shared import chosen_tagger
+from sears_dsl.cli.rules.check import test_command as run_tests_command
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import DataError, RuleSyntaxError, TaggerError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import identity_of

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from word_matcher import WordMatcher
 
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import Plan
-from sears_dsl.batch.tally import Tally
+from sears_dsl.batch.plan import Plan, Tally
 from sears_dsl.data.batches import Batch, JsonColumn
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 

@@ -28,7 +28,7 @@ def _printed(stderr: str) -> list[str]:
     [
         ("click.core", signal.SIGINT),
         ("click", signal.SIGTERM),
-        ("sears_dsl.cli.options.tagger", signal.SIGINT),
+        ("sears_dsl.cli.options.shared", signal.SIGINT),
         ("sears_dsl.cli.commands", signal.SIGINT),
         ("sears_dsl.language.ruleset", signal.SIGINT),
         ("numpy._core.multiarray", signal.SIGINT),

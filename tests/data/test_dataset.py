@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from word_matcher import FILM, WordMatcher
 
 from sears_dsl.batch.memory import apply_to
-from sears_dsl.batch.tally import Tally
+from sears_dsl.batch.plan import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import (
     Dataset,

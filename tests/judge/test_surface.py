@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sears_dsl
 from sears_dsl.judge.faults import FAULTS
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 
 _SIZES = {"places changed", "words changed", "share of words changed"}
 _COUNTS = {

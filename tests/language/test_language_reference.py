@@ -11,7 +11,7 @@ import pytest
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.rule_tests import run_tests
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 from sears_dsl.tagging.pinned import PinnedTagger
 
 REFERENCE = (resource_folder("grammar") / "README.md").read_text("utf-8")

@@ -20,7 +20,7 @@ from sears_dsl.language.rule import Element, Literal, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import KEYWORDS as WORDS_KEYWORDS
 from sears_dsl.language.words import begins_statement, objection
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 
 
 @settings(deadline=None, max_examples=30)

@@ -89,7 +89,9 @@ def run(*arguments: str) -> Result:
 
 def taken(command: str, *arguments: str) -> dict[str, Any]:
     """What a command would work with."""
-    return sears.commands[command].make_context(command, list(arguments)).params
+    found = sears.get_command(click.Context(sears), command)
+    assert found is not None
+    return found.make_context(command, list(arguments)).params
 
 
 def trusted() -> None:

@@ -15,12 +15,11 @@ import numpy as np
 import pytest
 
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.recipes import RulesetRecipe
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.warming import warm_up
 from sears_dsl.runtime import kernels as kernels_module
-from sears_dsl.runtime.compiler import take_lock
+from sears_dsl.runtime.files import take_lock
 from sears_dsl.runtime.kernels import (
     ENOUGH,
     ENOUGH_TO_COMPILE,
@@ -115,14 +114,15 @@ import json, shutil, sys
 from pathlib import Path
 import sears_dsl.engine.matcher
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.requests import RulesetRecipe
 from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.runtime import kernels
-from sears_dsl.runtime.compiler import take_lock
+from sears_dsl.runtime.files import take_lock
 folder, compiled = Path(sys.argv[1]), json.loads(sys.argv[2])
 told = []
-lock = take_lock(kernels._folder_beside(Path(kernels.__file__).parent))  # as another run has it
+code = kernels._folder_beside(Path(kernels.__file__).parent)
+lock = take_lock(code / "compiling.lock")  # as another run has it
 def progress(done):
     told.append(kernels.compiles())
     if done.batches == 1:
@@ -182,7 +182,7 @@ def test_who_compiles_ends_with_who_wanted_it(
 def _until_taken(folder: Path, *, is_taken: bool) -> None:
     """Wait until a process compiles into a folder, or none does any more."""
     for _ in range(600):
-        lock_file = take_lock(folder)
+        lock_file = take_lock(folder / "compiling.lock")
         if lock_file is not None:
             lock_file.close()
         if (lock_file is None) is is_taken:

@@ -364,7 +364,7 @@ SCRIPT = """
 import sys
 from sears_dsl.batch.files import apply_file
 from sears_dsl.batch.requests import ApplyRequest
-from sears_dsl.batch.recipes import RulesetRecipe
+from sears_dsl.batch.requests import RulesetRecipe
 from sears_dsl.language.loader import parse
 from sears_dsl.data.batches import ReadOptions
 

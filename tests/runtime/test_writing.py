@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.errors import DataError
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 
 
 def names(folder: Path) -> list[str]:

@@ -33,8 +33,7 @@ from sears_dsl.auditing.robustness import in_words
 from sears_dsl.engine.rewrite.shown_edits import with_code_points
 from sears_dsl.errors import DataError
 from sears_dsl.models.loading import folder_names
-from sears_dsl.runtime.documents import make_folder
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import make_folder, write_atomically
 
 _THREE: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
     ComparisonDocument: ("comparison", comparison_page, comparison_markdown),

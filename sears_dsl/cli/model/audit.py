@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sears_dsl.cli.options.engine import chosen_workers, engine_options
-from sears_dsl.cli.options.model import asking, noting, scored_options
-from sears_dsl.cli.options.own_parts import parts_choice
+from sears_dsl.cli.options.model import asking, noting, parts_choice, scored_options
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import json_option, oracle_option, scope_option, unit_option
-from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.shared import (
+    chosen_tagger,
+    chosen_workers,
+    engine_options,
+    json_option,
+    oracle_option,
+    scope_option,
+    unit_option,
+)
 from sears_dsl.cli.screen.console import (
     FilePath,
     console,
@@ -26,7 +31,7 @@ from sears_dsl.cli.screen.console import (
     plain_table,
 )
 from sears_dsl.cli.screen.progress import stages
-from sears_dsl.runtime.extras import need_audit, need_discovery
+from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -136,7 +141,6 @@ def audit_command(
     models each has an audit in a folder of its own, and a grid shows all of them. The files of a
     folder are one dataset; with --engine ray workers apply the rules, and the model is asked here.
     """
-    need_audit()
     from sears_dsl.catalogue import load_rulesets
 
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
@@ -299,8 +303,7 @@ def chosen_scoring(
 ) -> tuple[PartsChoice, FoundScoring | None]:
     """What scores: as the options say; as when the rules were found, where nobody chose.
 
-    Returns:
-        The choice, and what the manifests beside the rules say, where that counts.
+    Beside it what the manifests beside the rules say, where that counts.
     """
     from sears_dsl.auditing.running import as_found
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from sears_dsl.cli.options.shared import oracle_option, tagger_of_rules_option
-from sears_dsl.cli.options.tagger import chosen_tagger
+from sears_dsl.cli.options.shared import chosen_tagger, oracle_option, tagger_of_rules_option
 from sears_dsl.cli.screen.console import FilePath, imports_option
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.wording import counted

@@ -1,8 +1,8 @@
-"""The options that commands about a model share: which model, which data, which pivots.
+"""The options that commands about a model share: which model, which data, what rewords and scores.
 
-Nothing heavy is imported before the command runs. `scored_options` and `asking` are for commands
-that only ask the model; `model_options` and `workplace` for those that also reword sentences and
-score pairs.
+Nothing heavy is imported before the command runs, and no part. `scored_options` and `asking` are
+for commands that only ask the model; `model_options` and `workplace` for those that also reword
+sentences and score pairs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from sears_dsl.cli.options.own_parts import paraphrases_option, parts_choice, scorer_option
 from sears_dsl.cli.options.shared import (
     quiet_option,
     tagger_of_rules_option,
@@ -24,16 +24,34 @@ from sears_dsl.cli.options.shared import (
 )
 from sears_dsl.cli.options.unfinished import UnfinishedRun, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath
+from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.errors import DataError
 
 if TYPE_CHECKING:
     from sears_dsl.cli.screen.progress import ShowStage
     from sears_dsl.data.labelled import LabelledRows
-    from sears_dsl.discovery.parts import Parts
+    from sears_dsl.discovery.parts import Parts, PartsChoice
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.tagging.tagger import Tagger
 
 _BEAM_WIDTH = 30
+_OWN = "|".join((*SCORER_NAMES, "MODULE:OBJECT", "llm:SETTINGS"))
+
+paraphrases_option = click.option(
+    "--paraphrases", metavar="FILE|MODULE:OBJECT|llm:SETTINGS",
+    help="Rewordings of your own: a file of pairs, a function or an object, or a language model; "
+    "by default translation models make them."
+)  # fmt: skip
+
+
+def scorer_option(
+    *names: str, default: str = DEFAULT_SCORER, none: bool = False, text: str
+) -> Callable[[Any], Any]:
+    """The option ``--scorer``; of other names, its own and its parameter's."""
+    return click.option(
+        "--scorer", *names, default=default, show_default=True, help=text,
+        metavar=f"[{'none|' if none else ''}{_OWN}]",
+    )  # fmt: skip
 
 
 def _comparison(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -176,18 +194,32 @@ scored_options = with_options(
 )  # fmt: skip
 
 
+def parts_choice(options: dict[str, Any]) -> PartsChoice:
+    """What the options of a command that decides by scores choose."""
+    from sears_dsl.discovery.parts import PartsChoice
+    from sears_dsl.vetting.oracle import read_readings
+
+    # The default width is no choice: it goes with paraphrases of one's own.
+    beam_source = click.get_current_context().get_parameter_source("beam")
+    return PartsChoice(
+        scorer=options["scorer"],
+        paraphraser=options.get("paraphrases"),
+        paraphrases="paraphrases" in options,
+        beam=options.get("beam") if beam_source is ParameterSource.COMMANDLINE else None,
+        readings=read_readings(options.get("readings", ())),
+        **{name: options[name] for name in ("tau", "pivots", "device", "jobs")},
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunInputs:
-    """What a run that only asks a model works with.
-
-    Attributes:
-        load: loads another model, of a specification, whose answers lie beside those of the first.
-    """
+    """What a run that only asks a model works with."""
 
     data: LabelledRows
     predictor: CachedPredictor
     tagger: Tagger
     run: UnfinishedRun
+    # Loads another model, of a specification, whose answers lie beside those of the first.
     load: Callable[[str], CachedPredictor]
 
 
@@ -232,12 +264,9 @@ def asking(
 ) -> Iterator[RunInputs]:
     """Open a model and its data; what the model said stays until the run is done.
 
-    Answers lie in a folder beside the output, as `unfinished_run` says.
-
-    Args:
-        goes_on: whether a second start goes on without being asked to. Where predictions are made
-            elsewhere it always does: each round is a start.
-        models: all that will be loaded, where the options name the first of several.
+    Answers lie in a folder beside the output, as `unfinished_run` says. Where predictions are made
+    elsewhere a second start always goes on unasked: each round is one. The models are all that will
+    be loaded, where the options name the first of several.
     """
     from sears_dsl.models.loading import kinds_of, load_predictor, options_of_each
     from sears_dsl.models.store import PredictionStore

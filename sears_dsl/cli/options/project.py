@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sears_dsl.cli.options.shared import SectionedCommand
 from sears_dsl.errors import SearsError
 
 if TYPE_CHECKING:
@@ -28,6 +27,28 @@ _RULES = {"rules": 0, "rules_and_input": 1, "rules_and_data": 1}
 _NAMES = ("--model", "--data", "--train")
 _FILLED = f"{__name__}.filled"
 _FILE_CHOICES = f"{__name__}.file_choices"
+
+#: Options that many commands share, under what they are about; a command's own come between.
+_SECTIONS = {
+    "Rows": (
+        "data", "train", "column", "label", "also", "image", "choices", "compare", "protect",
+        "spans", "input_format", "limit", "sample", "id_column",
+    ),
+    "Model": (
+        "model", "batch_size", "request_map", "response_map", "timeout", "retries", "connections",
+        "on_error", "inputs",
+    ),
+    "Options": (),
+    "Paraphrases and scores": (
+        "paraphrases", "scorer", "tau", "pivots", "device", "jobs", "beam", "oracle",
+    ),
+    "The run": (
+        "seed", "engine", "address", "workers", "resume", "restart", "yes", "tagger", "no_cache",
+        "allow_imports_outside", "quiet", "as_json", "help",
+    ),
+}  # fmt: skip
+# Shorter lists need no sections.
+_MANY = 25
 
 
 class ProjectArgument(click.Argument):
@@ -41,8 +62,8 @@ class ProjectArgument(click.Argument):
         return filled, ParameterSource.DEFAULT_MAP
 
 
-class ProjectCommand(SectionedCommand):
-    """A command whose options may stand in the project file."""
+class ProjectCommand(click.Command):
+    """A command whose options may stand in the project file, with headings where they are many."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The values of the command line, and where there are none those of the project file."""
@@ -89,6 +110,25 @@ class ProjectCommand(SectionedCommand):
         """Run the command."""
         with _telling_keys(ctx):
             return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options by what they are about."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        if len(options) < _MANY:
+            super().format_options(ctx, formatter)
+            return
+        section_of = {name: title for title, names in _SECTIONS.items() for name in names}
+        records: dict[str, list[tuple[str, str]]] = {title: [] for title in _SECTIONS}
+        for option in options:
+            record = option.get_help_record(ctx)
+            # Click gives its own option a name of its own.
+            name = "help" if "--help" in option.opts else option.name or ""
+            if record is not None:
+                records[section_of.get(name, "Options")].append(record)
+        for title, shown in records.items():
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
 
 
 def _user_options(

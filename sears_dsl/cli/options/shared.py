@@ -1,15 +1,63 @@
-"""Options that several kinds of commands have, each declared once."""
+"""Options that several kinds of commands have, each declared once, and what they mean.
+
+Always holds: what a person names is the tagger, of what a file names only one that is installed;
+warnings change neither output nor exit code; of who works on a folder, what does not go together is
+refused before anything starts, and nothing leaves this machine unless an address is named; of
+compiling is spoken once in a run, and only where there is no compiled code on disk.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.warm_up import quietly
 from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.runtime.wording import counted
+
+if TYPE_CHECKING:
+    from sears_dsl.clusters.parts import Workers
+    from sears_dsl.errors import Diagnostic
+    from sears_dsl.language.ruleset import Ruleset
+
+COMPILING = "compiling the inner loops, up to half a minute"
+NO_FOLDER = "no folder could be written to keep them"
+NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
+
+
+def say_when_compiling() -> None:
+    """Let nobody wait for the compiler without knowing it."""
+    from sears_dsl.runtime.kernels import when_compiling
+
+    when_compiling(_say)
+
+
+def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
+    """The callback of ``--quiet``: the compiler is not spoken of either."""
+    from sears_dsl.runtime.kernels import when_compiling
+
+    if quiet:
+        when_compiling(None)
+    return quiet
+
+
+def _say() -> None:
+    from sears_dsl.runtime.kernels import compiles_beside, keeps_code
+
+    advice = (
+        "once; `sears warm-up` does it beforehand"
+        if keeps_code()
+        else f"in every run: {NO_FOLDER}; {NAME_FOLDER}"
+    )
+    if compiles_beside():
+        advice = f"{advice}; the work goes on meanwhile, slowly"
+    # Where a progress bar stands, it has taken the place of this stream, and makes room.
+    sys.stderr.write(f"{COMPILING} ({advice})\n")
+
 
 tagger_option = click.option(
     "--tagger", default=DEFAULT_TAGGER, show_default=True,
@@ -55,47 +103,105 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda command: reduce(lambda rest, option: option(rest), reversed(options), command)
 
 
-#: Options that many commands share, under what they are about; a command's own come between.
-_SECTIONS = {
-    "Rows": (
-        "data", "train", "column", "label", "also", "image", "choices", "compare", "protect",
-        "spans", "input_format", "limit", "sample", "id_column",
-    ),
-    "Model": (
-        "model", "batch_size", "request_map", "response_map", "timeout", "retries", "connections",
-        "on_error", "inputs",
-    ),
-    "Options": (),
-    "Paraphrases and scores": (
-        "paraphrases", "scorer", "tau", "pivots", "device", "jobs", "beam", "oracle",
-    ),
-    "The run": (
-        "seed", "engine", "address", "workers", "resume", "restart", "yes", "tagger", "no_cache",
-        "allow_imports_outside", "quiet", "as_json", "help",
-    ),
-}  # fmt: skip
-# Shorter lists need no sections.
-_MANY = 25
+engine_options = with_options(
+    click.option("--engine", type=click.Choice(["local", "ray"]), default="local",
+                 show_default=True,
+                 help="Who works on a folder: this process, or workers of Ray."),
+    click.option("--address", metavar="HOST:PORT|auto",
+                 help="--engine ray: the cluster; without, Ray is started on this machine alone."),
+    click.option("--workers", type=click.IntRange(min=1), metavar="N",
+                 help="--engine ray: workers, of one core each; as many as there are cores by "
+                 "default."),
+)  # fmt: skip
 
 
-class SectionedCommand(click.Command):
-    """A command whose help has headings where its options are many."""
+@contextmanager
+def chosen_workers(
+    options: dict[str, Any], data: str, *, together: bool = False
+) -> Iterator[Workers | None]:
+    """Who works on a folder, whose files may be one dataset together; None for a file."""
+    from sears_dsl.clusters.parts import Here
+    from sears_dsl.runtime.files import names_folder
 
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options by what they are about."""
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        if len(options) < _MANY:
-            super().format_options(ctx, formatter)
-            return
-        section_of = {name: title for title, names in _SECTIONS.items() for name in names}
-        records: dict[str, list[tuple[str, str]]] = {title: [] for title in _SECTIONS}
-        for option in options:
-            record = option.get_help_record(ctx)
-            # Click gives its own option a name of its own.
-            name = "help" if "--help" in option.opts else option.name or ""
-            if record is not None:
-                records[section_of.get(name, "Options")].append(record)
-        for title, shown in records.items():
-            if shown:
-                with formatter.section(title):
-                    formatter.write_dl(shown)
+    folder, engine = names_folder(data), options["engine"]
+    for name in ("address", "workers"):
+        if options[name] is not None and engine != "ray":
+            raise click.UsageError(f"--{name} is of a cluster: write --engine ray too")
+    if engine == "ray" and not folder:
+        raise click.UsageError(
+            f"--engine ray works on folders, a file at a time, and {data} is none: name a folder "
+            "of parquet files or JSON lines, or use --jobs"
+        )
+    if engine == "ray" and (options.get("jobs") or 1) > 1:
+        raise click.UsageError("--jobs is of one machine: --workers says how many Ray is to use")
+    if folder and not together and options.get("limit") is not None:
+        raise click.UsageError("--limit counts the rows of a file, and a folder has many files")
+    if folder and options.get("output") == "-":
+        raise click.UsageError("what becomes of a folder is a folder: name one with --output")
+    if not folder:
+        yield None
+    elif engine == "local":
+        yield Here()
+    else:
+        from sears_dsl.clusters.ray_workers import RayWorkers
+
+        with RayWorkers(address=options["address"], count=options["workers"]) as workers:
+            yield workers
+
+
+def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool) -> str:
+    """The tagger that was named, or one that the rules were validated with, or the default one.
+
+    What is named ``fast`` is the fast tagger of the rules' language.
+    """
+    from sears_dsl.batch.provenance import tagger_for, tagger_in_language
+
+    chosen = tagger_for(rulesets) if named is None else tagger_in_language(named, rulesets)
+    warn_of_tagger(rulesets, chosen, quiet=quiet)
+    tell_of_paraphrases(rulesets, quiet=quiet)
+    return chosen
+
+
+def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:
+    """What is to be said about a tagger; it is said on standard error, unless it is to be quiet."""
+    from sears_dsl.batch.provenance import tagger_findings
+    from sears_dsl.tagging.loading import load_tagger
+
+    return _told(tagger_findings(rulesets, lambda: load_tagger(name)), quiet)
+
+
+def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
+    """Whether rules write paraphrases; what these cost is said before they are looked for."""
+    from sears_dsl.engine.noise.needs import reword
+
+    writes_paraphrases = reword(rulesets)
+    if writes_paraphrases and not quiet:
+        click.echo(
+            "paraphrases: each distinct text is translated and back by models, some sentences a "
+            "second",
+            err=True,
+        )
+    return writes_paraphrases
+
+
+def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
+    """How many templates a command passes by, on standard error, unless it is to be quiet."""
+    count = sum(len(ruleset.templates) for ruleset in rulesets)
+    if count and not quiet:
+        templates = counted(count, "template was", "templates were")
+        click.echo(
+            f"note: {templates} passed by: `sears generate` writes their sentences", err=True
+        )
+
+
+def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:
+    """What is to be said about the order of rules; on standard error, unless it is to be quiet."""
+    from sears_dsl.language.check_noise import chain_findings
+
+    return _told(chain_findings(rulesets), quiet)
+
+
+def _told(findings: list[Diagnostic], quiet: bool) -> list[Diagnostic]:
+    for finding in () if quiet else findings:
+        click.echo(finding.render(), err=True)
+    return findings

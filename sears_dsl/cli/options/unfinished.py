@@ -8,26 +8,22 @@ go on.
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import sqlite3
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any
 
 import click
 
 from sears_dsl.cli.options.shared import with_options
 from sears_dsl.errors import DataError, SearsError, UsageError
-from sears_dsl.runtime.documents import is_marked, make_private_folder, mark
-from sears_dsl.runtime.writing import lock
+from sears_dsl.runtime.files import is_marked, make_private_folder, mark, take_lock
 
 resuming_options = with_options(
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
@@ -42,13 +38,10 @@ _TABLES = {"predictions": 16, "findings": 0}
 
 @dataclass
 class UnfinishedRun:
-    """A run that is at work.
-
-    Attributes:
-        keep: whether the folder stays when the run has come to its end, since there is more to do.
-    """
+    """A run that is at work."""
 
     folder: Path
+    # Whether the folder stays when the run has come to its end, since there is more to do.
     keep: bool = False
 
 
@@ -58,14 +51,10 @@ def unfinished_run(
 ) -> Iterator[UnfinishedRun]:
     """The folder of a run; it goes with the end of the block, and stays when that is cut off.
 
-    Args:
-        output: what the run writes, a file or a folder; the run's folder lies beside it.
-        goes_on: whether a second start goes on without being asked to.
-        keeps_models: whether trained models lie in the folder, which run code when they are read;
-            it goes on only with what this user left in this place.
-
-    Raises:
-        DataError: nothing can be written there, or another process is at work.
+    It lies beside the output, a file or a folder. A second start goes on unasked where it
+    ``goes_on``. Trained models run code when they are read: where the folder keeps some, it goes on
+    only with what this user left in this place. Where nothing can be written, or another process is
+    at work, it is a `DataError`.
     """
     if options["resume"] and options["restart"]:
         raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
@@ -77,7 +66,7 @@ def unfinished_run(
     place = output if output.is_dir() else output.parent
     with _with_advice(f"{place} cannot be written to"), tempfile.TemporaryFile(dir=place):
         pass
-    with _held(folder, output), _interrupted_by_signals():
+    with _held(folder, output):
         if keeps_models:
             _check_made_here(folder, options)
         if _holds_findings(folder) and not (options["resume"] or options["restart"] or goes_on):
@@ -132,24 +121,17 @@ def _with_advice(message: str) -> Iterator[None]:
 @contextmanager
 def _held(folder: Path, output: Path) -> Iterator[None]:
     with _with_advice(f"{folder} cannot be written to"):
-        file = (folder / "lock").open("ab")
+        try:
+            file = take_lock(folder / "lock")
+        except FileNotFoundError:  # its last holder removes it
+            file = None
+    if file is None:
+        raise DataError(
+            f"another process is at work on {output}",
+            help="wait for it, end it, or give another -o",
+        )
     with file:
-        if not lock(file.fileno()) or not _is_there(file, folder):
-            raise DataError(
-                f"another process is at work on {output}",
-                help="wait for it, end it, or give another -o",
-            )
         yield
-
-
-def _is_there(file: BinaryIO, folder: Path) -> bool:
-    """Whether the file is still that of the folder, which its last holder may have removed."""
-    try:
-        there = (folder / "lock").stat()
-    except FileNotFoundError:
-        return False
-    ours = os.fstat(file.fileno())
-    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def _holds_findings(folder: Path) -> bool:
@@ -196,29 +178,3 @@ def _empty(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         elif path.name != "lock":
             path.unlink(missing_ok=True)
-
-
-@contextmanager
-def _interrupted_by_signals() -> Iterator[None]:
-    """A closed terminal and `kill` end a run as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # What somebody else has set, such as nohup, stays.
-    own = [
-        number
-        for number in (getattr(signal, name) for name in names)
-        if signal.getsignal(number) is signal.SIG_DFL
-    ]
-    for number in own:
-        signal.signal(number, _interrupt)
-    try:
-        yield
-    finally:
-        for number in own:
-            signal.signal(number, signal.SIG_DFL)
-
-
-def _interrupt(_number: int, _frame: object) -> NoReturn:
-    raise KeyboardInterrupt

@@ -149,7 +149,7 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
 
 def _write_pages(rulesets: dict[str, Ruleset], folder: Path) -> None:
     from sears_dsl.catalogue import ruleset_page
-    from sears_dsl.runtime.writing import write_atomically
+    from sears_dsl.runtime.files import write_atomically
 
     folder.mkdir(parents=True, exist_ok=True)
     index = ["# The shipped rules", "", "| ruleset | version | rules |", "|---|---|---|"]

@@ -136,9 +136,6 @@ def _git(*arguments: str) -> bytes:
     return process.stdout
 
 
-# ---------------------------------------------------------------- on data
-
-
 def _row_differences(
     old: Ruleset,
     new: Ruleset,
@@ -186,9 +183,6 @@ def _row_differences(
                         }
                     )
     return differences
-
-
-# ---------------------------------------------------------------- printing
 
 
 def _as_dict(difference: RulesetDiff) -> dict[str, object]:

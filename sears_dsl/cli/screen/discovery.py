@@ -47,11 +47,7 @@ def table_lines(
     width: int,
     right: Collection[int] = (),
 ) -> Iterator[Text]:
-    """The lines of a table, heads first.
-
-    Args:
-        rows: cells; those that lack at the end are empty.
-    """
+    """The lines of a table, heads first; cells that lack at the end of a row are empty."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -99,7 +95,6 @@ _SHOWN = 10
 _CLOSEST = 3
 _LONGEST_RULE = 60
 
-# ---------------------------------------------------------------- before anything is searched
 
 _FEW_WORDS, _MANY_WORDS = 1, 400
 # Of English rows some 2% to 7% do not look so; fewer than this say nothing.
@@ -194,8 +189,6 @@ def _known_name(known_flips: KnownFlips, rule: int) -> str:
     return known_flips.known.ids[rule] if tree.name else _cut(print_rule(tree))
 
 
-# ---------------------------------------------------------------- what it will cost
-
 _MOST_MINUTES, _MOST_QUESTIONS, _MOST_REQUESTS = 20, 50_000, 2_000
 # Sentences of some twenty words that one process rewords in a second with a beam of 30
 # (benchmarks/record, paraphrasing); how many pairs a process judges in a second; what loading the
@@ -259,9 +252,6 @@ def estimate(
         seconds += sentences / (_SENTENCES_A_SECOND * processes) * (0.5 + 0.5 * beam / _BEAM)
     seconds += PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * processes)
     return SearchEstimate(questions, most is not None, seconds / 60)
-
-
-# ---------------------------------------------------------------- what came out
 
 
 def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
@@ -402,9 +392,6 @@ def _questions(discovery: Discovery) -> str:
     return sentence
 
 
-# ---------------------------------------------------------------- where nothing new came out
-
-
 def _nothing_new(discovery: Discovery) -> Iterator[str]:
     """What was tried, what came closest, and what would help."""
     known = [each for each in discovery.rules if each.source]
@@ -526,9 +513,6 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
                 f"--delta {delta:g} would let {rule} pass, though readers may refuse "
                 f"{rounded(delta)} of its rewrites"
             )
-
-
-# ---------------------------------------------------------------- small things
 
 
 def _cut(rule: str) -> str:

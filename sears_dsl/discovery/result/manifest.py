@@ -18,8 +18,7 @@ from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.settings import Across, Order
 from sears_dsl.errors import DataError
-from sears_dsl.runtime.documents import read_document
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import read_document, write_atomically
 
 
 class _ManifestPart(BaseModel):

@@ -8,7 +8,7 @@ pieces of each rule.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sears_dsl.engine.matches import Unit
@@ -35,6 +35,11 @@ def looks_up(rule: Rule, kind: str) -> bool:
         if isinstance(piece, Reference) and piece.functions
         for function in piece.functions
     )
+
+
+def reword(rulesets: Iterable[RuleSource]) -> bool:
+    """Whether rules of some rulesets write paraphrases."""
+    return any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules)
 
 
 def sources_for(

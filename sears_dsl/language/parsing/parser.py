@@ -42,7 +42,7 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.words import strange_character
-from sears_dsl.runtime.resources import resource_folder
+from sears_dsl.runtime.files import resource_folder
 
 _RULE_LIKE = re.compile(
     r"(?:sear|ruleset|import|option|set|rule|template)\b|.*(?:->|=>|→|⇒|⟶|—>|–>)", re.DOTALL

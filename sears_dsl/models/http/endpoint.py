@@ -32,7 +32,7 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, answers_of, excerpt, row_key
 from sears_dsl.pictures import encoded_picture
-from sears_dsl.runtime.documents import read_document
+from sears_dsl.runtime.files import read_document
 
 _MANY = ("$texts", "$rows")
 _ONE = ("$text", "$row")

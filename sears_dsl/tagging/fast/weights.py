@@ -34,7 +34,7 @@ from sears_dsl.runtime.array_types import (
     UInt16Array,
     UInt32Array,
 )
-from sears_dsl.runtime.writing import write_atomically
+from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.fast.features import CASING_PAIRS, CASING_TRIPLES, FEATURES, TAGS
 
 #: Version of the file's format.

@@ -1,0 +1,304 @@
+r"""Files: read as data and nothing else, written whole, by one process at a time; folders of ours.
+
+In: a path, and its content. Out: bytes, or what JSON says; a file that was written beside its
+place, synced and renamed; a folder. Always holds, of what is read: only a regular file is (a pipe
+would wait for ever, a device would never end), and no more of it than the bound; JSON that is
+nested too deeply is as wrong as JSON that does not close; nothing that stands in a document is
+imported, called or opened; a folder of our own leads nowhere else. Whoever asks tells what to do
+about it.
+
+Of what is written: the path has its old content or the whole new one; a symbolic link stays and its
+target is written; an existing file keeps its mode, a new one has that of the user's umask. What
+cannot be replaced (a device, a pipe) is written as it is. A file gets a new inode, so other hard
+links to it keep the old content, and it belongs to whoever writes it. Costs a sync of file and
+folder. No `lock` outlives a killed process: the system lets go of it when its holder ends in any
+way.
+"""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import json
+import os
+import secrets
+import stat
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+from sears_dsl.errors import DataError, SearsError
+
+MOST_BYTES = 256 * 1024 * 1024
+"""What a document may have: manifests and audits of a hundred thousand rules stay far below."""
+
+#: Which file it is, how long, and when it was last changed; None where there is none.
+FileState: TypeAlias = tuple[int, int, int] | None
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_BINARY = getattr(os, "O_BINARY", 0)
+_MARK = "mark"
+_KEY_BYTES = 32
+# By whether the file is new.
+_OPENERS = {new: partial(os.open, mode=rights) for new, rights in ((True, 0o666), (False, 0o600))}
+
+
+def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
+    r"""The content of a file, so many bytes at most.
+
+    Raises:
+        OSError: it is not there, is no regular file, is too large, or cannot be read; its
+            ``strerror`` is a sentence for people.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "a.json")
+        ...     _ = path.write_bytes(b"[1]")
+        ...     read_document(path)
+        b'[1]'
+    """
+    # Without waiting: a pipe that nobody writes to opens at once, and is then refused.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+    with os.fdopen(descriptor, "rb") as file:
+        about = os.fstat(file.fileno())
+        if stat.S_ISDIR(about.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most // 2**20:,} MiB", str(path))
+    return content
+
+
+def parse_json(content: bytes | str) -> Any:
+    """What JSON says.
+
+    Example:
+        >>> parse_json('{"a": 1}')
+        {'a': 1}
+        >>> parse_json("[" * 100_000)
+        Traceback (most recent call last):
+        ...
+        ValueError: it is nested too deeply
+    """
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make a folder for what a run keeps until it is done, or take one that is there.
+
+    A new one is for this user alone. Unfinished runs come along with other people's files, so one
+    that is there must lead nowhere: what is written into it, or removed, lies in it.
+
+    Raises:
+        OSError: it cannot be made; it is or holds a link, or holds a pipe; it is another account's.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    within = list(folder.iterdir())
+    if any(each.is_symlink() for each in (folder, *within)):
+        raise OSError(
+            errno.ELOOP, "it is, or holds, a link to another place; remove it", str(folder)
+        )
+    for each in within:
+        with suppress(FileNotFoundError):  # removed by the run that ends just now
+            mode = each.stat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise OSError(errno.EINVAL, "it holds what is no file and no folder", str(folder))
+    # In a folder of everybody's, such as /tmp, another account may have made it beforehand.
+    if os.name != "nt" and folder.stat().st_uid not in (os.geteuid(), folder.parent.stat().st_uid):
+        raise OSError(errno.EPERM, "it belongs to another account", str(folder))
+
+
+def mark(folder: Path) -> None:
+    """Mark a folder as made by this user, so that `is_marked` knows it again.
+
+    Where the user has no place for a key, the folder stays without a mark.
+    """
+    key = _key(make=True)
+    if key is not None:
+        (folder / _MARK).write_text(_signed(folder, key), "ascii")
+
+
+def is_marked(folder: Path) -> bool:
+    """Whether `mark` was called for this folder, in this place, by this user.
+
+    Nobody else can write such a mark: it takes a key that lies among the user's own files.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     is_marked(Path(place))
+        False
+    """
+    key = _key(make=False)
+    try:
+        signature = read_document(folder / _MARK, most=1_000)
+    except OSError:
+        return False
+    return key is not None and hmac.compare_digest(signature, _signed(folder, key).encode())
+
+
+def _signed(folder: Path, key: bytes) -> str:
+    return hmac.new(key, os.fsencode(folder.resolve()), "sha256").hexdigest()
+
+
+def _key(*, make: bool) -> bytes | None:
+    """The user's key; None where there is none, or none can be made."""
+    import platformdirs  # noqa: PLC0415 - for runs that keep models alone
+
+    path = Path(platformdirs.user_data_dir("sears")) / "key"
+    with suppress(OSError):
+        if make:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                suppress(FileExistsError),
+                open(path, "xb", opener=partial(os.open, mode=0o600)) as file,
+            ):
+                file.write(os.urandom(_KEY_BYTES))
+        key = read_document(path, most=1_000)
+        return key if len(key) >= _KEY_BYTES else None
+    return None
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for what is written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{folder} could not be made: {error.strerror}",
+            help="choose another place with -o",
+        ) from error
+
+
+def resource_folder(name: str) -> Path:
+    """The folder ``grammar`` or ``rulesets`` of this installation.
+
+    In a wheel they lie inside the package, in a checkout (editable installs too) beside it.
+    """
+    for folder in (_PACKAGE / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise SearsError(
+        f"this installation of sears-dsl has no folder `{name}`",
+        help="install it again: pip install --force-reinstall sears-dsl",
+    )
+
+
+def names_folder(path: str) -> bool:
+    """Whether this is a folder, or a URI, which stands for one.
+
+    Example:
+        >>> names_folder("s3://bucket/reviews"), names_folder("no-such-file.csv")
+        (True, False)
+    """
+    return "://" in path or os.path.isdir(path)
+
+
+def state_of(path: str | Path) -> FileState:
+    """What tells whether somebody else wrote a file in the meantime."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = None) -> None:
+    """Give ``path`` (of a link, its target) this content, entirely or not at all.
+
+    What it is ``replacing``, if that matters, has to stand there before.
+    """
+    temporary = None
+    try:
+        status = path.stat() if path.exists() else None
+        if status is not None and not stat.S_ISREG(status.st_mode):
+            path.write_bytes(content)
+            return
+        place = Path(os.path.realpath(path))
+        # A name that nobody knows and that is not there: no link is followed. What was private is
+        # so from the first byte on.
+        beside = place.with_name(f".{secrets.token_hex(8)}.sears-new")
+        with open(beside, "xb", opener=_OPENERS[status is None]) as file:
+            temporary = beside
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if status is not None:
+            os.chmod(temporary, stat.S_IMODE(status.st_mode))
+        if replacing is not None and place.read_bytes() != replacing:
+            raise DataError(
+                f"{path} was changed by somebody else in the meantime, and is left as it is",
+                help="run the command again",
+            )
+        os.replace(temporary, place)
+        sync_folder(place.parent)
+    except OSError as error:
+        if isinstance(error, IsADirectoryError):
+            raise DataError(f"{path} is a folder", help="name a file") from error
+        raise DataError(
+            f"{path} could not be written: {error.strerror}",
+            help="make room or choose another place; what was there before is untouched",
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder last; Windows has no way to ask for it."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def lock(descriptor: int) -> bool:
+    """Take the lock of an open file, or say that another process has it.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryFile() as file:
+        ...     lock(file.fileno())
+        True
+    """
+    try:
+        locking: Any = import_module("fcntl")
+    except ImportError:
+        return True
+    try:
+        locking.flock(descriptor, locking.LOCK_EX | locking.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks
+    return True
+
+
+def take_lock(path: Path) -> BinaryIO | None:
+    """The lock of a path, until it is closed; None where another process has it.
+
+    Raises:
+        FileNotFoundError: whoever had it has removed it just now, and a second try will do.
+    """
+    file = open(path, "ab")  # noqa: SIM115 - whoever has it closes it
+    try:
+        if lock(file.fileno()):
+            if not os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                raise FileNotFoundError(errno.ENOENT, "it was removed", str(path))
+            return file
+    except BaseException:
+        file.close()
+        raise
+    file.close()
+    return None
