@@ -105,13 +105,10 @@ class Paraphrases:
         return self._journal.get_many("found", list(dict.fromkeys(keys)))
 
     def _found(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
-        from sears_dsl.paraphrasing.guide import Constraints
-
         if self._paraphraser is None:
             self._paraphraser = Paraphraser(load_pivots(), beam=_BEAM, exact=False)
-        constraints = [Constraints(forbidden=words) if words else None for _, words in pairs]
         found = self._paraphraser.paraphrase(
-            [sentence for sentence, _ in pairs], constraints=constraints
+            [sentence for sentence, _ in pairs], forbidden=[words for _, words in pairs]
         )
         return [[each.text for each in of_sentence[:_KEPT]] for of_sentence in found]
 

@@ -26,7 +26,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
-from sears_dsl.paraphrasing.guide import Constraints, ParaphraseGuide, check_constraints
+from sears_dsl.paraphrasing.guide import ParaphraseGuide
 from sears_dsl.translation.beam_search import DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of
@@ -163,30 +163,19 @@ class Paraphraser:
         self,
         sentences: Sequence[str],
         *,
-        constraints: Constraints | Sequence[Constraints | None] | None = None,
+        forbidden: Sequence[tuple[str, ...]] | None = None,
     ) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence, without itself; by falling score, then the likelier.
 
         Of a text with too many pieces each sentence is reworded by itself, and put back where it
-        stood; scores are then those of the sentence. Constraints, the same for all or one entry for
-        each, hold for each sentence of a longer text.
+        stood; scores are then those of the sentence. No paraphrase has a phrase that is forbidden
+        for its text, as whole words in any casing.
         """
-        if constraints is None or isinstance(constraints, Constraints):
-            constraints_by_sentence: list[Constraints | None] = [constraints] * len(sentences)
-        else:
-            constraints_by_sentence = list(constraints)
-        if len(constraints_by_sentence) != len(sentences):
-            raise UsageError(
-                f"{len(constraints_by_sentence)} constraints for {len(sentences)} sentences",
-                help="give one for all, or one for each (None where there are none)",
-            )
-        for item in constraints_by_sentence:
-            if item is not None:
-                check_constraints(item)
+        phrases = [()] * len(sentences) if forbidden is None else forbidden
         parts = [
-            [(start, end, _Task(text[start:end], constraint)) for start, end in of_text]
-            for text, constraint, of_text in zip(
-                sentences, constraints_by_sentence, self._parts(sentences), strict=True
+            [(start, end, _Task(text[start:end], of_sentence)) for start, end in of_text]
+            for text, of_sentence, of_text in zip(
+                sentences, phrases, self._parts(sentences), strict=True
             )
         ]
         every = dict.fromkeys(task for of_text in parts for _, _, task in of_text)
@@ -281,7 +270,7 @@ class Paraphraser:
                 model,
                 group.names,
                 maximum=self.maximum_edit_distance,
-                constraints=task.constraints,
+                forbidden=task.forbidden,
             )
             for natural, task in zip(naturals, tasks, strict=True)
         ]
@@ -327,7 +316,7 @@ class Paraphraser:
 
 class _Task(NamedTuple):
     sentence: str
-    constraints: Constraints | None
+    forbidden: tuple[str, ...]
 
 
 class _PivotGroup:

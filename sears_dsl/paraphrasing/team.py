@@ -166,12 +166,9 @@ class _Member:
             if question.kind == "too long":
                 return paraphraser.too_long(items), ()
             if question.kind == "paraphrase without":
-                from sears_dsl.paraphrasing.guide import Constraints  # noqa: PLC0415
-
                 sentences = [sentence for sentence, _ in items]
-                constraints = [Constraints(forbidden=words) if words else None
-                               for _, words in items]  # fmt: skip
-                return paraphraser.paraphrase(sentences, constraints=constraints), sentences
+                forbidden = [words for _, words in items]
+                return paraphraser.paraphrase(sentences, forbidden=forbidden), sentences
             return paraphraser.paraphrase(items), list(items)
         scorer = self.scorer
         if scorer is None:

@@ -46,7 +46,7 @@ class Guide(Protocol):
         """Whether the prefix may end here."""
 
     def bank(self, state: Any) -> int:
-        """How far the prefix has come with what it must say; banks share the beam evenly."""
+        """The kind of the prefix; kinds share the beam evenly."""
 
     def extra_pieces(self, state: Any) -> Sequence[int]:
         """Pieces to look at though they may not be likely."""
