@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -156,16 +156,9 @@ class _Assembly:
             layout=self._parsed.entries,
             trailing=self._parsed.trailing,
         )
-        if not self._has_errors():
-            self._check_sizes(ruleset)
-        if not self._has_errors():
-            for rule in ruleset.rules:
-                self._findings.extend(map(self._placed, drawn_findings(rule, ruleset)))
-            self._findings.extend(map(self._placed, sentence_findings(ruleset)))
-        if not self._has_errors():
-            self._check_options_of_imports(ruleset)
-        if not self._has_errors():
-            self._findings.extend(map(self._placed, usage_warnings(ruleset)))
+        for whole_file in (_sizes, _texts, _options_of_imports, usage_warnings):
+            if not self._has_errors():
+                self._findings.extend(map(self._placed, whole_file(ruleset)))
         findings = sorted(self._findings, key=_place)
         if self._has_errors():
             raise RuleSyntaxError([*findings, *self._elsewhere])
@@ -398,53 +391,6 @@ class _Assembly:
                 "a set cannot contain itself",
             )
 
-    def _check_options_of_imports(self, ruleset: Ruleset) -> None:
-        """What is imported is read under the options of this file: told where that matters."""
-        used = used_sets(ruleset)
-        for each in self._imports:
-            nodes = (entry.node for entry in each.ruleset.layout)
-            stated = {node.name for node in nodes if isinstance(node, OptionLine)}
-            for name in ("case", "tagset"):
-                own, other = getattr(self.options, name), getattr(each.ruleset.options, name)
-                if name in stated and own != other:
-                    self._add(
-                        "W617",
-                        f"`{each.path}` states `option {name} = {other}`; here it is read under "
-                        f"{name} = {own}",
-                        each.span,
-                        f"the options of the file with the rules count: `option {name} = {other}`",
-                    )
-            if each.ruleset.options.tagset == self.options.tagset:
-                continue
-            for reference in sorted(used, key=str):
-                if reference.module == each.name:
-                    for test in ruleset.members(reference):
-                        for code, message, hint in check_test(test, ruleset):
-                            if code == "E202":
-                                text = f"set `{reference.name}`: {message}"
-                                self._add(code, text, each.span, hint)
-
-    def _check_sizes(self, ruleset: Ruleset) -> None:
-        """Sets that would cost more than rules may; for files without other errors."""
-        deep = [name for name, depth in ruleset.set_depths.items() if depth > DEEPEST]
-        if deep:
-            self._add(
-                "E320",
-                f"set `{deep[0]}` contains sets nested deeper than {DEEPEST}",
-                self._sets[deep[0]].span,
-                "list the members of the innermost sets in one",
-            )
-            return
-        for name, size in ruleset.set_sizes.items():
-            if size > LARGEST:
-                self._add(
-                    "E320",
-                    f"set `{name}` stands for more than {LARGEST:,} tests",
-                    self._sets[name].span,
-                    "use fewer sets under negations",
-                )
-                return
-
     def _check_ids(
         self, what: str, names: Iterable[str | None], nodes: Iterable[Rule | Template]
     ) -> None:
@@ -474,6 +420,55 @@ class _Assembly:
                     hint += "\nwhere both are meant, name each: `rule ID: ANTECEDENT -> CONSEQUENT`"
                 self._add(code, message, rule.span, hint)
             bodies.setdefault(body, rule)
+
+
+def _sizes(ruleset: Ruleset) -> Iterator[Diagnostic]:
+    """Sets that would cost more than rules may; of a file the first one."""
+    spans = {definition.name: definition.span for definition in ruleset.sets}
+    for name, depth in ruleset.set_depths.items():
+        if depth > DEEPEST:
+            message = f"set `{name}` contains sets nested deeper than {DEEPEST}"
+            advice = "list the members of the innermost sets in one"
+            yield Diagnostic("E320", message, spans[name], advice)
+            return
+    for name, size in ruleset.set_sizes.items():
+        if size > LARGEST:
+            message = f"set `{name}` stands for more than {LARGEST:,} tests"
+            yield Diagnostic("E320", message, spans[name], "use fewer sets under negations")
+            return
+
+
+def _texts(ruleset: Ruleset) -> Iterator[Diagnostic]:
+    """Members of sets that are written and have no text; more sentences than there may be."""
+    for rule in ruleset.rules:
+        yield from drawn_findings(rule, ruleset)
+    yield from sentence_findings(ruleset)
+
+
+def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
+    """What is imported is read under the options of this file: told where that matters."""
+    used = sorted(used_sets(ruleset), key=str)
+    for each in ruleset.imports:
+        nodes = (entry.node for entry in each.ruleset.layout)
+        stated = {node.name for node in nodes if isinstance(node, OptionLine)}
+        for name in ("case", "tagset"):
+            own, other = getattr(ruleset.options, name), getattr(each.ruleset.options, name)
+            if name in stated and own != other:
+                yield Diagnostic(
+                    "W617",
+                    f"`{each.path}` states `option {name} = {other}`; here it is read under "
+                    f"{name} = {own}",
+                    each.span,
+                    f"the options of the file with the rules count: `option {name} = {other}`",
+                )
+        if each.ruleset.options.tagset == ruleset.options.tagset:
+            continue
+        for reference in used:
+            for test in ruleset.members(reference) if reference.module == each.name else ():
+                for code, message, hint in check_test(test, ruleset):
+                    if code == "E202":
+                        text = f"set `{reference.name}`: {message}"
+                        yield Diagnostic(code, text, each.span, hint)
 
 
 def _place(finding: Diagnostic) -> tuple[int, int, str]:

@@ -326,16 +326,12 @@ def _has_amount(reference: Reference) -> bool:
 
 def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
     """Key and text of the metadata lines in canonical order."""
-    if metadata.expect is not None:
-        label = metadata.expect.label
-        if metadata.expect.kind == "label":
-            bare = _LABEL.fullmatch(label)
-            yield "expect", f"expect: label {label if bare else quote(label)}"
-        else:
-            yield "expect", f"expect: {metadata.expect.kind}"
+    expect = metadata.expect
+    if expect is not None:
+        named = f" {_label(expect.label)}" if expect.kind == "label" else ""
+        yield "expect", f"expect: {expect.kind}{named}"
     if metadata.label is not None:
-        bare = _LABEL.fullmatch(metadata.label)
-        yield "label", f"label: {metadata.label if bare else quote(metadata.label)}"
+        yield "label", f"label: {_label(metadata.label)}"
     if metadata.rate is not None:
         yield "rate", f"rate: {print_share(metadata.rate)}"
     if metadata.seed is not None:
@@ -351,6 +347,10 @@ def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
     for test in metadata.tests:
         expected = "none" if test.expected is None else quote(test.expected)
         yield "test", f"test {quote(test.text)} => {expected}"
+
+
+def _label(label: str) -> str:
+    return label if _LABEL.fullmatch(label) else quote(label)
 
 
 def effect_lines(metadata: Metadata) -> list[str]:

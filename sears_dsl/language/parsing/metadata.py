@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 from sears_dsl.errors import Span
 from sears_dsl.language.amounts import WHOLE, print_share, read_share
@@ -111,12 +111,8 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         return Expectation("same" if str(first) == "same" else "flip")
     text = " ".join(map(str, values))
     hint = nearest(text, allowed)
-    if key == "expect":
-        hint = (
-            "write `expect: same`, `expect: flip` or `expect: label NAME`"
-            if "there are" in hint
-            else hint
-        )
+    if key == "expect" and "there are" in hint:
+        hint = "write `expect: same`, `expect: flip` or `expect: label NAME`"
     report("E213", f"`{text}` is no value of `{key}`", place, hint)
     return None
 
@@ -157,7 +153,7 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
 
 def collect(fields: Iterable[Field], misplaced: Callable[[Field, str, str, str], None]) -> Metadata:
     """The metadata of a rule from its fields; one whose key is given twice is misplaced."""
-    values: dict[str, Value] = {}
+    values: dict[str, Any] = {}
     tests: list[RuleTest] = []
     for field in fields:
         if isinstance(field.value, RuleTest):
@@ -166,14 +162,4 @@ def collect(fields: Iterable[Field], misplaced: Callable[[Field, str, str, str],
             misplaced(field, "E316", f"`{field.key}` is given twice", "keep one of them")
         else:
             values[field.key] = field.value
-    return Metadata(
-        expect=cast(Expectation | None, values.get("expect")),
-        label=cast(str | None, values.get("label")),
-        rate=cast(int | None, values.get("rate")),
-        seed=cast(int | None, values.get("seed")),
-        severity=cast(str | None, values.get("severity")),
-        tags=cast(tuple[str, ...], values.get("tags", ())),
-        author=cast(str | None, values.get("author")),
-        why=cast(str | None, values.get("why")),
-        tests=tuple(tests),
-    )
+    return Metadata(**values, tests=tuple(tests))  # the keys are its fields, but for tests
