@@ -27,7 +27,7 @@ from sears_dsl.tagging.fast.weights import load
 from tests.tagging.fast.plain_perceptron import PlainPerceptron
 from training.evaluation import difference, right, spacy_tags
 from training.tagger import MODEL
-from training.treebank import read_treebank
+from training.treebank import read_treebank, tag_words
 
 SAMPLE = 150
 SPACY_ROWS = 1500
@@ -91,7 +91,7 @@ def speed(rows: int) -> list[Row]:
 
 def accuracy() -> Row:
     sentences = read_treebank(Path(data_file("pos/en_ewt-ud-dev.conllu")))
-    ours = right(sentences, Perceptron(load()).tag_texts([s.words for s in sentences]))
+    ours = right(sentences, tag_words(Perceptron(load()), [s.words for s in sentences]))
     theirs = right(sentences, spacy_tags(sentences, model=MODEL))
     words = ours[:, 2].sum()
     fine, coarse = (difference(ours, theirs, column) for column in (0, 1))

@@ -19,6 +19,7 @@ from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from sears_dsl.tagging.tokens import Token
+from training.treebank import tag_words
 
 __all__ = ["GivenFast", "GivenTagger", "given_tagger", "mapped_coarse"]
 
@@ -71,7 +72,7 @@ class GivenFast:
 
     def tags(self, rows: Words) -> Pairs:
         """The (coarse, fine) tags of each word of each row."""
-        found = self.perceptron.tag_texts([[word.text for word in row] for row in rows])
+        found = tag_words(self.perceptron, [[word.text for word in row] for row in rows])
         return [list(zip(coarse, fine, strict=True)) for fine, coarse in found]
 
 

@@ -26,7 +26,7 @@ from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.tagger import MODEL
-from training.treebank import Sentence, read_treebank
+from training.treebank import Sentence, read_treebank, tag_words
 
 __all__ = ["agreement", "difference", "main", "spacy_tags"]
 
@@ -75,7 +75,7 @@ def agreement(texts: Sequence[str], ours: Perceptron, theirs: SpacyTagger) -> tu
     tokens = theirs.tag(texts)
     rows = [[token.text for token in tokens.row(row)] for row in range(len(texts))]
     wanted = [token.fine for row in range(len(texts)) for token in tokens.row(row)]
-    found = [tag for fine, _ in ours.tag_texts(rows) for tag in fine]
+    found = [tag for fine, _ in tag_words(ours, rows) for tag in fine]
     same = sum(a == b for a, b in zip(found, wanted, strict=True))
     return same / max(len(wanted), 1), len(wanted)
 
@@ -106,7 +106,7 @@ def _print_gold(path: Path, genres: Sequence[str], tagger: Perceptron) -> None:
     ]
     if not sentences:
         raise DataError(f"{path} has no sentences of {', '.join(genres)}", help="see its sent_id")
-    ours = right(sentences, tagger.tag_texts([sentence.words for sentence in sentences]))
+    ours = right(sentences, tag_words(tagger, [sentence.words for sentence in sentences]))
     theirs = right(sentences, spacy_tags(sentences, model=MODEL))
     found = np.array([sentence.genre for sentence in sentences])
     _tell(f"{path.name}\n")

@@ -35,7 +35,7 @@ from sears_dsl.tagging.fast.weights import Stored, load, save
 from training.coarse import COARSE, CoarseTable
 from training.packing import pack
 from training.perceptron import learn, pack_examples
-from training.treebank import Sentence, read_treebank
+from training.treebank import Sentence, read_treebank, tag_words
 
 __all__ = ["accuracy", "fine_tags", "main", "train"]
 
@@ -114,7 +114,7 @@ def accuracy(stored: Stored, sentences: Sequence[Sentence], folder: Path) -> tup
     path = folder / ".gold_tagger.npz"
     try:
         save(stored, path)
-        found = Perceptron(load(path)).tag_texts([sentence.words for sentence in sentences])
+        found = tag_words(Perceptron(load(path)), [sentence.words for sentence in sentences])
     finally:
         path.unlink(missing_ok=True)
     pairs = [

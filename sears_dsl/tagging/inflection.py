@@ -195,16 +195,12 @@ class _Lemminflect:
 
 # Reading them is for one thread: it puts something in the place of the package for a moment.
 _reading = threading.Lock()
+_read_tables = lru_cache(maxsize=1)(_Lemminflect)
 
 
 def _tables() -> _Lemminflect:
     with _reading:
         return _read_tables()
-
-
-@lru_cache(maxsize=1)
-def _read_tables() -> _Lemminflect:
-    return _Lemminflect()
 
 
 def _plain(word: str) -> str:

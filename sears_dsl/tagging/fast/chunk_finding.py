@@ -22,6 +22,7 @@ from sears_dsl.tagging.fast.vocabulary import (
     WordTable,
     intern,
     look_up,
+    row_before,
 )
 
 _LAST_SPACE = 0x3000
@@ -48,32 +49,6 @@ NO_CHUNKS = ChunkedRows(
     np.zeros(0, np.int32),
 )
 
-# So many rows of those before are looked at for the one that a row was.
-_NEAR = 64
-
-
-@kernel
-def _row_before(
-    text: Int32Array, low: Integer, high: Integer, old: ChunkedRows, first: Integer
-) -> Any:
-    """Which of the old rows, from the first one on, shares half of its characters with a row.
-
-    -1 if none does; and how many are the same at the start, and at the end.
-    """
-    for row in range(first, min(first + _NEAR, len(old.offsets) - 1)):
-        begin = int(old.row_starts[row])
-        end = int(old.row_starts[row + 1]) - 1
-        shorter = min(high - low, end - begin)
-        left = 0
-        while left < shorter and text[low + left] == old.codes[begin + left]:
-            left += 1
-        right = 0
-        while right < shorter - left and text[high - 1 - right] == old.codes[end - 1 - right]:
-            right += 1
-        if 2 * (left + right) >= max(high - low, end - begin):
-            return row, left, right
-    return -1, 0, 0
-
 
 @kernel
 def find_chunks(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
@@ -98,7 +73,7 @@ def find_chunks(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
     for place in range(row, len(chunked.offsets) - 1):
         low, high = int(chunked.row_starts[place]), int(chunked.row_starts[place + 1]) - 1
         count = int(chunked.offsets[place])
-        before, left, right = _row_before(text, low, high, old, next_old)
+        before, left, right = row_before(text, low, high, old.codes, old.row_starts, 1, next_old)
         at = low
         tail = high + 1  # from here on chunks are the old ones
         chunk = past = ahead = 0

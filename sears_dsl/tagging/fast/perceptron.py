@@ -18,8 +18,6 @@ Costs a third of a microsecond a token, some two for a new word, 110 bytes for a
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,7 +45,7 @@ from sears_dsl.tagging.fast.features import (
     spelling_key,
     tag_keys,
 )
-from sears_dsl.tagging.fast.vocabulary import Words
+from sears_dsl.tagging.fast.vocabulary import Words, row_before
 from sears_dsl.tagging.fast.weights import TaggerTables, Weights
 
 TagIds: TypeAlias = NDArray[np.uint8]
@@ -58,9 +56,6 @@ UNCERTAIN = 255
 # Steps of plain Python that a token and a new word cost, for `expect`.
 _STEPS_OF_TOKEN = 25
 _STEPS_OF_WORD = 40
-
-# So many rows of those before are looked at for the one that a row was.
-_NEAR = 64
 
 
 class KnownWords(NamedTuple):
@@ -177,27 +172,6 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
 
 
 @kernel
-def _same_ends(words: Any, start: Any, end: Any, old: TaggedRows, first: Any) -> Any:
-    """Which of some rows, from the first one on, shares half of its words or more with a row.
-
-    -1 if none does; and how many words are the same at the start, and at the end.
-    """
-    for row in range(first, min(first + _NEAR, old.casings.shape[0])):
-        low = np.int64(old.row_offsets[row])
-        high = np.int64(old.row_offsets[row + 1])
-        shorter = min(end - start, high - low)
-        left = np.int64(0)
-        while left < shorter and words[start + left] == old.words[low + left]:
-            left += 1
-        right = np.int64(0)
-        while right < shorter - left and words[end - 1 - right] == old.words[high - 1 - right]:
-            right += 1
-        if 2 * (left + right) >= max(end - start, high - low):
-            return np.int64(row), left, right
-    return np.int64(-1), np.int64(0), np.int64(0)
-
-
-@kernel
 def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
     """How many quotation marks of the kind that comes in pairs are among some tokens."""
     count = np.int64(0)
@@ -248,7 +222,7 @@ def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
         if casings.shape[0] > 0:
             casing_of_row = np.int64(row_casing(known.casings, words, start, end))
             casings[row] = casing_of_row
-            was, head, rear = _same_ends(words, start, end, old, next_old)
+            was, head, rear = row_before(words, start, end, old.words, old.row_offsets, 0, next_old)
             if was >= 0:
                 next_old = was + 1
             if was >= 0 and old.casings[was] == casing_of_row:
@@ -376,20 +350,6 @@ class Perceptron:
         )
         self._tagged = TaggedRows(row_offsets, words_of_tokens, *tags, casings)
         return tags
-
-    def tag_texts(self, rows: Sequence[Sequence[str]]) -> list[tuple[list[str], list[str]]]:
-        """The names of the fine and coarse tags of rows of words; for a few rows at a time."""
-        words = Words()
-        numbers = np.array(words.numbers([word for row in rows for word in row]), np.int32)
-        row_offsets = np.cumsum([0, *map(len, rows)]).astype(np.int32)
-        fine, coarse = self.tag(row_offsets, numbers, words)
-        return [
-            (
-                [self.fine[tag] for tag in fine[start:end].tolist()],
-                [self.coarse[tag] for tag in coarse[start:end].tolist()],
-            )
-            for start, end in pairwise(row_offsets.tolist())
-        ]
 
     def _of(self, words: Words, *, tokens: int) -> KnownWords:
         """What is known of these words, worked out for those that are new."""

@@ -138,6 +138,40 @@ def _move(old: Int64Array, new: Int64Array) -> None:
             new[at] = slot
 
 
+# So many rows of those before are looked at for the one that a row was.
+_NEAR = 64
+
+
+@kernel
+def row_before(  # noqa: PLR0917
+    values: Int32Array,
+    low: Integer,
+    high: Integer,
+    old: Int32Array,
+    starts: Any,
+    between: Integer,
+    first: Integer,
+) -> Any:
+    """Which of the old rows, from the first one on, shares half of its values with a row.
+
+    -1 if none does; and how many are the same at the start, and at the end. ``starts``, (rows +
+    1,), are where the old rows start; ``between`` two of them are so many values that are of none.
+    """
+    for row in range(first, min(first + _NEAR, len(starts) - 1)):
+        begin = int(starts[row])
+        end = int(starts[row + 1]) - between
+        shorter = min(high - low, end - begin)
+        left = 0
+        while left < shorter and values[low + left] == old[begin + left]:
+            left += 1
+        right = 0
+        while right < shorter - left and values[high - 1 - right] == old[end - 1 - right]:
+            right += 1
+        if 2 * (left + right) >= max(high - low, end - begin):
+            return row, left, right
+    return -1, 0, 0
+
+
 class Words:
     """Distinct strings, numbered in order of appearance.
 

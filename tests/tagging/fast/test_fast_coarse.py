@@ -10,6 +10,7 @@ from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from training.coarse import COARSE, coarse_table, ruler_answers
 from training.tagger import FINE, MODEL
+from training.treebank import tag_words
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def tagger() -> Perceptron:
 
 def coarse_of(tagger: Perceptron, sentence: str, word: str) -> str:
     words = sentence.split(" ")
-    return tagger.tag_texts([words])[0][1][words.index(word)]
+    return tag_words(tagger, [words])[0][1][words.index(word)]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_every_word_and_fine_tag_has_the_answer_of_the_attribute_ruler(
         found = [COARSE[tag] for tag in tables.coarse_of[group].tolist()]
         assert found == [token.pos_ for token in doc], word
 
-    fine, coarse = tagger.tag_texts([words])[0]
+    fine, coarse = tag_words(tagger, [words])[0]
     assert coarse == [token.pos_ for token in ruler(Doc(nlp.vocab, words, tags=fine))]
 
 

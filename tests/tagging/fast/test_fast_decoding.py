@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from plain_perceptron import PlainPerceptron
 
 from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.weights import load
+from training.treebank import tag_words
 
 WEIGHTS = load()
 SENTENCES = [
@@ -63,7 +65,7 @@ def tagger() -> Perceptron:
 
 
 def test_sentences_have_the_tags_that_a_reader_gives_them(tagger: Perceptron) -> None:
-    (fine, coarse), *_ = tagger.tag_texts([sentence.split(" ") for sentence in SENTENCES])
+    (fine, coarse), *_ = tag_words(tagger, [sentence.split(" ") for sentence in SENTENCES])
     assert fine == ["WDT", "NN", "VBZ", "DT", "NN", "."]
     assert coarse[1:] == ["NOUN", "AUX", "DET", "NOUN", "PUNCT"]
 
@@ -73,7 +75,7 @@ def test_sentences_have_the_tags_that_a_reader_gives_them(tagger: Perceptron) ->
 def test_tags_are_those_of_the_simple_twin(
     twin: PlainPerceptron, tagger: Perceptron, rows: list[list[str]]
 ) -> None:
-    assert tagger.tag_texts(rows) == twin.tag(rows)
+    assert tag_words(tagger, rows) == twin.tag(rows)
 
 
 def test_the_twin_agrees_on_sentences_in_every_casing(
@@ -82,7 +84,7 @@ def test_the_twin_agrees_on_sentences_in_every_casing(
     rows = [sentence.split(" ") for sentence in SENTENCES]
     rows += [[change(word) for word in row] for row in rows for change in (str.lower, str.upper)]
     rows.append([word for row in rows for word in row])
-    assert tagger.tag_texts(rows) == twin.tag(rows)
+    assert tag_words(tagger, rows) == twin.tag(rows)
 
 
 @given(ROWS, st.randoms(use_true_random=False))
@@ -90,16 +92,16 @@ def test_the_twin_agrees_on_sentences_in_every_casing(
 def test_a_row_is_tagged_alike_in_any_company(
     tagger: Perceptron, rows: list[list[str]], chance: random.Random
 ) -> None:
-    alone = [tagger.tag_texts([row])[0] for row in rows]
+    alone = [tag_words(tagger, [row])[0] for row in rows]
     order = list(range(len(rows)))
     chance.shuffle(order)
-    together = tagger.tag_texts([rows[place] for place in order])
+    together = tag_words(tagger, [rows[place] for place in order])
     assert together == [alone[place] for place in order]
 
 
 def test_words_may_grow_and_be_replaced(tagger: Perceptron) -> None:
     rows = [sentence.split(" ") for sentence in SENTENCES]
-    expected = [tagger.tag_texts([row])[0][0] for row in rows]
+    expected = [tag_words(tagger, [row])[0][0] for row in rows]
     words = Listed()
     for wanted, row in zip(expected, rows, strict=True):
         fine, coarse = tagger.tag(*words.add([row]), words)
@@ -113,10 +115,10 @@ def test_words_may_grow_and_be_replaced(tagger: Perceptron) -> None:
 
 
 def test_many_words_at_once_and_no_words_at_all(tagger: Perceptron) -> None:
-    assert tagger.tag_texts([]) == []
-    assert tagger.tag_texts([[], []]) == [([], []), ([], [])]
+    assert tag_words(tagger, []) == []
+    assert tag_words(tagger, [[], []]) == [([], []), ([], [])]
     row = [f"word{number}" for number in range(3000)]
-    assert len(tagger.tag_texts([row])[0][0]) == 3000
+    assert len(tag_words(tagger, [row])[0][0]) == 3000
 
 
 def test_compiled_and_plain_agree() -> None:
@@ -124,9 +126,10 @@ def test_compiled_and_plain_agree() -> None:
 import sys
 from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.weights import load
+from training.treebank import tag_words
 rows = [line.split(" ") for line in sys.stdin.read().split("\\n")]
 sys.stdout.reconfigure(encoding="utf-8")
-print(Perceptron(load()).tag_texts(rows))
+print(tag_words(Perceptron(load()), rows))
 print("numba" in sys.modules, file=sys.stderr)
 """
     import os
@@ -143,6 +146,7 @@ print("numba" in sys.modules, file=sys.stderr)
             encoding="utf-8",
             check=True,
             env=os.environ | {"SEARS_COMPILE": mode},
+            cwd=Path(__file__).parents[3],
         )
         outputs[mode] = done.stdout
         assert done.stderr.strip() == str(mode == "always")

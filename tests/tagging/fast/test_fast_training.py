@@ -16,7 +16,7 @@ from training.packing import LARGEST, pack
 from training.perceptron import Learned, describe_words, learn, pack_examples
 from training.silver import Silver
 from training.tagger import FINE, joined, numbers, training_rows
-from training.treebank import Sentence, read_treebank
+from training.treebank import Sentence, read_treebank, tag_words
 
 DATA = Path(os.environ.get("SEARS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 CONLLU = """# sent_id = weblog-0001
@@ -84,7 +84,7 @@ def test_it_learns_what_it_is_shown(tmp_path: Path) -> None:
     saved(learned(), tmp_path / "w.npz")
     tagger = Perceptron(load(tmp_path / "w.npz"))
     for sentence in SENTENCES[:4]:
-        fine, coarse = tagger.tag_texts([sentence.words])[0]
+        fine, coarse = tag_words(tagger, [sentence.words])[0]
         assert (tuple(fine), tuple(coarse)) == sentence[1:3]
 
 
@@ -122,7 +122,7 @@ def test_tags_that_are_not_learned_leave_no_trace() -> None:
 )
 def test_the_shipped_weights_are_as_good_as_the_card_says() -> None:
     sentences = read_treebank(DATA / "pos" / "en_ewt-ud-dev.conllu")
-    found = Perceptron(load()).tag_texts([sentence.words for sentence in sentences])
+    found = tag_words(Perceptron(load()), [sentence.words for sentence in sentences])
     words = sum(len(sentence.words) for sentence in sentences)
     fine, coarse = (
         sum(
