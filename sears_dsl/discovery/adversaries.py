@@ -50,7 +50,6 @@ class ParaphraseFlips:
     # The adversaries, sorted by row, then best first; equal scores by text
     adversaries: tuple[Adversary, ...]
     paraphrases: int  # how many paraphrases the model was asked about
-    flipping: int  # how many of these flipped it, whatever their score
     base_rows: int  # rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at
     base_flips: int  # how many of these paraphrases flipped the model
 
@@ -120,7 +119,6 @@ def find_adversaries(
     return ParaphraseFlips(
         tuple(adversaries),
         paraphrases=len(known),
-        flipping=len(flips),
         base_rows=len(drawn),
         base_flips=len(set(flips).intersection(drawn)),
     )

@@ -59,11 +59,6 @@ class Candidates:
     # int64: those that flip and keep the meaning, by position, once that is known
     passed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
-    @classmethod
-    def of(cls, rules: Sequence[Rule]) -> Candidates:
-        """Rules of which nothing is known."""
-        return cls(tuple(map(CandidateRule, rules)))
-
     def __len__(self) -> int:
         return len(self.rows)
 

@@ -460,7 +460,7 @@ def _closest(
         for each, text in zip(failed.rows, failed.texts, strict=True)
         if each.judged is not None
     ]
-    lose = [
+    unasked = [
         Closest(
             rule=text,
             lacks="meaning" if verdict.sampled else "text",
@@ -471,11 +471,9 @@ def _closest(
         )
         for each, text, verdict in sorted(judged, key=lambda each: -each[2].low)
     ]
-    few = sorted(
-        (each for each in lose if each.lacks == "text"),
-        key=lambda each: (-each.changed, each.rule),
-    )
-    lose = [each for each in lose if each.lacks == "meaning"]
+    lose = [each for each in unasked if each.lacks == "meaning"]
+    few = [each for each in unasked if each.lacks == "text"]
+    few.sort(key=lambda each: (-each.changed, each.rule))
     return (*bear[:_CLOSEST], *lose[:_CLOSEST], *few[:_CLOSEST])
 
 

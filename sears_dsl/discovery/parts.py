@@ -186,7 +186,7 @@ def _check_paraphrases(
     source: GivenParaphrases, texts: Sequence[str], note: Callable[[str], None]
 ) -> None:
     """Say of how many rows given paraphrases have none."""
-    missing = source.missing(texts)
+    missing = sum(not paraphrases for paraphrases in source.paraphrase(texts))
     rows = counted(len(texts), "row")
     if texts and missing == len(texts):
         raise DataError(
@@ -329,11 +329,11 @@ def load_chosen_scorer(
     # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
     from sears_dsl.meaning.scorers import load_scorer  # noqa: PLC0415
 
-    if not pivots:
-        return load_scorer(str(name), tau=tau, device=device)
-    from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
+    loaded = None
+    if pivots:
+        from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
-    loaded = load_pivots(tuple(pivots), device=device)
+        loaded = load_pivots(tuple(pivots), device=device)
     return load_scorer(str(name), pivots=loaded, tau=tau, device=device)
 
 

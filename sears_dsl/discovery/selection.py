@@ -53,19 +53,16 @@ class Collapsed(NamedTuple):
     reason: TwinReason
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Twins:
-    """For each rule the rules that can stand for it, with the reason, by position."""
+Twins: TypeAlias = Sequence[Sequence[tuple[int, TwinReason]]]
+"""For each rule the rules that can stand for it, with the reason, by position."""
 
-    of_rule: tuple[tuple[tuple[int, TwinReason], ...], ...]
 
-    @classmethod
-    def of(cls, rules: Sequence[Rule], applications: Applications) -> Twins:
-        """Compare rules by what they, and no others, make of the rows, and by their words."""
-        twins_by_rule: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
-        for rule, other, reason in (*_contained(applications), *_inverse(rules)):
-            twins_by_rule[rule].append((other, reason))
-        return cls(tuple(map(tuple, twins_by_rule)))
+def _twins(rules: Sequence[Rule], applications: Applications) -> Twins:
+    """Compare rules by what they, and no others, make of the rows, and by their words."""
+    twins: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
+    for rule, other, reason in (*_contained(applications), *_inverse(rules)):
+        twins[rule].append((other, reason))
+    return twins
 
 
 def collapse(
@@ -87,7 +84,7 @@ def collapse(
     for rule in np.lexsort((ranks, -weight, -sizes)).tolist():
         if rule in stays or rule in excluded:
             continue
-        for other, reason in twins.of_rule[rule]:
+        for other, reason in twins[rule]:
             if other in stays:
                 collapsed.append(Collapsed(rule, other, reason))
                 break
@@ -265,7 +262,7 @@ def coverage_of(
         weights=np.rint(scores[rewrites[entries]] * _ONE).astype(np.int64),
         row_count=len(applications.originals),
         ranks=ranks,
-        twins=Twins.of(rules, applications),
+        twins=_twins(rules, applications),
     )
 
 

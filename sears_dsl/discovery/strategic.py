@@ -35,6 +35,7 @@ from sears_dsl.paraphrasing.remembered import (
     ParaphraseSource,
     remembered_paraphrases_without,
 )
+from sears_dsl.paraphrasing.rewording import words_of
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
@@ -50,7 +51,6 @@ _OF_WHOLES = "meaning"
 # Rows whose words are left out at a time.
 _ROWS = 64
 _WORD = re.compile(r"\w")
-_WORDS = re.compile(r"\w+")
 
 
 class ImportantWord(NamedTuple):
@@ -297,7 +297,7 @@ def _best(
     Beside them, for each sentence whose paraphrases all fall below τ, the best S that one had.
     """
     candidates = [
-        [text for text in texts if _words(text) != _words(sentence)][:_LOOKS]
+        [text for text in texts if words_of(text) != words_of(sentence)][:_LOOKS]
         for (sentence, _), texts in zip(pairs, paraphrases, strict=True)
     ]
     chosen: list[tuple[str, float] | None] = [None] * len(pairs)
@@ -342,10 +342,6 @@ def _why_not_all(
         if scorer.name != _OF_WHOLES:
             note += f", and --scorer {_OF_WHOLES} judges sentences as wholes"
     return note
-
-
-def _words(text: str) -> list[str]:
-    return _WORDS.findall(text.lower())
 
 
 def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dict[str, list[Any]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from itertools import accumulate
 
 _JOINED = re.compile(
     r"\s+(?=(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b)"  # clitics
@@ -35,7 +36,8 @@ class Surface:
         natural = natural_form(original)
         spans = [match.span() for match in _ATOM.finditer(natural)]
         places = [place for place, character in enumerate(original) if not character.isspace()]
-        rank = _ranks(natural)
+        # For each character how many characters that are no space stand before it.
+        rank = list(accumulate((not each.isspace() for each in natural), initial=0))
         self._spans = [
             (places[rank[begin]], places[rank[end - 1]] + 1) if places else (0, 0)
             for begin, end in spans
@@ -91,12 +93,3 @@ class Surface:
         if plain != gap:
             return gap
         return self._original[self._spans[before][1] : self._spans[after][0]]
-
-
-def _ranks(text: str) -> list[int]:
-    """For each character of a text how many characters that are no space stand before it."""
-    ranks, count = [], 0
-    for character in text:
-        ranks.append(count)
-        count += not character.isspace()
-    return ranks

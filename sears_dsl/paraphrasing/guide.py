@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sears_dsl.translation.beam_search import Guide
 from sears_dsl.translation.network import TranslationModel
 
 # How SentencePiece writes the space before a word.
@@ -119,7 +120,7 @@ class Progress(NamedTuple):
     tail: str
 
 
-class ParaphraseGuide:
+class ParaphraseGuide(Guide):
     """Admits what stays within the edit distance and the casing, and has no forbidden phrase."""
 
     def __init__(

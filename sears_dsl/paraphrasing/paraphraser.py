@@ -64,9 +64,9 @@ def near_pieces(
             logits = reader.model.logits(hidden[alive])
             size = logits.shape[1]
             chosen.update(logits.topk(min(NEAREST, size)).indices.flatten().tolist())
-    order = [*range(min(FREQUENT, size)), *(piece for piece in range(FREQUENT, size))]
-    target_count = -(-len(chosen | set(order[:FREQUENT])) // _MULTIPLE) * _MULTIPLE
-    for piece in order:
+    with_frequent = chosen.union(range(min(FREQUENT, size)))
+    target_count = -(-len(with_frequent) // _MULTIPLE) * _MULTIPLE
+    for piece in range(size):
         if len(chosen) >= target_count:
             break
         chosen.add(piece)

@@ -213,31 +213,17 @@ def _wrong(message: str) -> ModelError:
     )
 
 
-class GivenParaphrases:
-    """Paraphrases that were made before; itself a paraphraser."""
+class GivenParaphrases(OwnParaphraser):
+    """Paraphrases that were made before; their identity has a hash of them."""
 
     def __init__(self, paraphrases: Mapping[str, Sequence[str]], *, name: str) -> None:
-        self._own = OwnParaphraser(
-            lambda sentences: [paraphrases.get(each, ()) for each in sentences], name=name
-        )
-        self._paraphrases = paraphrases
-        self.name = name
-
-    @property
-    def identity(self) -> str:
-        """The name, and a hash of what is given."""
         digest = blake2b(digest_size=6)
-        for pair in self._paraphrases.items():
+        for pair in paraphrases.items():
             digest.update(repr(pair).encode())
-        return f"{self.name} ({digest.hexdigest()})"
-
-    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
-        """The paraphrases of each sentence."""
-        return self._own.paraphrase(sentences)
-
-    def missing(self, sentences: Sequence[str]) -> int:
-        """How many of the sentences have no paraphrase."""
-        return sum(not paraphrases for paraphrases in self.paraphrase(sentences))
+        super().__init__(
+            lambda sentences: [paraphrases.get(each, ()) for each in sentences],
+            name=name, identity=f"{name} ({digest.hexdigest()})",
+        )  # fmt: skip
 
 
 def identity_of_source(source: ParaphraseSource) -> str:

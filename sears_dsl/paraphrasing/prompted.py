@@ -58,6 +58,7 @@ class PromptedPart:
     # Told before each round of questions, larger than those before, what it will cost
     announce: Callable[[str], None] = staticmethod(lambda _: None)
     _what: str
+    _otherwise: str  # what becomes of what it has no usable answer to
 
     def __init__(self, settings: str, model: LanguageModel) -> None:
         self._model = model
@@ -69,6 +70,16 @@ class PromptedPart:
     def rows_for(self, sentences: Sequence[str]) -> list[Row]:
         """What it will be asked at most about sentences that are searched, as far as is known."""
         raise NotImplementedError
+
+    @property
+    def remarks(self) -> list[str]:
+        """What it cost, and how much it would not answer."""
+        refused = self._predictor.refused
+        remarks = list(self._model.remarks)
+        if refused:
+            without = f"{refused:,} without a usable answer: {self._otherwise}"
+            remarks.append(f"{self._model.identity}: {without}")
+        return remarks
 
     def forecast(self, sentences: Sequence[str]) -> str:
         """What a search over sentences will cost at most, in words."""
@@ -82,7 +93,7 @@ class PromptedParaphraser(PromptedPart):
     settings that cannot be, or that are for labels.
     """
 
-    _what = "rewording"
+    _what, _otherwise = "rewording", "not reworded"
 
     def __init__(self, settings: str) -> None:
         super().__init__(settings, language_model(settings, prompt=_REWORD, room=_ROOM_TO_REWORD))
@@ -105,11 +116,6 @@ class PromptedParaphraser(PromptedPart):
             for sentence, answer in zip(sentences, answers, strict=True)
         ]
 
-    @property
-    def remarks(self) -> list[str]:
-        """What it cost, and how many sentences it would not reword."""
-        return _remarks(self._predictor, "not reworded")
-
 
 class SecondOpinion(PromptedPart):
     """The judge, and a language model that is asked about what it passes.
@@ -120,7 +126,7 @@ class SecondOpinion(PromptedPart):
     are for other labels.
     """
 
-    _what = "second opinion"
+    _what, _otherwise = "second opinion", "rejected"
 
     def __init__(
         self,
@@ -173,18 +179,6 @@ class SecondOpinion(PromptedPart):
         agreed = np.ones(len(pairs), np.bool_)
         agreed[places] = [answer == _YES for answer in self._predictor.predict(rows)]
         return agreed
-
-    @property
-    def remarks(self) -> list[str]:
-        """What it cost, and how many pairs it gave no opinion of."""
-        return _remarks(self._predictor, "rejected")
-
-
-def _remarks(predictor: CachedPredictor, what: str) -> list[str]:
-    refused = f"{predictor.refused:,} without a usable answer: {what}"
-    model = predictor.predictor
-    remarks = list(getattr(model, "remarks", ()))
-    return [*remarks, f"{model.identity}: {refused}"] if predictor.refused else remarks
 
 
 def _lines(answer: str, sentence: str) -> list[str]:

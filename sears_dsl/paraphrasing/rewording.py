@@ -53,7 +53,7 @@ class BestParaphrases:
         """For each text the best paraphrase that differs in a word; None: there is none."""
         paraphrases = self._source.paraphrase(texts)
         return [
-            next((each for each in map(_text, among) if _words(each) != _words(text)), None)
+            next((each for each in map(_text, among) if words_of(each) != words_of(text)), None)
             for text, among in zip(texts, paraphrases, strict=True)
         ]
 
@@ -76,5 +76,6 @@ def _text(paraphrase: object) -> str:
     return paraphrase if isinstance(paraphrase, str) else str(getattr(paraphrase, "text", ""))
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a text in lower case; texts that differ in none say the same."""
     return re.findall(r"\w+", text.lower())

@@ -159,17 +159,15 @@ class _Member:
         items = question.items
         if question.kind == "about":
             return self._loaded(), ()
-        if question.kind in ("too long", "paraphrase", "paraphrase without"):
+        if question.kind in ("too long", "paraphrase"):
             paraphraser = self.paraphraser
             if paraphraser is None:
                 raise UsageError("this team rewords nothing", help="Recipe(paraphrases=True)")
             if question.kind == "too long":
                 return paraphraser.too_long(items), ()
-            if question.kind == "paraphrase without":
-                sentences = [sentence for sentence, _ in items]
-                forbidden = [words for _, words in items]
-                return paraphraser.paraphrase(sentences, forbidden=forbidden), sentences
-            return paraphraser.paraphrase(items), list(items)
+            sentences = [sentence for sentence, _ in items]
+            forbidden = [words for _, words in items]
+            return paraphraser.paraphrase(sentences, forbidden=forbidden), sentences
         scorer = self.scorer
         if scorer is None:
             raise UsageError("this team scores nothing", help="name a scorer in its Recipe")
@@ -277,15 +275,15 @@ class Team:
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence, best first."""
-        distinct = sorted(set(sentences), key=lambda text: (len(text), text))
-        return self._of_each("paraphrase", sentences, _groups(distinct))
+        return self.paraphrase_without([(sentence, ()) for sentence in sentences])
 
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
     ) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence that lack some words in any casing, best first."""
         distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
-        return self._of_each("paraphrase without", sentences, _groups(distinct))
+        groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
+        return self._of_each("paraphrase", sentences, groups)
 
     def too_long(self, sentences: Sequence[str]) -> list[bool]:
         """Whether some sentence of each text is not reworded, since it is too long."""
@@ -294,7 +292,7 @@ class Team:
 
     def paraphrase_each(self, groups: Iterable[Sequence[str]]) -> Iterator[list[list[Paraphrase]]]:
         """The paraphrases of each group of sentences, in order."""
-        return self._ask("paraphrase", groups)
+        return self._ask("paraphrase", ([(each, ()) for each in group] for group in groups))
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """S of each pair."""
@@ -342,12 +340,7 @@ class Team:
         """The known translations of a portion's sentences."""
         if kind == "too long":
             return {}
-        sentences = portion if kind == "paraphrase" else [original for original, _ in portion]
-        return {text: self._known[text] for text in sentences if text in self._known}
-
-
-def _groups(items: Sequence[Any]) -> list[Sequence[Any]]:
-    return [items[first : first + GROUP] for first in range(0, len(items), GROUP)]
+        return {text: self._known[text] for text, _ in portion if text in self._known}
 
 
 def _portions(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:

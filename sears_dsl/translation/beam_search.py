@@ -18,7 +18,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -33,45 +33,34 @@ WIDER = 3
 _CONTROL = frozenset({"<s>", "</s>", "<unk>", "<pad>"})
 
 
-class Guide(Protocol):
-    """What may follow a prefix of one sentence; states are whatever the guide makes them."""
+class Guide:
+    """What may follow a prefix of one sentence; states are whatever the guide makes them.
+
+    This one admits everything.
+    """
 
     def start(self) -> Any:
         """The state of the empty prefix."""
+        return ()
 
     def extend(self, state: Any, piece: int) -> Any | None:
         """The state after one more piece, or None where nothing wanted can come of it."""
-
-    def complete(self, state: Any) -> bool:
-        """Whether the prefix may end here."""
-
-    def bank(self, state: Any) -> int:
-        """The kind of the prefix; kinds share the beam evenly."""
-
-    def extra_pieces(self, state: Any) -> Sequence[int]:
-        """Pieces to look at though they may not be likely."""
-
-
-class _Free:
-    """Everything is admitted."""
-
-    def start(self) -> Any:
-        return ()
-
-    def extend(self, state: Any, piece: int) -> Any | None:
         return state
 
     def complete(self, state: Any) -> bool:
+        """Whether the prefix may end here."""
         return True
 
     def bank(self, state: Any) -> int:
+        """The kind of the prefix; kinds share the beam evenly."""
         return 0
 
     def extra_pieces(self, state: Any) -> Sequence[int]:
+        """Pieces to look at though they may not be likely."""
         return ()
 
 
-FREE: Guide = _Free()
+FREE = Guide()
 
 
 class DecoderInput(NamedTuple):

@@ -112,14 +112,8 @@ def join_originals(parts: Sequence[Originals]) -> Originals:
             [part.normalizers[0] for part in parts], batch_first=True
         ),
         so_far=so_far,
-        likely=_distinct([part.likely for part in parts]),
+        likely=torch.cat([part.likely for part in parts]).unique(),
     )
-
-
-def _distinct(pieces: Sequence[Tensor]) -> Tensor:
-    """The distinct ids of several tensors, in order."""
-    distinct = np.unique(np.concatenate([some.cpu().numpy() for some in pieces]))
-    return torch.from_numpy(distinct).to(pieces[0].device)
 
 
 def _normalizers_and_likely(model: TranslationModel, hidden: Tensor) -> tuple[Tensor, Tensor]:

@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import platformdirs
 
@@ -237,16 +237,6 @@ class HubFile(NamedTuple):
     sha256: str | None
 
 
-class Hub(Protocol):
-    """A place to pull models from."""
-
-    def files(self, model: str) -> Sequence[HubFile]:
-        """The files of a model; ModelError where the hub cannot be reached or has no such model."""
-
-    def download(self, model: str, file: str, folder: Path) -> None:
-        """Write one file of a model into the folder; ModelError as for `files`."""
-
-
 class HuggingFaceHub:
     """The Hugging Face hub, through its own client, at an address or where ``HF_ENDPOINT`` says."""
 
@@ -254,7 +244,7 @@ class HuggingFaceHub:
         self._endpoint = endpoint
 
     def files(self, model: str) -> Sequence[HubFile]:
-        """The files of a model; ModelError where the hub cannot be reached or has none."""
+        """The files of a model; ModelError where the hub cannot be reached or has no such model."""
         from huggingface_hub import HfApi  # noqa: PLC0415 - only a pull needs the client
 
         try:
@@ -291,7 +281,7 @@ _WEIGHTS = "model.safetensors"
 _PICKLE = "pytorch_model.bin"
 
 
-def pull(name: str, *, hub: Hub | None = None, allow_pickle: bool = False) -> ModelFiles:
+def pull(name: str, *, hub: HuggingFaceHub | None = None, allow_pickle: bool = False) -> ModelFiles:
     """Bring a Marian model from the hub, whole or not at all; what is there already is replaced.
 
     With ``allow_pickle`` weights that are a pickle are taken where the hub has no others; they are

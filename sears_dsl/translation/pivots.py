@@ -85,12 +85,10 @@ def _load_model(
     # Importing `transformers`' models takes three seconds.
     from sears_dsl.translation.marian import MarianModel, weights_file  # noqa: PLC0415
 
-    if files is not None:
-        if files.origin == "hub" and weights_file(files.installed()).name not in files.hashes:
-            raise ModelError(
-                f"the record of {name} has no hash of its weights",
-                help=f"sears pivots pull {name}",
-            )
-        return MarianModel(name, files.installed(), source=source, target=target, device=device)
-    folder = Path(name)
-    return MarianModel(folder.name, folder, source=source, target=target, device=device)
+    folder = Path(name) if files is None else files.installed()
+    called = folder.name if files is None else name
+    if files and files.origin == "hub" and weights_file(folder).name not in files.hashes:
+        raise ModelError(
+            f"the record of {name} has no hash of its weights", help=f"sears pivots pull {name}"
+        )
+    return MarianModel(called, folder, source=source, target=target, device=device)

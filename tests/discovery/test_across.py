@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sears_dsl as sears
 from sears_dsl.discovery.algorithm import across_models
 from sears_dsl.discovery.result.manifest import read_manifest
-from sears_dsl.discovery.selection import Coverage, Twins
+from sears_dsl.discovery.selection import Coverage
 from sears_dsl.errors import UsageError
 
 # Of each rule the rows that it flips, and which of three models fail there.
@@ -54,7 +54,7 @@ def test_what_a_rule_counts_alone_is_what_is_said(
     coverage = Coverage(
         offsets=np.cumsum([0, *map(len, rules)]), rows=np.array(rows, np.int32),
         weights=np.full(len(rows), 1 << 40), row_count=6, ranks=np.arange(len(rules)),
-        twins=Twins(((),) * len(rules)),
+        twins=((),) * len(rules),
     )  # fmt: skip
     fails = np.array([each for rule in rules for each in rule.values()], bool).reshape(-1, 3)
     found = across_models(coverage, fails, shared=shared, least=least)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.candidates import Candidates
+from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.corpus import Corpus, english_sample
 from sears_dsl.discovery.filtering.meaning import (
@@ -27,6 +27,7 @@ from sears_dsl.discovery.filtering.meaning import (
 from sears_dsl.judge.readings import conditional_odds
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger({
@@ -34,6 +35,10 @@ TAGGER = PinnedTagger({
     "and": ("CCONJ", "CC"), "still": ("ADV", "RB"), "not": ("PART", "RB"), "he": ("PRON", "PRP"),
 })  # fmt: skip
 RULES = parse("not -> ~n't\nmovie -> film\nmovie -> dog\nplay -> game").rules
+
+
+def proposed(rules: Sequence[Rule]) -> Candidates:
+    return Candidates(tuple(map(CandidateRule, rules)))
 
 
 def verdict_of(candidates: Candidates) -> TextVerdict:
@@ -111,7 +116,7 @@ def test_what_is_accepted_everywhere_passes_and_what_is_accepted_nowhere_costs_t
 ):
     reader = Reader(lambda _, new: "dog" not in new)
     found = judge_rules(
-        Candidates.of(RULES[1:3]),
+        proposed(RULES[1:3]),
         corpus(many("a movie {number}", 200)),
         scorer=reader,
         tau=0.5,
@@ -128,7 +133,7 @@ def test_rules_of_rare_words_are_judged_on_all_there_is_and_it_is_said() -> None
     reader = Reader(lambda _, new: True)
     texts = [*many("a movie {number}", 17), *many("a play {number}", LEAST - 1)]
     found = judge_rules(
-        Candidates.of([RULES[1], RULES[3]]), corpus(texts), scorer=reader, tau=0.5, delta=0.1
+        proposed([RULES[1], RULES[3]]), corpus(texts), scorer=reader, tau=0.5, delta=0.1
     )
     assert found.passed.texts == ("movie -> film",)
     verdict = verdict_of(found.passed)
@@ -143,7 +148,7 @@ def test_what_is_believed_of_a_rule_depends_on_whether_its_change_was_read() -> 
     text = corpus(many("a movie {number}, a play {number}", 200))
     read = {"movie": 0.4, "play": 1.0}
     judged = judge_rules(
-        Candidates.of([RULES[1], RULES[3]]), text, scorer=reader, tau=0.5, delta=0.15,
+        proposed([RULES[1], RULES[3]]), text, scorer=reader, tau=0.5, delta=0.15,
         spread=lambda pairs: np.array(
             [read["movie" if "movie" not in new else "play"] for _, new in pairs]
         ),
@@ -164,7 +169,7 @@ def test_stopping_early_decides_as_looking_at_all_would(
 ) -> None:
     reader = Reader(lambda old, _: int(old.split()[-1]) not in failing)
     text = corpus(many("a movie {number}", count))
-    found = judge_rules(Candidates.of(RULES[1:2]), text, scorer=reader, tau=0.5, delta=delta)
+    found = judge_rules(proposed(RULES[1:2]), text, scorer=reader, tau=0.5, delta=delta)
     places = text.places(RULES[1:2], SAMPLE)
     losses = sum(int(text.tokens.texts[row].split()[-1]) in failing for row in places.rows.tolist())
     asked = len(places.rows)
@@ -178,7 +183,7 @@ def test_stopping_early_decides_as_looking_at_all_would(
 def test_a_budget_that_is_over_leaves_rules_undecided_and_passes_none() -> None:
     reader = Reader(lambda _, new: True)
     found = judge_rules(
-        Candidates.of(RULES[1:2]), corpus(many("a movie {number}", 80)), scorer=reader, tau=0.5,
+        proposed(RULES[1:2]), corpus(many("a movie {number}", 80)), scorer=reader, tau=0.5,
         delta=0.1, stop=lambda: True,
     )  # fmt: skip
     assert (len(found.passed), found.undecided, found.decisions) == (0, 1, 0)
@@ -197,7 +202,7 @@ def _reads_well(_: str, new: str) -> bool:
 def test_what_fails_in_some_places_is_narrowed_to_the_others() -> None:
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
     found = judge_rules(
-        Candidates.of(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1
+        proposed(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1
     )
     [narrowed] = found.passed.rows
     assert not found.failed, "it is not told that it came close"
@@ -221,7 +226,7 @@ def test_what_chooses_a_condition_does_not_judge_it() -> None:
         reader = Reader(lambda old, _, coin=coin: coin[old])  # type: ignore[misc]
         found += len(
             judge_rules(
-                Candidates.of(RULES[:1]), corpus(texts), scorer=reader, tau=0.5, delta=0.1
+                proposed(RULES[:1]), corpus(texts), scorer=reader, tau=0.5, delta=0.1
             ).passed
         )
     assert found == 0
@@ -230,7 +235,7 @@ def test_what_chooses_a_condition_does_not_judge_it() -> None:
 def test_narrowed_rules_have_to_act_in_enough_rows() -> None:
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
     found = judge_rules(
-        Candidates.of(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1,
+        proposed(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1,
         supported=lambda rules: np.zeros(len(rules), np.bool_),
     )  # fmt: skip
     assert not len(found.passed)
@@ -280,7 +285,7 @@ def test_the_shipped_sample_is_english_and_plain() -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_no_rules_and_no_text_are_no_trouble(count: int) -> None:
     found = judge_rules(
-        Candidates.of(RULES[:count]), corpus([]), scorer=Reader(lambda *_: True), tau=0.5, delta=0.1
+        proposed(RULES[:count]), corpus([]), scorer=Reader(lambda *_: True), tau=0.5, delta=0.1
     )
     assert (len(found.passed), found.too_few) == (0, count)
 
@@ -290,7 +295,7 @@ def test_progress_rises_to_its_end_while_rules_are_judged_and_narrowed() -> None
     text = [*many("he is not {number}", 90), *many("and still not {number}", 40)]
     shown: dict[str, list[tuple[int, int]]] = {}
     judge_rules(
-        Candidates.of(RULES), corpus([*text, *many("a movie {number}", 200)]), scorer=reader,
+        proposed(RULES), corpus([*text, *many("a movie {number}", 200)]), scorer=reader,
         tau=0.5, delta=0.1,
         on_progress=lambda stage, done, total: shown.setdefault(stage, []).append((done, total)),
     )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.selection import Collapsed, Coverage, Twins, coverage_of, select
+from sears_dsl.discovery.selection import Collapsed, Coverage, coverage_of, select
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
@@ -31,7 +31,7 @@ def coverage_from(scores: Sequence[dict[int, float]], rows: int) -> Coverage:
         ),
         row_count=rows,
         ranks=np.arange(len(scores))[::-1].copy(),
-        twins=Twins(((),) * len(scores)),
+        twins=((),) * len(scores),
     )
 
 

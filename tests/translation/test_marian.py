@@ -15,11 +15,11 @@ from transformers import MarianConfig, MarianMTModel
 from sears_dsl.errors import ModelError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.translation.marian import MarianModel
-from sears_dsl.translation.model_files import HubFile, pull, pulled
+from sears_dsl.translation.model_files import HubFile, HuggingFaceHub, pull, pulled
 from sears_dsl.translation.pivots import load_pivots
 
 
-class FolderHub:
+class FolderHub(HuggingFaceHub):
     """A hub with one model, whose files are in memory."""
 
     def __init__(self, files: dict[str, bytes]) -> None:

@@ -112,7 +112,7 @@ def test_a_missing_package_says_what_to_install() -> None:
     assert "sears-dsl[discovery]" in caught.value.help
 
 
-class FolderHub:
+class FolderHub(HuggingFaceHub):
     """A hub whose models are files in memory; ``stated`` may lie about their hashes."""
 
     def __init__(self, files: dict[str, bytes], *, stated: dict[str, str] | None = None) -> None:

@@ -68,11 +68,6 @@ class Places:
         """The places of one rule."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
 
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """How many places each rule has."""
-        return np.diff(self.offsets)
-
 
 @dataclass(frozen=True, eq=False)
 class Corpus:

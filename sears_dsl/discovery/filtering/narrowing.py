@@ -145,7 +145,7 @@ def narrowed(
                 holds = signs.where(condition)
                 if not _is_useful(holds, known, delta):
                     continue
-                new = place.under(_NamedCondition(condition, kind, signs.names))
+                new = place.under(condition, kind, signs.names)
                 bits = condition.bits(kind)
                 wrong = int((holds != (known == ACCEPTED))[known != NOT_JUDGED].sum())
                 length = bits + wrong * (naming_a_site if delta else _AT_ITS_WORD)
@@ -304,34 +304,6 @@ def _name(token: TokenType, kind: _Kind, tagset: TagsetOption, tagger: Tagger) -
 # ---------------------------------------------------------------- where a rule has room
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedCondition:
-    """A condition with the tags or words that its signs are."""
-
-    condition: _Condition
-    kind: _Kind
-    names: tuple[str, ...]
-
-    @property
-    def signs(self) -> list[str]:
-        """In the order in which they are written."""
-        return sorted(self.names[sign] for sign in self.condition.signs)
-
-    def alone(self, edge: Anchor) -> Test | Anchor | Group:
-        """What has to stand at a place of which nothing is asked yet."""
-        tests = [_test(name, self.kind) for name in self.signs]
-        if self.condition.negated:
-            tests = [Negation(_any_of(tests))]
-        return _any_of([edge, *tests] if self.condition.edge else tests)
-
-    def beside(self, base: tuple[AttributeTest, ...]) -> Test | Group:
-        """What has to stand at a place of which something is asked."""
-        tests = [AttributeTest(self.kind, name, self.condition.negated) for name in self.signs]
-        if self.condition.negated:
-            return Conjunction((*base, *tests))
-        return _any_of([Conjunction((*base, test)) for test in tests])
-
-
 def _any_of(tests: Sequence[_OneToken]) -> _OneToken | Group:
     return tests[0] if len(tests) == 1 else Group(tuple((Element(test),) for test in tests))
 
@@ -356,10 +328,20 @@ class _TokenPlace:
     there: NDArray[np.bool_]
     kinds: tuple[_Kind, ...]  # of signs that may narrow it
 
-    def under(self, condition: _NamedCondition) -> Rule:
-        """The rule under a condition."""
-        edge = Anchor("end" if self.side == "right" else "start")
-        body = condition.alone(edge) if self.base is None else condition.beside(self.base)
+    def under(self, condition: _Condition, kind: _Kind, names: Sequence[str]) -> Rule:
+        """The rule under a condition, whose signs are the tags or words of these names."""
+        chosen = sorted(names[sign] for sign in condition.signs)
+        body: Test | Anchor | Group
+        if self.base is None:
+            edge = Anchor("end" if self.side == "right" else "start")
+            alone = [_test(name, kind) for name in chosen]
+            if condition.negated:
+                alone = [Negation(_any_of(alone))]
+            body = _any_of([edge, *alone] if condition.edge else alone)
+        else:
+            tests = [AttributeTest(kind, name, condition.negated) for name in chosen]
+            sets = [tests] if condition.negated else [[test] for test in tests]
+            body = _any_of([Conjunction((*self.base, *some)) for some in sets])
         if self.side == "left":
             return replace(self.rule, left=(Element(body),))
         if self.side == "right":

@@ -366,20 +366,20 @@ def _unclosed(bare: str, end: int) -> list[int]:
 
 def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
     word = bare[position:].split(maxsplit=1)[0]
+    whole = line[_word_around(line, position)[0] :].split(maxsplit=1)[0]
     return Finding(
         "E117",
         f"`{word}` glued to what stands before it",
         (position, position + len(word)),
         _repetition(bare, position)
-        or _as_pattern(line, position, reads)
-        or _as_address(line, position, reads)
+        or _as_pattern(whole, reads)
+        or _as_address(whole, reads)
         or "put a space between two elements; only 's and quoted text may be glued",
     )
 
 
-def _as_pattern(line: str, position: int, reads: Reads) -> str:
+def _as_pattern(word: str, reads: Reads) -> str:
     """Advice for a word that is a regular expression, such as ``colou?r``."""
-    word = line[_word_around(line, position)[0] :].split(maxsplit=1)[0]
     if not re.fullmatch(r"[\w?*+.()|\[\]-]+", word) or not reads(f"/{word}/ x -> y"):
         return ""
     return (
@@ -391,12 +391,9 @@ def _as_pattern(line: str, position: int, reads: Reads) -> str:
 _ADDRESS = re.compile(r"\w+://|www\.|[^\s?]+\?\w+=")
 
 
-def _as_address(line: str, position: int, reads: Reads) -> str:
+def _as_address(word: str, reads: Reads) -> str:
     """Advice for an address such as ``https://x.com/a?b=1``, which is one word to its author."""
-    word = line[_word_around(line, position)[0] :].split(maxsplit=1)[0]
-    if not _ADDRESS.match(word) or not reads(f"{quote(word)} x -> y"):
-        return ""
-    return as_text(word)
+    return as_text(word) if _ADDRESS.match(word) and reads(f"{quote(word)} x -> y") else ""
 
 
 def _repetition(bare: str, position: int) -> str:
