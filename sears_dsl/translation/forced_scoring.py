@@ -112,7 +112,7 @@ def join_originals(parts: Sequence[Originals]) -> Originals:
             [part.normalizers[0] for part in parts], batch_first=True
         ),
         so_far=so_far,
-        likely=torch.cat([part.likely for part in parts]).unique(),
+        likely=torch.unique(torch.cat([part.likely for part in parts])),
     )
 
 
