@@ -9,6 +9,7 @@ from command_line import call
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Unit
+from sears_dsl.engine.rewrite import batch_rendering
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.rule_tests import run_tests
@@ -106,3 +107,17 @@ def test_equal_texts_get_equal_noise_wherever_they_stand(tagger: FastTagger) -> 
     by_text = {each.original: each.text for each in matcher.apply(texts)}
     assert all(by_text[each.original] == each.text for each in matcher.apply(texts[::-1]))
     assert len({each.text for each in matcher.apply(texts, draw=1)} | set(by_text.values())) > 3
+
+
+def test_a_rate_is_what_it_is_alone_beside_a_rule_that_would_touch_what_is_protected(
+    tagger: FastTagger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_rendering, "compiles", lambda: True)
+    text, protected = "It is a really good movie.", [[(7, 8), (14, 15)]]
+    texts: list[str] = []
+    for rules in (SHOUT, f"{SHOUT}\nreally -> <>"):
+        done = compile_rules([parse(rules)], tagger=tagger).apply(
+            [text], scope="all", protected=protected
+        )
+        texts += [each.text for each in done if each.rule == 0]
+    assert texts[0] == texts[1]
