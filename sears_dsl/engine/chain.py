@@ -197,13 +197,7 @@ def chain_rows(
 ) -> ChainedRows:
     """Apply all rules to each text, one after another; see `Matcher.chain`.
 
-    Args:
-        prepare: tokenizes the texts that a rule may match.
-        rendering: the rules, for what their matches become.
-        scope: rewrite the first instance of a rule in a text, or all.
-        protected: for each row spans of characters that stay as they are.
-        intact: for each row spans that no edit may touch.
-        without: for each row the positions of rules to leave out of it.
+    ``prepare`` tokenizes the texts that a rule may match; no edit may touch what is ``intact``.
     """
     underway = _Underway(texts, protected, intact, without)
     unrenderable: Counter[int] = Counter()

@@ -85,10 +85,6 @@ def explain(
 ) -> Explanation:
     """How far a rule got on one row, under scope ``first`` and seed 0.
 
-    Args:
-        protected: character spans in which the rule must not fire.
-        sources: where words and texts are looked up.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse("What NOUN -> Which NOUN")
@@ -124,12 +120,7 @@ def explain(
 def explain_sentences(
     text: str, spans: Sequence[tuple[int, int]], parts: Sequence[Explanation], firsts: Sequence[int]
 ) -> Explanation:
-    """What became of a rule on a row, out of what became of it on the sentences.
-
-    Args:
-        text: the row.
-        spans: its sentences, as (start, end) in characters.
-    """
+    """What became of a rule on a row, out of what became of it on the sentences."""
     nearest, first = max(zip(parts, firsts, strict=True), key=lambda pair: pair[0].furthest)
     fired = [part.reason for part in parts if part.fired]
     if not fired:

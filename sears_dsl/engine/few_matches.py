@@ -79,12 +79,7 @@ class FewMatches:
     ) -> list[Rewrite] | None:
         """What `Rendering.rewrites` gives where nothing is protected.
 
-        Args:
-            matches: sorted by row, rule and start; those of a rule in a row do not overlap.
-            unrenderable: see there.
-
-        Returns:
-            None for matches that are many, or of rules that draw.
+        None for matches that are many, or of rules that draw.
         """
         rules = matches.rules.tolist() if len(matches) <= _FEW else []
         if len(rules) < len(matches) or any(map(self._rendering.draws, set(rules))):
@@ -105,13 +100,7 @@ class FewMatches:
         instances: Sequence[Instance],
         unrenderable: Counter[int],
     ) -> list[Rewrite]:
-        """The rewrites of one row.
-
-        Args:
-            text: the row.
-            instances: by rule and then by start, of rules that do not draw.
-            unrenderable: see above.
-        """
+        """The rewrites of one row; instances come by rule and start, of rules that do not draw."""
         row = _Row(text, tokens)
         rewrites: list[Rewrite] = []
         for rule, of_rule in groupby(instances, key=itemgetter(0)):
@@ -129,13 +118,7 @@ class FewMatches:
         instances: Sequence[tuple[int, int, int]],
         unrenderable: Counter[int],
     ) -> list[Edit]:
-        """The edits of a rule in a row.
-
-        Args:
-            row: where.
-            instances: start, end and variant of each.
-            unrenderable: as above.
-        """
+        """The edits of a rule in a row, of instances with start, end and variant."""
         missing: list[Unrendered] = []
         if len(instances) == 1:
             rendered = self._edit(row, rule, *instances[0])
@@ -279,12 +262,7 @@ class WordRules:
     ) -> list[Rewrite] | None:
         """What all rules, each by itself, make of texts in which nothing is protected.
 
-        Args:
-            scope: rewrite the ``first`` instance of a rule in a row, or ``all``.
-            unrenderable: see `FewMatches.rewrites`.
-
-        Returns:
-            None where one of the rows needs more than a look at its words.
+        None where one of the rows needs more than a look at its words.
         """
         listed_rows: list[tuple[int, ListedTokens, list[Instance]]] = []
         for row, text in enumerate(texts):
@@ -303,13 +281,9 @@ class WordRules:
         ]
 
     def instances(self, tokens: ListedTokens, *, every: bool) -> list[Instance] | None:
-        """The instances in a row, sorted by rule and start.
+        """The instances in a row, by rule and start; None where `search` has to be asked.
 
-        Args:
-            every: all of a rule that do not overlap, or the first one.
-
-        Returns:
-            None where `search` has to be asked.
+        Of a rule those that do not overlap, or the first one.
         """
         words = [text for text, _, _ in tokens.types]
         folded = fold("\n".join(words)).split("\n")  # one call: no word holds white space

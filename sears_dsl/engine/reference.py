@@ -135,12 +135,7 @@ def rewrite(
     """The edits that a rule makes in one row, and why those of other instances are missing.
 
     An instance whose edit would touch a protected span, such as the white space that a deletion
-    takes along, is none; others are looked for.
-
-    Args:
-        split: how the tokenizer splits a word of the rule into tokens.
-        extent: see `find`.
-        protected: character spans that stay as they are.
+    takes along, is none; others are looked for. See `find`.
     """
     every = candidates(rule, file, tokens, split=split)
     possible = [each for each in every if not is_protected(each, tokens, protected)]
@@ -163,11 +158,7 @@ def candidates(
 ) -> Iterator[Binding]:
     """Every derivation of a rule on a row, in order, overlapping ones too.
 
-    Args:
-        rule: what to look for.
-        file: where it was written, with its options, sets and imports.
-        split: how the tokenizer splits a word of the rule into tokens.
-        observe: is told of every element that a token stopped.
+    ``observe`` is told of every element that a token stopped.
     """
     walk = _Walk(file, tokens, split, observe)
     for start in range(len(tokens) + 1):

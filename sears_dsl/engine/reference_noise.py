@@ -73,10 +73,8 @@ class NaiveNoise:
     ) -> tuple[list[Edit], list[Unrendered]]:
         """The edits of the unit, and why those of other instances are missing.
 
-        Args:
-            possible: every instance, in the order of preference; they may overlap.
-            first: whether one is wanted where the rule has no rate, or all that do not overlap.
-            protected: spans of characters that stay as they are.
+        Instances come in the order of preference and may overlap; without a rate the first one may
+        be wanted alone.
         """
         rate = self._rule.metadata.rate
         shares = any(

@@ -258,11 +258,7 @@ def inflects(rule: Rule) -> bool:
 def compiler_findings(
     rules: Sequence[tuple[Rule, RuleSource]], problems: Iterable[Problem]
 ) -> list[Diagnostic]:
-    """Everything that keeps rules from being compiled, in their order.
-
-    Args:
-        problems: what `program.build_program` found.
-    """
+    """Everything that keeps rules from being compiled, in their order; see `build_program`."""
     findings = [(number, _of_problem(*rules[number], problem)) for number, problem in problems]
     findings.extend(_inflections(rules))
     return [finding for _, finding in sorted(findings, key=lambda item: item[0])]

@@ -275,10 +275,8 @@ class Predicates:
     def satisfied(self, types: TokenTypes, *, symbols: Int32Array | None = None) -> Satisfied:
         """Decide the predicates for token types.
 
-        Args:
-            types: distinct (text, coarse, fine) triples.
-            symbols: int32 (predicates,): what stands in the table for each predicate; -1 leaves
-                it out. None takes every predicate as itself.
+        Symbols, int32 (predicates,), stand in the table for them, -1 for one that is left out; None
+        takes every predicate as itself.
         """
         if symbols is None:
             symbols = np.arange(len(self.keys), dtype=np.int32)
@@ -298,11 +296,7 @@ class Predicates:
     def decided(
         self, simple_ids: Sequence[tuple[int, ...]], symbols: Int32Array
     ) -> tuple[Int32Array, Int32Array]:
-        """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``.
-
-        Args:
-            symbols: see `satisfied`.
-        """
+        """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``."""
         simple = np.array(list(zip_longest(*simple_ids, fillvalue=-1)), np.int32)
         return self._decided(np.ascontiguousarray(simple.reshape(-1, len(simple_ids)).T), symbols)
 
@@ -529,15 +523,10 @@ class _Composites(NamedTuple):
 
 @kernel
 def _decide(simple: Any, composites: Any, symbols: Any) -> Any:
-    """The symbols of all predicates that hold, by group.
+    """The symbols of all predicates that hold, by group, as `Satisfied.offsets` and ``ids``.
 
-    Args:
-        simple: int32 (groups, any): the simple predicates that hold, -1 where none does.
-        composites: see `_Composites`.
-        symbols: int32 (predicates,): -1 for a predicate that is not told.
-
-    Returns:
-        (offsets, ids): see `Satisfied`.
+    ``simple`` has those that hold by simple tests, int32 (groups, any), -1 where none does; a
+    predicate of symbol -1 is not told.
     """
     groups = simple.shape[0]
     offsets = np.zeros(groups + 1, np.int32)

@@ -85,11 +85,8 @@ class Prefilter:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
 
         A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
-        `TOKENS` only by rules that read no tags.
-
-        Args:
-            finder: tells rows by their tokens, so that raw text need not be searched; the same one
-                in each call.
+        `TOKENS` only by rules that read no tags. A finder, the same one in each call, tells rows by
+        their tokens, so that raw text need not be searched.
         """
         tiers = np.full(len(texts), self.least, np.uint8)
         if not self._scanners or not len(texts):

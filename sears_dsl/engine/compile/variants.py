@@ -128,12 +128,9 @@ def bind(
     predicates: Predicates,
     token_type: Callable[[int], TokenType],
 ) -> Binding:
-    """How an instance lies on its row.
+    """How an instance that starts at a token, or is inserted before it, lies on its row.
 
-    Args:
-        start: first token of the replaced span, or where an insertion goes.
-        token_type: gives the type of a token of the row; asked only where an element leaves open
-            which of its alternatives matched.
+    The type of a token is asked only where an element leaves open which alternative matched.
     """
     origin = start - variant.left
     names = dict.fromkeys(variant.names, TokenRange(start, start)) if variant.names else {}

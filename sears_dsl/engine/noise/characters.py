@@ -64,16 +64,10 @@ def has_place(noise: Noise, text: str) -> bool:
 def shared(
     noise: Noise, share: int, instances: Sequence[PlacedText], unit: str, draw: Draw
 ) -> dict[int, str]:
-    """The texts of all instances that a function is given in a unit, a share of them changed.
+    """The texts of all instances that a function is given in a unit, by their places.
 
-    The share is of all characters that are no white space for look-alikes, of all letters for
-    slips; which of them change is drawn among all that can.
-
-    Args:
-        share: in millionths.
-
-    Returns:
-        The new text of the instance at each place.
+    A share, in millionths, is changed: of all characters that are no white space for
+    look-alikes, of all letters for slips; which of them is drawn among all that can.
     """
     if noise.kind == "homoglyph":
         counted = sum(not character.isspace() for _, text in instances for character in text)

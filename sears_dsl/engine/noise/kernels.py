@@ -140,10 +140,8 @@ def look_alike(  # noqa: PLR0917
 ) -> Any:
     """Characters of the instances that are tried become their look-alikes, in place.
 
-    Args:
-        share: of all of a unit, in millionths; 0: a number of places in each instance.
-        table: uint32: the look-alike of each code point, 0 where there is none.
-        spaces: bool: whether a code point is white space.
+    A share of 0 is a number of places in each instance. ``table``, uint32, has the look-alike of
+    each code point, 0 where there is none; ``spaces`` says which are white space.
 
     Returns:
         int8 (instances,): see `UNTRIED`. What is tried, able and spared by the share is `UNTRIED`.

@@ -71,9 +71,6 @@ def noise_identity(
 ) -> dict[str, str]:
     """What decides the noise of rules, for manifests; nothing where they write none.
 
-    Args:
-        sources: of the run, as `sources_for` gives them.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.engine.noise.sources import NO_SOURCES
@@ -150,9 +147,6 @@ def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
     """The unit that a run has: what it says itself, else what its rulesets ask for.
 
     A ruleset that asks for none was written for whole texts.
-
-    Args:
-        chosen: what it says; None for nothing.
     """
     if chosen:
         return chosen

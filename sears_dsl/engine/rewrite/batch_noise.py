@@ -73,11 +73,7 @@ def _where(
 def tried_by_rate(
     rate: int, able: NDArray[np.bool_], tokens: Tokens, matches: Matches, draw: Draw
 ) -> NDArray[np.bool_]:
-    """Which matches of one rule are looked at until a share of those of each unit is rewritten.
-
-    Args:
-        rate: in millionths.
-    """
+    """Which matches of one rule are looked at until a share of those of each unit is rewritten."""
     places = first_characters(tokens, matches)
     where = _where(["rate share", "rate"], draw, places, matches.rows, tokens.texts)
     tried: NDArray[np.bool_] = kernels.try_instances(rate, able, where)
@@ -94,12 +90,9 @@ def noisy_columns(
     draw: Draw,
     unrenderable: Counter[int],
 ) -> RewriteColumns:
-    """The rewrites of one rule.
+    """The rewrites of one rule; without a rate, in millionths, of all its matches.
 
-    Args:
-        rate: of its instances, in millionths; None: of all of them.
-        matches: of this rule alone, those that are to be rewritten if there is no rate.
-        unrenderable: here instances are counted in which nothing can change.
+    Instances are counted in which nothing can change.
     """
     points, text_offsets = characters_of(tokens.texts)
     base = tokens.row_offsets[matches.rows].astype(np.int64)
@@ -170,11 +163,7 @@ def drawn_rewrites(
 ) -> list[Rewrite]:
     """The rewrites of one rule in rows where nothing is protected, whatever it draws.
 
-    Args:
-        tokens: the rows in which the matches were instances.
-        matches: as for `noisy_columns`.
-        bind: gives the elements of a match, by its number.
-        unrenderable: here instances are counted in which nothing can change.
+    ``bind`` gives the elements of a match, by its number.
     """
     rate, draw = renderer.rule.metadata.rate, renderer.drawing(drawing).draw
     calls = renderer.noise_calls
@@ -248,11 +237,8 @@ def _new_texts(
 ) -> dict[int, str | Unrendered]:
     """What takes the place of some instances, their functions worked out together.
 
-    Args:
-        renderer: of their rule.
-        calls: its functions of characters.
-        instances: by their numbers, those of a row together and in order.
-        whole: whether of a share all that can change does.
+    Those of a row are together and in order. Of a share all that can change does, if it is to be
+    ``whole``.
     """
     written: dict[int, dict[tuple[int, int], dict[int, str]]] = {
         each.row: {call.key: {} for call in calls} for each in instances.values()

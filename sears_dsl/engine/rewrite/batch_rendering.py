@@ -127,7 +127,6 @@ class Rendering:
 
         Args:
             matches: sorted by row, rule and start; those of a rule in a row do not overlap.
-            protected: for each row the spans that no edit may touch.
             unrenderable: here instances are counted, by rule, whose words have no inflection.
             extent: under which the matches were found. Where an edit would take white space out
                 of a protected span, another instance is looked for; None looks for none.
@@ -199,9 +198,8 @@ class Rendering:
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which matches of a rule are taken, by its rate if it has one, where no text is drawn.
 
-        Returns:
-            Those, and those of units in which an edit might touch what is protected: these are left
-            to the plain way.
+        Then those of units in which an edit might touch what is protected: they are left to the
+        plain way.
         """
         rule = int(matches.rules[0])
         renderer, rate = self.renderer(rule), self._rules[rule][0].metadata.rate

@@ -175,7 +175,6 @@ class Renderer:
             before: the edits of the same row so far, in order; a deletion beside one of them
                 takes no white space twice.
             following: the first token of the instance after this one, which stays untouched.
-            protected: spans of characters whose casing stays as it is.
         """
         new = self.new_text(text, tokens, binding, drawing)
         return self.render_new(
@@ -264,14 +263,10 @@ class Renderer:
         new: str,
         around: Around = NOTHING,
     ) -> Rendered:
-        """The edit that puts new text between two tokens.
+        """The edit that puts new text between where the token before ends and the token after.
 
         At the start of a sentence the new text takes the capital, and the word that had it keeps
         it only if it may be a name.
-
-        Args:
-            previous: where the token before ends; None at the row's start.
-            following: first and one past the last character of the token after; None at its end.
         """
         edit = insertion(text, previous, following, new, glued=self._attached)
         if edit is None:
@@ -292,12 +287,7 @@ class Renderer:
     ) -> Rendered:
         """The edit that puts new text in the place of a span, or deletes it.
 
-        Args:
-            start: first character of the span.
-            end: one past its last.
-            new: what `new_text` gave.
-            previous: where the token before the span ends; None at the row's start.
-            around: the other edits of the row, and what is protected.
+        ``previous`` is where the token before the span ends; None at the row's start.
         """
         if self.in_place is not None:
             return Edit(start, end, text[start:end], new)
@@ -392,14 +382,10 @@ def render_untouching(
     drawing: Drawing = UNDRAWN,
     new_text: NewText | None = None,
 ) -> tuple[list[Edit], list[Unrendered]]:
-    """The edits of those instances of a row that touch no protected span.
+    """The edits of those instances of a row that touch no protected span, and what is missing.
 
-    Args:
-        text: the row.
-        instances: every one of the row, in the order of preference; they may overlap.
-        first: whether one is wanted, or all that do not overlap.
-        protected: spans of characters that stay as they are.
-        new_text: gives the new text of an instance; None: the renderer writes it.
+    Instances come in the order of preference and may overlap; the first one may be wanted alone.
+    The renderer writes their text unless ``new_text`` gives it.
     """
     if new_text is None:
         new_text = lambda binding: renderer.new_text(text, tokens, binding, drawing)  # noqa: E731

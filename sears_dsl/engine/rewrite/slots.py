@@ -285,9 +285,7 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
 ) -> Any:
     """A sequence for each match: its format, then for each slot the word and what stands before it.
 
-    Returns:
-        (values, offsets, has_text, placed): see `number_sequences` and `FormattedTexts`; the
-        sequence is empty where the format does not tell the text.
+    It is empty where the format does not tell the text; see `FormattedTexts`.
     """
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)

@@ -90,12 +90,9 @@ class PlainRules:
         return plain
 
     def describe(self, rules: Sequence[Rule], heads: Int32Array) -> Described:
-        """Tell which rules write alike.
+        """Tell which plain rules write alike; they have to live as long as this.
 
-        Args:
-            rules: plain ones; they have to live as long as this.
-            heads: for each rule a number that is the same where everything else is that decides
-                what becomes of a match.
+        The head of a rule is the same where everything else is that decides about its matches.
         """
         pieces = self._pieces.of([rule.consequent for rule in rules])
         elements = self._elements.of([rule.antecedent for rule in rules])
@@ -184,11 +181,7 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
     element_offsets: Int64Array,
     known_elements: Int32Array,
 ) -> Any:
-    """A sequence for each rule: its head, then what each piece writes and which element that is.
-
-    Returns:
-        (values, offsets): see `number_sequences`.
-    """
+    """A sequence for each rule: its head, then what each piece writes and which element that is."""
     count = heads.shape[0]
     offsets = np.zeros(count + 1, np.int64)
     most = np.int64(0)
@@ -397,9 +390,8 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
     ) -> Written:
         """What matches become that look alike, worked out once for all batches.
 
-        Args:
-            drawing: what neighbours are looked up in, for rules that write them: these are not
-                remembered, since the next run may look them up elsewhere.
+        With a drawing, in which neighbours are looked up, nothing is remembered: the next run may
+        look them up elsewhere.
         """
         example, head, low, high = look
         row, start = int(matches.rows[example]), int(matches.starts[example])

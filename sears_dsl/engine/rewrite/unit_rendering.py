@@ -58,11 +58,8 @@ def unit_edits(
 ) -> tuple[list[Edit], list[Unrendered]]:
     """The edits of a rule in one unit, and why those of other instances are missing.
 
-    Args:
-        text: the unit.
-        instances: every one, in the order of preference; they may overlap.
-        first: whether one is wanted where the rule has no rate, or all that do not overlap.
-        protected: spans of characters that stay as they are.
+    Instances come in the order of preference and may overlap; without a rate the first one may
+    be wanted alone.
     """
     rate = renderer.rule.metadata.rate
     shares = any(call.noise.share is not None for call in renderer.noise_calls)

@@ -68,11 +68,9 @@ def neighbours(  # noqa: PLR0917 - arrays in the order in which they are made
     characters: UInt32Array,
     text_offsets: Int64Array,
 ) -> Any:
-    """What touches each window on its left and on its right.
+    """What touches each window on its left and on its right, uint8 (2, windows).
 
-    Returns:
-        uint8 (2, windows): 2 for what may be a letter or digit, 1 for something else, 0 for white
-        space or nothing.
+    2 for what may be a letter or digit, 1 for something else, 0 for white space or nothing.
     """
     count = rows.shape[0]
     contacts = np.zeros((2, count), np.uint8)
@@ -100,14 +98,7 @@ def _is_space(point: Integer) -> Any:
 def begin_sentences(
     rows: Int32Array, places: Int32Array, characters: UInt32Array, text_offsets: Int64Array
 ) -> Any:
-    """For each place in a row whether a word there begins a sentence; see `casing.begins_sentence`.
-
-    Args:
-        rows: int32 (places,).
-        places: characters of the rows.
-        characters: of the texts, see `characters_of`.
-        text_offsets: where the characters of each row begin.
-    """
+    """Whether a word at each place in a row begins a sentence; see `casing.begins_sentence`."""
     flags = np.zeros(places.shape[0], np.bool_)
     for number in range(places.shape[0]):
         begin = text_offsets[rows[number]]
@@ -139,22 +130,10 @@ def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are m
     characters: UInt32Array,
     text_offsets: Int64Array,
 ) -> Any:
-    """A sequence for each window: its key, tokens and what lies between them.
+    """A sequence for each window: its key, below 2 ** 28, tokens and what lies between them.
 
-    Args:
-        keys: int32 (windows,), each below 2 ** 28.
-        opens: bool (windows,): whether they begin a sentence, where that counts.
-        lows: the first token of each, counted in the batch.
-        highs: one past the last.
-        type_ids: the type of each token.
-        starts: its first character in its row.
-        ends: one past its last.
-        characters: of the texts, see `characters_of`.
-        text_offsets: where the characters of each row begin.
-
-    Returns:
-        (values, offsets): see `number_sequences`. A gap between two tokens is 0 where they touch,
-        its character plus 1 where it is one, or minus its length and then its characters.
+    A gap between two tokens is 0 where they touch, its character plus 1 where it is one, or minus
+    its length and then its characters.
     """
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
