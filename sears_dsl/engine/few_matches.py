@@ -26,10 +26,15 @@ from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, 
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.casing import begins_sentence
 from sears_dsl.engine.rewrite.pieces import Unrendered
-from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
+from sears_dsl.engine.rewrite.renderer import (
+    ALONE,
+    Around,
+    Renderer,
+    Written,
+    render_untouching,
+)
 from sears_dsl.engine.rewrite.span_map import apply_edits
-from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, Written
-from sears_dsl.language.rule import Inflected, Reference
+from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, reads_context
 from sears_dsl.tagging.contractions import may_separate
 from sears_dsl.tagging.tagger import ListingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
@@ -119,13 +124,12 @@ class FewMatches:
         unrenderable: Counter[int],
     ) -> list[Edit]:
         """The edits of a rule in a row, of instances with start, end and variant."""
-        missing: list[Unrendered] = []
+        edits: list[Edit] = []
         if len(instances) == 1:
             rendered = self._edit(row, rule, *instances[0])
             if isinstance(rendered, Edit):
                 return [rendered]
-            edits: list[Edit] = []
-            missing.append(rendered)
+            missing = [rendered]
         else:
             bindings = [
                 self._binding(row, self._way(rule, variant), start, end)
@@ -150,7 +154,8 @@ class FewMatches:
         look = (rule, variant, opens, before, after, between, *tokens.types[low:high])
         written = self._written.get(look)
         if written is None:
-            written = self._write(row, way, start, end)
+            binding = self._binding(row, way, start, end)
+            written = way.renderer.written(text, tokens, binding)
             if len(self._written) >= MOST_WRITTEN:
                 self._written.clear()
             self._written[look] = written
@@ -171,15 +176,6 @@ class FewMatches:
             return way.renderer.placed(text, first, last, new, previous=previous, around=around)
         return Edit(first, last, text[first:last], new)
 
-    def _write(self, row: _Row, way: _Way, start: int, end: int) -> Written:
-        """What an instance becomes, and all that look like it."""
-        binding = self._binding(row, way, start, end)
-        new = way.renderer.new_text(row.text, row.tokens, binding)
-        if start == end or isinstance(new, Unrendered):
-            return Written(new)
-        old = row.text[row.tokens.starts[start] : row.tokens.ends[end - 1]]
-        return Written(new, *way.renderer.edges(old, new))
-
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
         if way.variant is None:
             return Binding(start, end, ())
@@ -191,10 +187,7 @@ class FewMatches:
             renderer = self._rendering.renderer(rule)
             variant = self._rendering.variant(rule, order)
             left = right = 0
-            if any(
-                isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
-                for piece in renderer.rule.consequent
-            ):  # by their names, pieces may refer to what stands around the span
+            if reads_context(renderer.rule):
                 left = variant.left
                 right = len(variant.tests) - left - variant.focus
             way = _Way(renderer, variant if renderer.needs_binding else None, left, right)

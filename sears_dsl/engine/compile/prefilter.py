@@ -167,15 +167,10 @@ def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDAr
     by_pattern = np.zeros(len(program.rules.first_variant), np.bool_)
     tag_reading = np.asarray(consequents_need_tags, np.bool_)
     by_pattern[program.rules.pattern_of[tag_reading]] = True
-    needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
     tests = program.predicates.needs_tags
-    tested = np.fromiter(
-        (any(tests[test] for test in sequence) for sequence in program.sequences),
-        np.bool_,
-        len(program.sequences),
-    )
-    needs |= tested
-    return needs
+    tested = [any(map(tests.__getitem__, sequence)) for sequence in program.sequences]
+    needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
+    return needs | np.array(tested, np.bool_)
 
 
 def required_words(sequence: Sequence[int], predicates: Predicates) -> Words | None:

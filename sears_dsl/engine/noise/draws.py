@@ -130,19 +130,3 @@ def how_many(share: int, things: int, bits: int) -> int:
     """
     whole, rest = divmod(share * things, _MILLION)
     return whole + (below(bits, _MILLION) < rest)
-
-
-def chosen(
-    places: Sequence[tuple[int, int]], unit: str, share: int, name: str, draw: Draw
-) -> list[tuple[int, int]]:
-    """A share, in millionths, of some places of a unit: the first in the order of their numbers.
-
-    Places have a count each, and are all different.
-
-    Example:
-        >>> chosen([(0, 0), (3, 0), (6, 0), (8, 0)], "It is a good", 500_000, "rate", Draw())
-        [(3, 0), (6, 0)]
-    """
-    count = how_many(share, len(places), number(draw, f"{name} share", unit))
-    order = sorted(zip(numbers(draw, name, unit, places), places, strict=True))
-    return sorted(at for _, at in order[:count])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sears_dsl.engine.matches import Unit
-from sears_dsl.engine.noise.lookalikes import lookalikes_identity
+from sears_dsl.engine.noise.characters import lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span

@@ -22,9 +22,15 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
 from sears_dsl.engine.noise import kernels
-from sears_dsl.engine.noise.characters import PlacedText, changed, has_place, keys_beside, shared
+from sears_dsl.engine.noise.characters import (
+    PlacedText,
+    changed,
+    has_place,
+    keys_beside,
+    lookalikes,
+    shared,
+)
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
-from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered
@@ -184,7 +190,7 @@ def drawn_rewrites(
         some = {at: instances[at] for at in new}
         new_texts |= _new_texts(renderer, calls, some, drawing, whole=True)
         for at, each in some.items():
-            alone[at] = renderer.render_new(each.text, each.tokens, each.binding, new_texts[at])
+            alone[at] = renderer.render(*each[1:], new=new_texts[at])
             able[at] = isinstance(alone[at], Edit)
     missing = [each for each in alone.values() if isinstance(each, Unrendered)]
     counted = sum(why.is_counted or rate is not None for why in missing)

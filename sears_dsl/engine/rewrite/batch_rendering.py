@@ -51,6 +51,7 @@ from sears_dsl.engine.rewrite.templates import (
 from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, unit_edits
 from sears_dsl.engine.rewrite.windows import (
     Characters,
+    arrays_of,
     begin_sentences,
     characters_of,
     describe_windows,
@@ -92,7 +93,6 @@ class Rendering:
         self.predicates = program.predicates
         self._templates = RenderingTemplates(rules, program, split)
         self._units = frozenset(program.units.tolist())
-        self._renderers: dict[int, Renderer] = {}
 
     def variant(self, rule: int, order: int) -> Variant:
         """One of the flat variants of a rule."""
@@ -103,7 +103,8 @@ class Rendering:
         rule = int(matches.rules[index])
         if rule in self._units:
             whole = TokenRange(int(matches.starts[index]), int(matches.ends[index]))
-            return Binding(*whole, (whole,), _names_of(self._rules[rule][0], whole))
+            name = self._rules[rule][0].antecedent[0].name
+            return Binding(*whole, (whole,), {} if name is None else {name: whole})
         variant = self._templates.variants(rule)[matches.variants[index]]
         first = int(tokens.row_offsets[matches.rows[index]])
 
@@ -292,10 +293,7 @@ class Rendering:
 
     def renderer(self, rule: int) -> Renderer:
         """What renders the instances of a rule, one at a time."""
-        renderer = self._renderers.get(rule)
-        if renderer is None:
-            renderer = self._renderers[rule] = Renderer(*self._rules[rule])
-        return renderer
+        return self._templates.renderer(rule)
 
     def _undrawn(self, tokens: Tokens, matches: Matches, run: RenderingRun) -> RewriteColumns:
         """Rewrites of rules whose new text depends on their instances alone."""
@@ -338,9 +336,9 @@ class Rendering:
         opens = np.zeros(len(rest), np.bool_)
         cased = np.flatnonzero(self._templates.cased.array[keys] & (some.starts < some.ends))
         first = tokens.row_offsets[some.rows[cased]] + some.starts[cased]
-        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], *characters)
-        arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends)
-        described = describe_windows(keys, opens, some.rows, lows, highs, *arrays, *characters)
+        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], characters)
+        arrays = arrays_of(tokens)
+        described = describe_windows(keys, opens, some.rows, lows, highs, arrays, characters)
         numbers, examples = number_sequences(*described)
         heads = described[0][described[1][examples]]
         columns = (examples, heads, lows[examples], highs[examples])
@@ -366,8 +364,8 @@ class Rendering:
         replaced = np.flatnonzero(become[:, 0] == REPLACED)
         some, edges = matches.select(replaced), become[replaced, 2:]
         base = tokens.row_offsets[some.rows]
-        arrays = (tokens.row_offsets, tokens.starts, tokens.ends)
-        beside = neighbours(some.rows, base + some.starts, base + some.ends, *arrays, *characters)
+        lows, highs = base + some.starts, base + some.ends
+        beside = neighbours(some.rows, lows, highs, arrays_of(tokens), characters)
         reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
         return reaching
 
@@ -388,9 +386,3 @@ class Rendering:
             return (MISSING if new.is_counted else SILENT), -1, 0, 0
         outcome = PLACED if left == ALONE else REPLACED
         return outcome, texts.setdefault(new, len(texts)), left, right
-
-
-def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:
-    """What the element of a rule about units is called."""
-    name = rule.antecedent[0].name
-    return {} if name is None else {name: whole}

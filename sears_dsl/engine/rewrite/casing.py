@@ -147,7 +147,9 @@ def uncapitalized(text: str, *, no_name: bool) -> str:
         return text
     if not word[0][0].isupper() or word[0][1:] != word[0][1:].lower():
         return text
-    if is_function_word(word[0]) or (no_name and not _OF_PEOPLES.match(word[0].lower())):
+    low = word[0].lower()
+    is_no_name = re.split("['’ʼ]", low, maxsplit=1)[0] in _FUNCTION_WORDS
+    if is_no_name or (no_name and not _OF_PEOPLES.match(low)):
         return text[0].lower() + text[1:]
     return text
 
@@ -173,8 +175,3 @@ CASE_FUNCTIONS: dict[str, Callable[[str], str]] = {
     "uncap": without_capital,
 }
 """What the functions of casing make of a text."""
-
-
-def is_function_word(word: str) -> bool:
-    """Whether a word is surely no name."""
-    return re.split("['’ʼ]", word.lower(), maxsplit=1)[0] in _FUNCTION_WORDS

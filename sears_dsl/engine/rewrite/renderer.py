@@ -75,7 +75,23 @@ NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
 ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
-"""When the edge of new text needs more than its place; numbers of `windows.neighbours`."""
+"""When the edge of new text needs more than its place (see `Renderer.placed`): however its
+neighbour stands; where there is no white space between; where a letter or digit touches it; or
+never. Numbers of `windows.neighbours`."""
+
+
+class Written(NamedTuple):
+    """What instances become that look alike.
+
+    Attributes:
+        new: the new text.
+        left: when the left edge of it needs more than its place.
+        right: the same of the right edge.
+    """
+
+    new: str | Unrendered
+    left: int = ALONE
+    right: int = ALONE
 
 
 class Around(NamedTuple):
@@ -139,7 +155,6 @@ class Renderer:
 
     def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = parts_of) -> None:
         self.rule = rule
-        self.scope = scope
         self.noise_calls = tuple(noise_calls(rule))
         self.in_place = in_place(rule)
         self.follows_case = follows_case(rule, scope)
@@ -164,6 +179,7 @@ class Renderer:
         tokens: Sequence[Token],
         binding: Binding,
         *,
+        new: str | Unrendered | None = None,
         before: Sequence[Edit] = (),
         following: int | None = None,
         protected: Spans = (),
@@ -172,27 +188,13 @@ class Renderer:
         """The edit that one instance makes.
 
         Args:
+            new: what `new_text` gave; None asks it.
             before: the edits of the same row so far, in order; a deletion beside one of them
                 takes no white space twice.
             following: the first token of the instance after this one, which stays untouched.
         """
-        new = self.new_text(text, tokens, binding, drawing)
-        return self.render_new(
-            text, tokens, binding, new, before=before, following=following, protected=protected
-        )
-
-    def render_new(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        binding: Binding,
-        new: str | Unrendered,
-        *,
-        before: Sequence[Edit] = (),
-        following: int | None = None,
-        protected: Spans = (),
-    ) -> Rendered:
-        """The edit that one instance makes whose new text is known; see `render`."""
+        if new is None:
+            new = self.new_text(text, tokens, binding, drawing)
         if isinstance(new, Unrendered):
             return new
         barrier = len(text)
@@ -241,19 +243,23 @@ class Renderer:
             return drawing
         return replace(drawing, draw=Draw(drawing.draw.seed + seed, drawing.draw.number))
 
-    def edges(self, old: str, new: str) -> tuple[int, int]:
-        """When new text of a span needs more than its place: see `placed`.
-
-        Returns:
-            For the left and the right side: `ALONE` if it needs more however its neighbour stands,
-            `TOUCHED` if it does where there is no white space between, `WORD` if it does where a
-            letter or digit touches it, `NEVER` if what touches it does not matter.
-        """
+    def written(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        binding: Binding,
+        drawing: Drawing = UNDRAWN,
+    ) -> Written:
+        """What an instance becomes, and all that look like it."""
+        new = self.new_text(text, tokens, binding, drawing)
+        if binding.start == binding.end or isinstance(new, Unrendered):
+            return Written(new)
+        old = text[tokens[binding.start].start : tokens[binding.end - 1].end]
         if not new or self._attached or self.repairs or reaches_out(old, new):
-            return ALONE, ALONE
+            return Written(new)
         left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
         apart_left, apart_right = may_be_parted(old, new)
-        return left if apart_left else NEVER, WORD if apart_right else NEVER
+        return Written(new, left if apart_left else NEVER, WORD if apart_right else NEVER)
 
     def inserted(
         self,
@@ -387,8 +393,6 @@ def render_untouching(
     Instances come in the order of preference and may overlap; the first one may be wanted alone.
     The renderer writes their text unless ``new_text`` gives it.
     """
-    if new_text is None:
-        new_text = lambda binding: renderer.new_text(text, tokens, binding, drawing)  # noqa: E731
     left, reach = list(instances), Reach(protected)
     while True:
         chosen: list[Binding] = []
@@ -401,9 +405,9 @@ def render_untouching(
         missing: list[Unrendered] = []
         followings = [*(each.start for each in chosen[1:]), None]
         for binding, following in zip(chosen, followings, strict=False):
-            rendered = renderer.render_new(
-                text, tokens, binding, new_text(binding),
-                before=edits, following=following, protected=protected,
+            rendered = renderer.render(
+                text, tokens, binding, new=new_text(binding) if new_text else None,
+                before=edits, following=following, protected=protected, drawing=drawing,
             )  # fmt: skip
             if isinstance(rendered, Unrendered):
                 missing.append(rendered)

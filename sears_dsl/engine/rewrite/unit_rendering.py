@@ -81,7 +81,8 @@ def unit_edits(
     @cache
     def rendered(instance: UnitInstance) -> Rendered:
         binding = instance.binding
-        return renderer.render_new(text, tokens, binding, written(binding), protected=protected)
+        new = written(binding)
+        return renderer.render(text, tokens, binding, new=new, protected=protected)
 
     possible = _possible(instances, protected, rendered)
     draw = renderer.drawing(drawing).draw
