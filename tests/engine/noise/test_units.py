@@ -109,15 +109,15 @@ def test_equal_texts_get_equal_noise_wherever_they_stand(tagger: FastTagger) -> 
     assert len({each.text for each in matcher.apply(texts, draw=1)} | set(by_text.values())) > 3
 
 
-def test_a_rate_is_what_it_is_alone_beside_a_rule_that_would_touch_what_is_protected(
-    tagger: FastTagger, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("rule", [SHOUT, "movie -> film"])
+def test_a_rule_does_what_it_does_alone_beside_one_that_would_touch_what_is_protected(
+    rule: str, tagger: FastTagger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_rendering, "compiles", lambda: True)
-    text, protected = "It is a really good movie.", [[(7, 8), (14, 15)]]
-    texts: list[str] = []
-    for rules in (SHOUT, f"{SHOUT}\nreally -> <>"):
-        done = compile_rules([parse(rules)], tagger=tagger).apply(
-            [text], scope="all", protected=protected
-        )
-        texts += [each.text for each in done if each.rule == 0]
+    text, protected = "It is a really good movie, a movie.", [[(7, 8), (14, 15), (22, 22)]]
+    texts: list[list[str]] = []
+    for rules in (rule, f"{rule}\nreally -> <>"):
+        matcher = compile_rules([parse(rules)], tagger=tagger)
+        done = matcher.apply([text], scope="all", protected=protected)
+        texts.append([each.text for each in done if each.rule == 0])
     assert texts[0] == texts[1]
