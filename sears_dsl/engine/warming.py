@@ -50,11 +50,7 @@ _TEXTS = 12 * (
 
 
 def warm_up() -> int:
-    """Compile all kernels, or read them where they are compiled already.
-
-    Returns:
-        How many had to be compiled.
-    """
+    """Compile all kernels, or read them where that was done; how many had to be compiled."""
     expect(ENOUGH_TO_COMPILE + 1)
     tagger = FastTagger()
     matcher = compile_rules([parse(_RULES)], tagger=tagger)

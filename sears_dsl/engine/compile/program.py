@@ -212,11 +212,7 @@ class _PatternTable:
 def build_program(
     rulesets: Sequence[tuple[Sequence[Rule], RuleScope]], split: Split
 ) -> tuple[Program, list[Problem]]:
-    """Compile rules.
-
-    Args:
-        rulesets: rules with the scope that gives them their meaning.
-        split: how the tokenizer splits a word of a rule into tokens.
+    """Compile rules under their scopes.
 
     Returns:
         The program, and what is wrong with rules that could not be compiled (by the position
@@ -296,8 +292,7 @@ def _trie(sequences: Sequence[tuple[int, ...]], predicates: int) -> tuple[Int32A
 def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     """The edges, and what ends at each node, as the kernels want them.
 
-    Args:
-        trie: the variants of plain patterns come first, each with its pattern's number.
+    The variants of plain patterns come first, each with its pattern's number.
     """
     parents, labels, final = trie
     endings = np.bincount(final, minlength=len(parents) + 1)

@@ -83,11 +83,7 @@ class TokenClasses:
             return Classes(numbers, *self._known.arrays()), self._known.heads
 
     def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> bool:
-        """Write the classes of the few types that are new; False where there is no room for them.
-
-        Args:
-            places: where each of them is among the numbers.
-        """
+        """Write the classes of the few types that are new; False where there is no room."""
         known = self._known
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return False
