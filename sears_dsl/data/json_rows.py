@@ -26,6 +26,7 @@ from sears_dsl.data.batches import (
     Frame,
     JsonColumn,
     LineReader,
+    Reader,
     ReadOptions,
     SourceRows,
     TextFormat,
@@ -248,14 +249,12 @@ def assemble_array(
     output.write(encoded(around()[1], frame.encoding))
 
 
-class JsonReader:
+class JsonReader(Reader):
     """A JSON file that is read from one value to the next; its ends are kept as they are."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         source = TextSource(path, encoding=options.encoding, errors=options.errors)
         self.encoding = source.encoding
-        self.prologue = ""
-        self.epilogue = ""
         self._options = options
         self._cursor = JsonCursor(source)
 
