@@ -1,8 +1,8 @@
 """The command line: from the words of a person to one function of the library, and back.
 
 What comes in: the arguments of the process. `main` sets what signals do and calls `commands`, which
-names every command in the order in which a person meets them; commands with one subject share a
-file, about rules alone in `rules`, about a model in `model`, all others here. Its options come from
+names every command in the order in which a person meets them; a command is a file of its name,
+about rules alone in `rules`, about a model in `model`, all others here. Its options come from
 `options`; heavy modules are imported inside of the function, so that ``sears --help`` answers at
 once. It calls the library, which writes files; what it shows goes through `screen`.
 

@@ -20,9 +20,9 @@ from sears_dsl.errors import DataError, SearsError
 _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Write rules": {
         "check": ("rules.check:check_command", "Find all mistakes in rule files."),
-        "fmt": ("rules.check:fmt_command", "Put rule files into their canonical form."),
-        "test": ("rules.check:test_command", "Run the tests that rules carry."),
-        "try": ("rules.explain:try_command", "Try a rule on a text, without a file."),
+        "fmt": ("rules.fmt:fmt_command", "Put rule files into their canonical form."),
+        "test": ("rules.test:test_command", "Run the tests that rules carry."),
+        "try": ("rules.try_:try_command", "Try a rule on a text, without a file."),
         "explain": ("rules.explain:explain_command", "Say why a rule fires in a text, or not."),
         "diff": ("rules.diff:diff_command", "Compare two versions of a rule file."),
         "rules": ("rules.catalogue:rules_command", "List the shipped rulesets, or show one."),
@@ -39,25 +39,25 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
             "Find single paraphrases that flip it.",
         ),
         "vet": ("model.vet:vet_command", "Open a page on which people judge rules."),
-        "vetted": ("model.vet:vetted_command", "Bring several reviewers' decisions together."),
+        "vetted": ("model.vetted:vetted_command", "Bring several reviewers' decisions together."),
     },
     "Measure and repair a model": {
         "audit": ("model.audit:audit_command", "Measure what rules do to it; a gate for CI."),
         "compare": ("model.compare:compare_command", "Set two audits, or more, side by side."),
-        "errors": ("model.compare:errors_command", "Learn what predicts that it fails."),
+        "errors": ("model.errors:errors_command", "Learn what predicts that it fails."),
         "augment": ("model.augment:augment_command", "Add rewritten rows to training data."),
         "fix": ("model.fix:fix_command", "Train it on rewritten rows, and measure what that does."),
     },
     "Set up": {
-        "init": ("setup:init_command", "Write sears.toml, so that commands need few options."),
-        "trust": ("setup:trust_command", "Allow commands to ask the models in sears.toml."),
-        "warm-up": ("setup:warm_up_command", "Compile the inner loops beforehand."),
-        "lsp": ("rules.check:lsp_command", "Serve editors: errors, formatting, completion."),
+        "init": ("init:init_command", "Write sears.toml, so that commands need few options."),
+        "trust": ("trust:trust_command", "Allow commands to ask the models in sears.toml."),
+        "warm-up": ("warm_up:warm_up_command", "Compile the inner loops beforehand."),
+        "lsp": ("rules.lsp:lsp_command", "Serve editors: errors, formatting, completion."),
         "score": ("model.score:score_command", "Score how far rewrites keep the meaning."),
-        "calibrate": ("model.score:calibrate_command", "Fit such a score to people."),
-        "pivots": ("setup:pivots_group", "Look at, pull or verify the translation models."),
-        "models": ("setup:former_models_command", ""),
-        "cache": ("setup:cache_group", "Look at or empty the cache of tagged texts."),
+        "calibrate": ("model.calibrate:calibrate_command", "Fit such a score to people."),
+        "pivots": ("pivots:pivots_group", "Look at, pull or verify the translation models."),
+        "models": ("pivots:former_models_command", ""),
+        "cache": ("cache:cache_group", "Look at or empty the cache of tagged texts."),
     },
 }
 _COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
@@ -105,7 +105,7 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return super().get_command(ctx, cmd_name)  # one that somebody else added
+            return super().get_command(ctx, cmd_name)
         module, attribute = _COMMANDS[cmd_name].split(":")
         command: click.Command = getattr(import_module(f"sears_dsl.cli.{module}"), attribute)
         return command

@@ -29,7 +29,7 @@ from sears_dsl.catalogue import load_rulesets, shipped
 from sears_dsl.cli.apply import apply_command
 from sears_dsl.cli.model.augment import augment_command
 from sears_dsl.cli.options.shared import chosen_tagger
-from sears_dsl.cli.rules.check import test_command as run_tests_command
+from sears_dsl.cli.rules.test import test_command as run_tests_command
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import DataError, RuleSyntaxError, TaggerError, UsageError

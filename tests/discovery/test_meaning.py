@@ -200,6 +200,7 @@ def test_what_fails_in_some_places_is_narrowed_to_the_others() -> None:
         Candidates.of(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1
     )
     [narrowed] = found.passed.rows
+    assert not found.failed, "it is not told that it came close"
     assert narrowed.narrowed
     assert verdict_of(found.passed).passed
     [context] = narrowed.rule.left

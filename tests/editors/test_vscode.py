@@ -84,7 +84,7 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     command = tmp_path / "sears"
     command.write_text(
         f"#!{sys.executable}\n"
-        "from sears_dsl.cli.rules.check import lsp_command\n"
+        "from sears_dsl.cli.rules.lsp import lsp_command\n"
         "lsp_command([])\n",
         "utf-8",
     )  # fmt: skip

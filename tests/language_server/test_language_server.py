@@ -370,7 +370,7 @@ def test_the_command_speaks_over_its_pipes() -> None:
         {"method": "exit"},
     )
     sent = b"".join(framed(each) for each in messages)
-    code = "from sears_dsl.cli.rules.check import lsp_command; lsp_command()"
+    code = "from sears_dsl.cli.rules.lsp import lsp_command; lsp_command()"
     done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True)
     answers = list(read(BytesIO(done.stdout)))
     assert done.stderr == b""

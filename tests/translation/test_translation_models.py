@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from sears_dsl.cli.commands import sears
-from sears_dsl.cli.setup import pivots_group
+from sears_dsl.cli.pivots import pivots_group
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.meaning.sentence_encoder import MiniLM

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.cli.model.vet import vet_command, vetted_command
+from sears_dsl.cli.model.vet import vet_command
+from sears_dsl.cli.model.vetted import vetted_command
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.meaning.judgements import read_judgements

@@ -1,121 +1,32 @@
-"""``sears augment``: training data with the rewrites of its rows; and what ``fix`` shares."""
+"""``sears augment``: training data with the rewrites that accepted rules make of its rows."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.model import protection_options
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import (
-    chosen_tagger,
-    chosen_workers,
-    engine_options,
-    id_option,
-    json_option,
-    no_cache_option,
-    oracle_option,
-    output_format_option,
-    quiet_option,
-    scope_option,
-    tagger_of_rules_option,
-    tell_of_templates,
-    unit_option,
-    with_options,
+from sears_dsl.cli.options.augmentation import (
+    augmentation_options,
+    chosen_columns,
+    chosen_oracle,
+    read_rows,
+    recipe_and_tagger,
+    refuse_overwriting,
 )
-from sears_dsl.cli.screen.console import FilePath, console, echo_json, imports_option, plain_table
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.shared import chosen_workers, engine_options, output_format_option
+from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
-    from sears_dsl.batch.requests import RulesetRecipe
     from sears_dsl.clusters.parts import Workers
-    from sears_dsl.data.table import Table
-    from sears_dsl.effects.oracle import Oracle
-    from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.repair.augmented import Augmented, TableColumns
+    from sears_dsl.repair.augmented import Augmented
     from sears_dsl.repair.running import AugmentationChoices
-    from sears_dsl.tagging.tagger import Tagger
-
-
-augmentation_options = with_options(
-    imports_option,
-    click.option("--column", help="The column that rules rewrite."),
-    click.option("--label", help="The column of labels."),
-    protection_options,
-    click.option("--amount", default="all", show_default=True,
-                 help="New rows: 20% of the rows, 2x their number, 500, or all rewrites."),
-    click.option("--balance/--no-balance", "balanced", default=True, show_default=True,
-                 help="Whether the rules take turns where not all of their rewrites are added."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of everything random."),
-    oracle_option,
-    scope_option,
-    unit_option,
-    id_option,
-    click.option("--format", "input_format",
-                 help="Format of the rows, where a name does not tell."),
-    click.option("--limit", type=click.IntRange(min=1),
-                 help="Read at most so many of the rows to rewrite."),
-    tagger_of_rules_option,
-    no_cache_option,
-    quiet_option,
-    json_option("Print the result as JSON."),
-)  # fmt: skip
-
-
-def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
-    """What a command reads it does not write; names of shipped rulesets are no files."""
-    there = [Path(each) for each in sources if Path(each).exists()]
-    for path in written:
-        if path.exists() and any(path.samefile(each) for each in there):
-            raise click.UsageError(f"{path} is read by this command: write to another file")
-
-
-def read_rows(path: str, options: dict[str, Any]) -> Table:
-    """The rows of a file, with all of their columns."""
-    from sears_dsl.data.batches import ReadOptions
-    from sears_dsl.data.table import read_table
-
-    reading = ReadOptions(limit=options["limit"])
-    return read_table(path, format_name=options["input_format"], options=reading)
-
-
-def chosen_columns(table: Table, options: dict[str, Any]) -> TableColumns:
-    """Which columns hold text, label and id."""
-    from sears_dsl.repair.running import columns_of
-
-    return columns_of(
-        table, text=options["column"], label=options["label"], id_column=options["id_column"]
-    )
-
-
-def chosen_oracle(rulesets: Sequence[Ruleset], options: dict[str, Any]) -> Oracle | None:
-    """What rejects rewrites; None where nobody chose."""
-    from sears_dsl.vetting.oracle import open_oracle
-
-    return None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
-
-
-def recipe_and_tagger(
-    rules: Sequence[str], options: dict[str, Any]
-) -> tuple[RulesetRecipe, Tagger]:
-    """The rules, and the tagger with its cache."""
-    from sears_dsl.batch.requests import RulesetRecipe
-    from sears_dsl.catalogue import load_rulesets
-    from sears_dsl.repair.augmented import require_rules
-    from sears_dsl.tagging.cache import TagCache
-    from sears_dsl.tagging.loading import load_tagger, needs_cache
-
-    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
-    name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
-    require_rules(rulesets)
-    tell_of_templates(rulesets, quiet=options["quiet"])
-    cache = None if options["no_cache"] or not needs_cache(name) else TagCache(None)
-    return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)
 
 
 @click.command(

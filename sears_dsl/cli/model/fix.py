@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.model.augment import (
+from sears_dsl.cli.options.augmentation import (
     augmentation_options,
     chosen_columns,
     chosen_oracle,

@@ -1,11 +1,9 @@
-"""``sears explain`` and ``sears try``: what rules do in a text, or which token stops them."""
+"""``sears explain``: what rules do in a text, or which token stops them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -17,7 +15,6 @@ from sears_dsl.cli.screen.console import (
     imports_option,
     plain_table,
     rule_label,
-    shown,
 )
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.runtime.wording import counted
@@ -57,7 +54,7 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
     rulesets = load_rulesets(names, allow_imports_outside=options["allow_imports_outside"])
     _tell_of_templates(sentence, rulesets)
     chosen = load_tagger(tagger_in_language(options["tagger"], rulesets))
-    explained = _explained_in(sentence, rulesets, chosen, rule_ids)
+    explained = explained_in(sentence, rulesets, chosen, rule_ids)
     if rule_ids and not explained.explanations:
         raise UsageError(
             f"no rule has the id {rule_ids[0]}", help="`sears rules NAME` lists the ids"
@@ -65,7 +62,7 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
     if options["as_json"]:
         echo_json(explained.as_json_object())
     else:
-        _print_explained(explained)
+        print_explained(explained)
 
 
 def _tell_of_templates(sentence: str, rulesets: Sequence[Ruleset]) -> None:
@@ -88,83 +85,7 @@ def _tell_of_templates(sentence: str, rulesets: Sequence[Ruleset]) -> None:
         click.echo("\n".join(writing or [none]), err=True)
 
 
-@click.command(
-    "try",
-    epilog="Examples: sears try 'movie -> film' 'A movie.'; "
-    "cat reviews.txt | sears try 'really ADJ -> ADJ' -",
-)
-@click.argument("rule")
-@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
-@tagger_option
-@json_option("Print the explanation as JSON.")
-def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool) -> None:
-    """Apply a rule that is given in place, or say why it does not fire.
-
-    RULE is a rule, or the text of a rule file; a TEXT of - stands for the lines of standard input.
-    A text may pin its tags: "What/PRON/WP color/NOUN/NN ?".
-    """
-    from sears_dsl.batch.provenance import tagger_in_language
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.language.loader import parse
-    from sears_dsl.paraphrasing.rewording import sources_of
-    from sears_dsl.tagging.loading import load_tagger
-
-    if Path(rule).is_file():
-        raise UsageError(
-            f"{rule} is a file, and this command takes a rule in its place",
-            help=f"sears explain {rule} '…' explains the rules of a file",
-        )
-    ruleset = parse(rule, path="<rule>")
-    if not ruleset.rules:
-        raise UsageError("there is no rule to try", help="sears try 'movie -> film' 'A movie.'")
-    chosen = load_tagger(tagger_in_language(tagger, [ruleset]))
-    compile_rules(
-        [ruleset], tagger=chosen, sources=sources_of([ruleset])
-    )  # finds what only the tokenizer tells
-    for finding in ruleset.warnings:
-        click.echo(finding.render() + "\n", err=True)
-    explained = (_explained_in(text, [ruleset], chosen) for text in _lines(texts))
-    if as_json:
-        echo_json([each.as_json_object() for each in explained])
-    elif len(texts) == 1 and texts[0] != "-":
-        for each in explained:
-            _print_explained(each)
-    else:
-        for each in explained:
-            _print_line(each)
-
-
-def _lines(texts: Sequence[str]) -> Iterator[str]:
-    """The texts, and the lines of standard input in the place of ``-``."""
-    for text in texts:
-        if text != "-":
-            yield text
-            continue
-        try:
-            for line in sys.stdin.buffer:
-                yield line.decode("utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"standard input is no UTF-8: {error.reason} at byte {error.start} of a line",
-                help="texts are UTF-8; convert them first",
-            ) from error
-
-
-def _print_line(explained: _Explained) -> None:
-    """A text in a line: what it becomes, or what is most nearly true of it and stops the rule."""
-    fired = [each for each in explained.explanations if each.fired]
-    if fired:
-        from sears_dsl.engine.rewrite.shown_edits import with_code_points
-
-        for each in fired:
-            became = with_code_points(explained.text, each.rewrite or "")
-            click.echo(f"fires   {shown(became)}")
-        return
-    nearest = max(explained.explanations, key=lambda each: each.furthest)
-    click.echo(f"silent  {shown(explained.text)}\n        {nearest.reason}")
-
-
-class _Explained(NamedTuple):
+class Explained(NamedTuple):
     """A text with what the rules do in it."""
 
     text: str
@@ -181,9 +102,9 @@ class _Explained(NamedTuple):
         }
 
 
-def _explained_in(
+def explained_in(
     sentence: str, rulesets: Sequence[Ruleset], tagger: Tagger, rule_ids: Sequence[str] = ()
-) -> _Explained:
+) -> Explained:
     """Explain rules in a sentence, which may pin its tags."""
     from sears_dsl.tagging.contractions import separated
     from sears_dsl.tagging.pinned import parse_pinned
@@ -195,9 +116,7 @@ def _explained_in(
     explained = [
         pair for ruleset in rulesets for pair in _of_ruleset(ruleset, row, tagger, rule_ids)
     ]
-    return _Explained(
-        text, tokens, [rule for rule, _ in explained], [each for _, each in explained]
-    )
+    return Explained(text, tokens, [rule for rule, _ in explained], [each for _, each in explained])
 
 
 def _of_ruleset(
@@ -231,7 +150,7 @@ def _of_ruleset(
         yield rule, replace(explain_sentences(text, spans, parts, firsts), rule_id=rule_id)
 
 
-def _print_explained(explained: _Explained) -> None:
+def print_explained(explained: Explained) -> None:
     """The tokens with their tags, then the rules that fire, then those that nearly did."""
     out = console()
     grid = plain_table("", "token", "coarse", "fine")

@@ -148,9 +148,10 @@ def judge_rules(
     passed, failed = [], []
     for candidate, (plain, *narrower) in zip(candidates.rows, forms, strict=True):
         best = _best(plain, narrower)
-        if best is not None:
+        if best is None:
+            failed += [_judged(candidate, each) for each in (plain, *narrower)]
+        else:
             passed.append(_judged(candidate, best))
-        failed += [_judged(candidate, each) for each in (plain, *narrower) if not each[1].passed]
     return RuleJudgements(
         passed=Candidates(tuple(passed)),
         failed=Candidates(tuple(failed)),

@@ -1,0 +1,107 @@
+"""``sears init``: a project file, by asking."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command(
+    "init",
+    epilog="Example: sears init --data dev.csv --model my_model:predict",
+)
+@click.option("--data", metavar="FILE", help="Labelled rows.")
+@click.option("--column", help="The column that rules rewrite; by default the likeliest one.")
+@click.option("--label", help="The column of labels; by default the likeliest one.")
+@click.option(
+    "--model",
+    metavar="SPEC",
+    help="module:object, sklearn:FILE, hf:FOLDER, http://… or file:PREDICTIONS.",
+)
+@click.option("--rules", multiple=True, metavar="RULES",
+              help="A rule file, a folder or a shipped ruleset; repeatable.")  # fmt: skip
+@click.option("--max-flip-rate", default="", metavar="RATE", help="Limit of an audit: 5%.")
+def init_command(
+    *,
+    data: str | None,
+    column: str | None,
+    label: str | None,
+    model: str | None,
+    rules: tuple[str, ...],
+    max_flip_rate: str,
+) -> None:
+    """Write sears.toml: the model, the rows and the rules that commands are about.
+
+    At a terminal it asks for what the options do not say; elsewhere it takes what they say and
+    what it finds. It looks at the rows to propose columns, and replaces no file.
+    """
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.data.dataset import require_column
+    from sears_dsl.data.table import read_table
+    from sears_dsl.errors import UsageError
+    from sears_dsl.project.consent import agree
+    from sears_dsl.project.file import FILE_NAME, find_project, read_project
+    from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
+
+    path = Path(FILE_NAME)
+    known = find_project()
+    if known is not None and known.folder == Path.cwd():
+        raise UsageError(
+            f"{known.path.name} is there and is the project file of this folder",
+            help="change it in an editor; nothing was written",
+        )
+    asks = sys.stdin.isatty() and sys.stderr.isatty()
+
+    def answer(question: str, value: str | None, proposed: str) -> str:
+        if value is not None or not asks:
+            return proposed if value is None else value
+        reply: str = click.prompt(question, default=proposed, err=True, show_default=bool(proposed))
+        return reply.strip()
+
+    data = answer("labelled rows, a file", data, likely_data(Path()))
+    if not data:
+        raise UsageError(
+            "there are no rows to name here",
+            help="sears init --data FILE; csv, tsv, jsonl, parquet",
+        )
+    columns = read_table(data, options=ReadOptions(limit=_LOOKED_AT)).columns
+    column = answer("the column of texts", column, likely_text(columns))
+    label = answer("the column of labels", label, likely_label(columns, text=column))
+    for name in filter(None, (column, label)):
+        require_column(tuple(columns), name, where=data)
+    model = answer("the model, such as my_model:predict (empty: later)", model, "")
+    own = answer("rules of your own, a file or a folder (empty: later)",
+                 " ".join(rules) or None, "rules" if Path("rules").is_dir() else "")  # fmt: skip
+    text = project_text(
+        data=data,
+        column=column,
+        label=label,
+        model=model,
+        rules=rules or tuple(filter(None, [own])),
+        flip_rate=max_flip_rate,
+    )
+    _write_new(path, text)
+    project = read_project(path.absolute())
+    for each in project.fields.models.values():
+        agree(project, each)  # who named it just now may have it run
+    click.echo(f"written: {path}")
+    what_next = "sears discover -o found.sear" if model else "name a model in it: [models.main]"
+    click.echo(f"next: {what_next}", err=True)
+
+
+# Rows that columns are proposed from.
+_LOOKED_AT = 500
+
+
+def _write_new(path: Path, text: str) -> None:
+    from sears_dsl.errors import UsageError
+
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(
+            f"{path} could not be written: {error.strerror}", help="nothing was replaced"
+        ) from error

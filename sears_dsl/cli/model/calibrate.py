@@ -1,0 +1,135 @@
+"""``sears calibrate``: the threshold that people's judgements ask for, and how well S agrees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.model.score import pairs_options
+from sears_dsl.cli.screen.console import console, echo_json, plain_table
+from sears_dsl.runtime.extras import need_discovery
+from sears_dsl.runtime.wording import counted
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.calibration import Calibration
+    from sears_dsl.meaning.scorer import Scorer
+
+# Points of the curve that are printed; --json has all of them.
+_POINTS = 10
+# Characters of a text that is named as an example.
+_SHOWN = 60
+
+
+@click.command(
+    "calibrate",
+    epilog="Example: sears calibrate judged.csv --label grade --positive-from 4 --scorer pivot",
+)
+@click.argument("pairs")
+@pairs_options
+@click.option("--label", help="The column of judgements: 1 where the pair means the same, else 0.")
+@click.option("--positive-from", type=float, metavar="GRADE",
+              help="Judgements are grades; from this one on a pair counts as "
+              "equivalent.")  # fmt: skip
+@click.option("--source", "sources", multiple=True, metavar="NAME",
+              help="Take only judgements whose column `source` says so: pair, pick or rule, as "
+              "`sears vetted --pairs` writes them; repeatable.")  # fmt: skip
+@click.option("--tau", type=click.FloatRange(0, 1), help="Measure this τ instead of fitting one.")
+@click.option("--json", "as_json", is_flag=True,
+              help="Print everything as JSON, the whole curve included.")  # fmt: skip
+def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
+    """Find the threshold τ that human judgements ask for, and how well a scorer agrees with them.
+
+    PAIRS is a file with two columns of text and one of judgements. τ is the value that minimizes
+    the entropy of the two sides into which it splits the judgements.
+    """
+    need_discovery()
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.discovery.parts import load_chosen_scorer
+    from sears_dsl.meaning.calibration import calibrated
+    from sears_dsl.meaning.judgements import read_judgements
+
+    judged = read_judgements(
+        pairs,
+        original=options["original"],
+        rewrite=options["rewrite"],
+        label=options["label"],
+        positive_from=options["positive_from"],
+        sources=options["sources"],
+        format_name=options["file_format"],
+        options=ReadOptions(header=not options["no_header"]),
+    )
+    contradicting = judged.contradicting
+    scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
+    scores = scorer.scores(judged.pairs)
+    calibration = calibrated(scores, judged.equivalent, tau=tau)
+    if options["as_json"]:
+        echo_json(
+            {
+                "scorer": scorer.name,
+                "identity": scorer.identity,
+                "data": {
+                    "path": judged.path,
+                    "sha256": judged.digest,
+                    "contradicting": {
+                        "pairs": len(contradicting),
+                        "judgements": sum(contradicting.values()),
+                    },
+                },
+                "shipped_tau": _shipped_tau(scorer),
+                "fitted": tau is None,
+                **calibration.as_dict(),
+            }
+        )
+    else:
+        _print_calibration(calibration, scorer, fitted=tau is None)
+        if contradicting:
+            example = next(iter(contradicting))
+            console().print(
+                f"\n{counted(len(contradicting), 'pair')} judged both ways, in "
+                f"{sum(contradicting.values()):,} judgements: each of these counts, so no τ is "
+                f"right about all; such as {' | '.join(text[:_SHOWN] for text in example)!r}",
+            )
+
+
+def _shipped_tau(scorer: Scorer) -> float | None:
+    """The threshold that a scorer comes with; one of the user's own may have none."""
+    from sears_dsl.paraphrasing.plugins import OwnScorer
+
+    return scorer.tau if not isinstance(scorer, OwnScorer) or scorer.has_tau else None
+
+
+def _print_calibration(calibration: Calibration, scorer: Scorer, *, fitted: bool) -> None:
+    out = console()
+    how = "least entropy of the splits" if fitted else "as given"
+    out.print(
+        f"{scorer.name} on {counted(calibration.pairs, 'pair')}, {calibration.equivalent:,} of "
+        "them equivalent"
+    )
+    table = plain_table("", "value", "95% interval", right=[1])
+    shipped = _shipped_tau(scorer)
+    table.add_row(
+        "τ", f"{calibration.tau:.4g}", how if shipped is None else f"{how}; shipped {shipped:.4g}"
+    )
+    for name, share in (
+        ("area under the ROC curve", calibration.area),
+        ("precision at τ", calibration.precision),
+        ("recall at τ", calibration.recall),
+    ):
+        table.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
+    table.add_row(
+        "entropy of the judgements", f"{calibration.entropy_before:.3f} bits",
+        f"{calibration.entropy:.3f} bits are left when the side of τ is known",
+    )  # fmt: skip
+    out.print(table)
+    curve = plain_table("let through wrongly", "found", "at τ")
+    curve.title, curve.title_justify = "ROC", "left"
+    last = len(calibration.curve.thresholds) - 1
+    for point in sorted({round(number * last / _POINTS) for number in range(_POINTS + 1)}):
+        curve.add_row(
+            f"{calibration.curve.false_rates[point]:.3f}",
+            f"{calibration.curve.true_rates[point]:.3f}",
+            f"{calibration.curve.thresholds[point]:.4g}" if point else "over 1",
+        )
+    out.print()
+    out.print(curve)

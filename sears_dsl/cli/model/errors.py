@@ -1,0 +1,78 @@
+"""``sears errors``: what predicts that a model fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
+from sears_dsl.runtime.extras import need_learning
+
+if TYPE_CHECKING:
+    from sears_dsl.auditing.failures import ErrorsDocument
+
+
+@click.command(
+    "errors",
+    epilog="Example: sears errors audits/clean audits/noisy --data test.csv -o errors",
+)
+@click.argument("audits", nargs=-1, required=True, type=FilePath())
+@click.option("--data", metavar="FILE",
+              help="The rows that were audited: without them texts are unknown.")  # fmt: skip
+@click.option("--format", "file_format",
+              help="Format of --data, where its name does not tell.")  # fmt: skip
+@click.option("--feature", "features", multiple=True, metavar="COLUMN",
+              help="A further feature: a column of the data, or what is computed of one, as for "
+              "`sears audit --slice`; repeatable.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True,
+              help="Of the folds and of what is shuffled.")  # fmt: skip
+@click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
+              help="Where errors.json, errors.md and errors.html go.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
+@click.option("--quiet", is_flag=True, help="No summary.")
+def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: Any) -> None:
+    """Learn what predicts that a model fails, and say how well it does.
+
+    AUDITS are folders that `sears audit` wrote, or the audit.json in them, of the same rows: of one
+    model or of several. Each answer is an instance: wrong or right, with its rule, the words of the
+    answer, the model's confidence, and with --data question type, lengths and readability. Gradient
+    boosting is judged in ten folds against always saying what most answers are.
+    """
+    need_learning()
+    from sears_dsl.auditing.document import read_audits
+    from sears_dsl.auditing.failures import predict_errors
+    from sears_dsl.auditing.reports.files import write_three
+
+    document = predict_errors(
+        read_audits(audits),
+        data=options["data"],
+        features=options["features"],
+        format_name=options["file_format"],
+        seed=options["seed"],
+    )
+    if output is not None:
+        write_three(document, output)
+    if options["as_json"]:
+        echo_document(document.model_dump_json())
+    elif not options["quiet"]:
+        _print_errors(document, output)
+
+
+def _print_errors(document: ErrorsDocument, output: Path | None) -> None:
+    out = console(stderr=True)
+    table = plain_table("feature", "micro F1 lost, points (95%)", "known for")
+    for each in document.features:
+        worth = each.importance
+        table.add_row(
+            each.name,
+            f"{100 * worth.mean:+.2f} ({100 * worth.low:+.2f} to {100 * worth.high:+.2f})",
+            f"{each.known:,}",
+        )
+    out.print(table)
+    for note in document.notes:
+        out.print(note, style="dim")
+    out.print(document.conclusion, style="bold")
+    if output is not None:
+        out.print(f"written: {output}/errors.html, errors.md, errors.json")

@@ -1,0 +1,149 @@
+"""``sears vetted``: what reviewers decided together, as a ruleset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.shared import chosen_tagger
+from sears_dsl.cli.screen.console import (
+    FilePath,
+    console,
+    echo_json,
+    imports_option,
+    plain_table,
+)
+from sears_dsl.runtime.wording import counted
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.vetting.merging import Agreed, Agreement, Kappa, VettingOutcomes
+
+# Characters of a rule's name.
+_NAME = 80
+
+
+@click.command(
+    "vetted",
+    epilog="Example: sears vetted found.sear found.ana.vetting.jsonl found.ben.vetting.jsonl "
+    "-o found.vetted.sear --pairs judged.csv",
+)
+@click.argument("rules")
+@click.argument("journals", nargs=-1, required=True, type=FilePath())
+@click.option("-o", "--output", type=FilePath(),
+              help="The ruleset to write; the rules left out go beside it.")  # fmt: skip
+@click.option("--policy", type=click.Choice(["majority", "all", "any"]), default="majority",
+              show_default=True, help="How many of those who judged a rule have to accept "
+              "it.")  # fmt: skip
+@click.option("--pairs", type=FilePath(), metavar="FILE",
+              help="Write the judged pairs, for `sears calibrate FILE`.")  # fmt: skip
+@click.option("--tagger", help="Runs the tests of edited and written rules; by default one that "
+              "the rules were validated with, where that is known.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print outcomes and agreement as JSON.")
+@imports_option
+def vetted_command(
+    rules: str, journals: tuple[Path, ...], *, pairs: Path | None, **options: Any
+) -> None:
+    """Bring journals of reviewers together: how far they agree, and the ruleset they leave.
+
+    A rule or template is kept, edited or rejected as --policy says; what is disputed or was judged
+    by nobody is left out, and the file of what is left out says why.
+    """
+    from sears_dsl.catalogue import load
+    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
+    from sears_dsl.vetting.outputs import (
+        judged_both_ways,
+        judged_pairs,
+        write_pairs,
+        write_vetted,
+        written_sentence,
+    )
+
+    ruleset = load(rules, allow_imports_outside=options["allow_imports_outside"])
+    reviews = read_reviews(journals, ruleset)
+    outcomes = vetting_outcomes(ruleset, reviews, policy=options["policy"])
+    kinds: list[Agreed] = [] if outcomes.rules is None else ["rules", "picks"]
+    kinds += [] if outcomes.templates is None else ["templates"]
+    agreements = {name: agreement(reviews, on=name) for name in kinds}
+    if options["as_json"]:
+        from dataclasses import asdict
+
+        document = {"outcomes": [asdict(each) for each in outcomes.rules or ()]}
+        if outcomes.templates is not None:
+            document["templates"] = [asdict(each) for each in outcomes.templates]
+        kappas = {name: _agreement_json(each) for name, each in agreements.items()}
+        echo_json({**document, "agreement": kappas})
+    else:
+        _print_outcomes(ruleset, outcomes, agreements)
+    if options["output"] is not None:
+        chosen = load_tagger(chosen_tagger([ruleset], options["tagger"], quiet=False))
+        written = write_vetted(
+            ruleset, reviews, options["output"], tagger=chosen, policy=options["policy"]
+        )
+        click.echo(written_sentence(written), err=True)
+    if pairs is not None:
+        written_pairs = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
+        if contradictions := len(judged_both_ways(judged_pairs(reviews))):
+            about = counted(contradictions, "pair")
+            written_pairs += f"; reviewers contradict each other about {about}"
+        click.echo(written_pairs, err=True)
+
+
+def _agreement_json(agreement: Agreement) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "reviewers": agreement.reviewers,
+        "cohen": [
+            {"reviewers": names, **asdict(kappa)} for names, kappa in agreement.pairs.items()
+        ],
+        "fleiss": None if agreement.together is None else asdict(agreement.together),
+    }
+
+
+def _print_outcomes(
+    ruleset: Ruleset, outcomes: VettingOutcomes, agreements: Mapping[Agreed, Agreement]
+) -> None:
+    from sears_dsl.language.printer import print_rule, print_template, rule_called
+
+    out = console()
+    for head, texts, of_kind in (
+        ("rule", list(map(print_rule, ruleset.rules)), outcomes.rules),
+        ("template", list(map(print_template, ruleset.templates)), outcomes.templates),
+    ):
+        if of_kind is None:
+            continue
+        table = plain_table(head, "outcome", "who")
+        for text, outcome in zip(texts, of_kind, strict=True):
+            who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
+            name = text
+            if outcome.new:
+                name = f"{text}, now {outcome.new}"
+            elif head == "rule":
+                name = shorten(rule_called(text, outcome.rule), _NAME, placeholder="…")
+            table.add_row(name, outcome.decided, who)
+        out.print(table)
+    for name, each in agreements.items():
+        for (one, other), kappa in each.pairs.items():
+            which = "κ" if name == "picks" else "Cohen's κ"
+            out.print(f"{name}: {which} of {one} and {other}: {_kappa(kappa)}")
+        if len(each.reviewers) > 2 and each.together is not None:
+            which = "κ" if name == "picks" else "Fleiss' κ"
+            out.print(f"{name}: {which} of all {len(each.reviewers)}: {_kappa(each.together)}")
+
+
+def _kappa(kappa: Kappa) -> str:
+    if not kappa.items or kappa.observed is None:
+        return "not defined, nothing was judged by both"
+    basis = f"on {kappa.items}, {kappa.observed:.0%} alike"
+    if kappa.value is None:
+        return f"not defined ({basis}: there is one category)"
+    beside = ""
+    if kappa.interval is not None:
+        beside = f" (95% {kappa.interval[0]:.2f} to {kappa.interval[1]:.2f})"
+    return f"{kappa.value:.2f}{beside}, {basis}"

@@ -1,0 +1,133 @@
+"""``sears pivots``: which translation and embedding models there are; pulling, verifying them."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from sears_dsl.cli.screen.console import echo_json
+from sears_dsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from sears_dsl.translation.model_files import ModelFiles
+
+
+@click.group("pivots", epilog="Example: sears pivots list")
+def pivots_group() -> None:
+    """Look at, pull or verify the models that discovery translates and compares with."""
+
+
+@click.command("models", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def former_models_command(arguments: tuple[str, ...]) -> NoReturn:
+    """What `pivots` was called."""
+    raise UsageError(
+        "`sears models` is `sears pivots` now: models under test are named by --model",
+        help=f"sears pivots {shlex.join(arguments)}".rstrip(),
+    )
+
+
+def _all_models() -> list[ModelFiles]:
+    from sears_dsl.translation.model_files import carried, pulled
+
+    return [*carried(), *pulled()]
+
+
+def _offered() -> list[dict[str, Any]]:
+    """What installed packages offer; nothing of it is imported."""
+    from importlib.metadata import entry_points
+
+    from sears_dsl.paraphrasing.plugins import PARAPHRASERS, SCORERS
+
+    return [
+        {
+            "name": each.name,
+            "purpose": kind,
+            "origin": f"{each.dist.name} {each.dist.version}" if each.dist else "",
+            "object": each.value,
+        }
+        for group, kind in ((PARAPHRASERS, "paraphraser"), (SCORERS, "scorer"))
+        for each in sorted(entry_points(group=group))
+    ]
+
+
+@pivots_group.command("list", epilog="Example: sears pivots list --json")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def list_command(*, as_json: bool) -> None:
+    """The models that packages carry and those that were pulled, and parts that packages offer.
+
+    A part can be named by --paraphrases or --scorer.
+    """
+    models, parts = _all_models(), _offered()
+    if as_json:
+        echo_json(
+            [
+                {
+                    "name": model.name,
+                    "purpose": model.purpose,
+                    "origin": model.origin,
+                    "folder": str(model.folder) if model.folder else None,
+                    "sha256": dict(model.hashes),
+                }
+                for model in models
+            ]
+            + parts
+        )
+        return
+    names = [model.name for model in models] + [part["name"] for part in parts]
+    width = max(map(len, names))
+    for model in models:
+        where = model.folder or "not installed: pip install 'sears-dsl[discovery]'"
+        click.echo(f"{model.name:<{width}}  {model.purpose} ({model.origin})  {where}")
+    for each in parts:
+        about = f"{each['purpose']} of {each['origin']} ({each['object']})"
+        click.echo(f"{each['name']:<{width}}  {about}")
+
+
+@pivots_group.command("pull", epilog="Example: sears pivots pull Helsinki-NLP/opus-mt-en-fr fr")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--allow-pickle", is_flag=True, help="Take weights that are a pickle, where there "
+              "are no others; they are read once and kept as safetensors.")  # fmt: skip
+def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
+    """Bring Marian models from the Hugging Face hub.
+
+    NAMES are names of the hub, or languages: `fr` brings the models from English to French and
+    back. Pulled models are checked with the hashes that the hub states.
+    """
+    from sears_dsl.translation.model_files import pair_names, pull
+
+    for name in names:
+        for model_name in [name] if "/" in name else pair_names(name)[1:]:
+            model = pull(model_name, allow_pickle=allow_pickle)
+            click.echo(f"pulled {model.name} to {model.folder}")
+
+
+@pivots_group.command("verify", epilog="Example: sears pivots verify bergamot-enpt")
+@click.argument("names", nargs=-1)
+def verify_command(names: tuple[str, ...]) -> None:
+    """Compare the files of models with their hashes: NAMES, or all that are there.
+
+    Exits 1 if one differs.
+    """
+    from sears_dsl.errors import ModelError
+
+    models = {model.name: model for model in _all_models()}
+    unknown = [name for name in names if name not in models]
+    if unknown:
+        raise UsageError(
+            f"there is no model {unknown[0]}",
+            help=f"`sears pivots list` shows them: {', '.join(models)}",
+        )
+    chosen = [models[name] for name in names] or [m for m in models.values() if m.folder]
+    failed = False
+    for model in chosen:
+        try:
+            model.verify()
+            click.echo(f"{model.name}: whole")
+        except ModelError as error:
+            failed = True
+            click.echo(f"{model.name}: {error.render()}")
+    if failed:
+        raise click.exceptions.Exit(1)

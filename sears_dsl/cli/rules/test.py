@@ -1,0 +1,136 @@
+"""``sears test``: the tests that rules carry."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.screen.console import echo_json, imports_option
+from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.errors import TaggerError
+from sears_dsl.runtime.wording import counted
+
+if TYPE_CHECKING:
+    from sears_dsl.engine.noise.sources import Sources
+    from sears_dsl.language.ruleset import Ruleset
+    from sears_dsl.tagging.tagger import Tagger
+
+
+@click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
+@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
+              help="For tests without pinned tags.")  # fmt: skip
+@click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
+              "manifest that it was validated with this tagger.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
+@imports_option
+def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None:
+    """Run the tests that rules carry. Exit 1 when one is not ok.
+
+    Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text), not
+    run (vectors or translation models that the rule needs are not installed).
+    """
+    from sears_dsl.catalogue import load_rulesets
+
+    rulesets = load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"])
+
+    from sears_dsl.batch.provenance import tagger_in_language
+    from sears_dsl.language.printer import template_ids
+    from sears_dsl.rule_tests import run_tests
+
+    tagger = tagger_in_language(tagger, rulesets)
+    chosen = _tagger_for(tagger, rulesets)
+    sources = _sources_for(rulesets)
+    results = [
+        (ruleset, result)
+        for ruleset in rulesets
+        for result in run_tests(ruleset, tagger=chosen, sources=sources)
+    ]
+    passed = ("ok", "not run")
+    failed = [(ruleset, result) for ruleset, result in results if result.outcome not in passed]
+    not_run = sum(result.outcome == "not run" for _, result in results)
+    if options["as_json"]:
+        echo_json(
+            [
+                {
+                    "path": ruleset.path,
+                    "line": result.test.span.line if result.test.span else None,
+                    "rule": result.rule_id,
+                    "text": result.test.text,
+                    "expected": result.test.expected,
+                    "actual": result.actual,
+                    "outcome": result.outcome,
+                }
+                for ruleset, result in results
+            ]
+        )
+    else:
+        for ruleset, result in failed:
+            line = result.test.span.line if result.test.span else 0
+            click.echo(f"{ruleset.path}:{line}: {result.outcome}: {result.rule_id}")
+            click.echo(f"  text      {result.test.text}")
+            click.echo(f"  expected  {_shown_text(result.test.expected, result.test.text)}")
+            click.echo(f"  actual    {_shown_text(result.actual, result.test.text)}")
+        tested = {(ruleset.path, result.rule_id) for ruleset, result in results}
+        of_templates = {
+            (ruleset.path, name)
+            for ruleset, _ in results
+            for name in template_ids(ruleset.templates)
+            if name not in ruleset.rule_ids
+        }
+        kinds = [(len(tested - of_templates), "rule"), (len(tested & of_templates), "template")]
+        of = " and ".join(counted(number, noun) for number, noun in kinds if number)
+        click.echo(
+            f"{counted(len(results), 'test')} of {of or '0 rules'}: "
+            f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"
+            + (f", {not_run:,} not run: what their rules look words or texts up in is not "
+               "installed (sears-dsl[noise], sears-dsl[discovery])" if not_run else "")
+        )  # fmt: skip
+    if options["record"]:
+        failing = {ruleset.path for ruleset, result in results if result.outcome != "ok"}
+        _record([each for each in rulesets if each.path not in failing], tagger)
+    if failed:
+        sys.exit(1)
+
+
+def _record(rulesets: list[Ruleset], name: str) -> None:
+    """Write down what was validated; a file without tests was not."""
+    from sears_dsl.batch.provenance import record_tagger
+    from sears_dsl.tagging.loading import load_tagger
+
+    for ruleset in rulesets:
+        if any(rule.metadata.tests for rule in ruleset.rules):
+            manifest = record_tagger(ruleset, load_tagger(name))
+            click.echo(f"written: {manifest}", err=True)
+
+
+def _sources_for(rulesets: list[Ruleset]) -> Sources:
+    """A paraphraser where a rule asks for one and its models are installed."""
+    from sears_dsl.engine.noise.sources import NO_SOURCES
+    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.runtime.extras import has_discovery
+
+    return sources_of(rulesets) if has_discovery() else NO_SOURCES
+
+
+def _shown_text(text: str | None, original: str) -> str:
+    from sears_dsl.engine.rewrite.shown_edits import with_code_points
+
+    return "(silent)" if text is None else with_code_points(original, text)
+
+
+def _tagger_for(name: str, rulesets: list[Ruleset]) -> Tagger:
+    """The tagger asked for; where all tests pin their tags, no tagger has to be installed."""
+    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.pinned import PinnedTagger, parse_pinned
+
+    try:
+        return load_tagger(name)
+    except TaggerError:
+        tests = [t for r in rulesets for rule in r.rules for t in rule.metadata.tests]
+        if all(parse_pinned(test.text) is not None for test in tests):
+            return PinnedTagger()
+        raise

@@ -1,0 +1,90 @@
+"""``sears try``: a rule that is given in place, applied to texts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from sears_dsl.cli.options.shared import json_option, tagger_option
+from sears_dsl.cli.rules.explain import Explained, explained_in, print_explained
+from sears_dsl.cli.screen.console import echo_json, shown
+from sears_dsl.errors import UsageError
+
+
+@click.command(
+    "try",
+    epilog="Examples: sears try 'movie -> film' 'A movie.'; "
+    "cat reviews.txt | sears try 'really ADJ -> ADJ' -",
+)
+@click.argument("rule")
+@click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
+@tagger_option
+@json_option("Print the explanation as JSON.")
+def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool) -> None:
+    """Apply a rule that is given in place, or say why it does not fire.
+
+    RULE is a rule, or the text of a rule file; a TEXT of - stands for the lines of standard input.
+    A text may pin its tags: "What/PRON/WP color/NOUN/NN ?".
+    """
+    from sears_dsl.batch.provenance import tagger_in_language
+    from sears_dsl.engine.matcher import compile_rules
+    from sears_dsl.language.loader import parse
+    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.tagging.loading import load_tagger
+
+    if Path(rule).is_file():
+        raise UsageError(
+            f"{rule} is a file, and this command takes a rule in its place",
+            help=f"sears explain {rule} '…' explains the rules of a file",
+        )
+    ruleset = parse(rule, path="<rule>")
+    if not ruleset.rules:
+        raise UsageError("there is no rule to try", help="sears try 'movie -> film' 'A movie.'")
+    chosen = load_tagger(tagger_in_language(tagger, [ruleset]))
+    compile_rules(
+        [ruleset], tagger=chosen, sources=sources_of([ruleset])
+    )  # finds what only the tokenizer tells
+    for finding in ruleset.warnings:
+        click.echo(finding.render() + "\n", err=True)
+    explained = (explained_in(text, [ruleset], chosen) for text in _lines(texts))
+    if as_json:
+        echo_json([each.as_json_object() for each in explained])
+    elif len(texts) == 1 and texts[0] != "-":
+        for each in explained:
+            print_explained(each)
+    else:
+        for each in explained:
+            _print_line(each)
+
+
+def _lines(texts: Sequence[str]) -> Iterator[str]:
+    """The texts, and the lines of standard input in the place of ``-``."""
+    for text in texts:
+        if text != "-":
+            yield text
+            continue
+        try:
+            for line in sys.stdin.buffer:
+                yield line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"standard input is no UTF-8: {error.reason} at byte {error.start} of a line",
+                help="texts are UTF-8; convert them first",
+            ) from error
+
+
+def _print_line(explained: Explained) -> None:
+    """A text in a line: what it becomes, or what is most nearly true of it and stops the rule."""
+    fired = [each for each in explained.explanations if each.fired]
+    if fired:
+        from sears_dsl.engine.rewrite.shown_edits import with_code_points
+
+        for each in fired:
+            became = with_code_points(explained.text, each.rewrite or "")
+            click.echo(f"fires   {shown(became)}")
+        return
+    nearest = max(explained.explanations, key=lambda each: each.furthest)
+    click.echo(f"silent  {shown(explained.text)}\n        {nearest.reason}")

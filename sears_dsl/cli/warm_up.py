@@ -1,0 +1,35 @@
+"""``sears warm-up``: compiling the inner loops ahead; other commands say that they do it."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from sears_dsl.cli.options.shared import COMPILING, NAME_FOLDER, NO_FOLDER
+from sears_dsl.runtime.wording import counted
+
+
+@click.command("warm-up", epilog="Example: sears warm-up")
+def warm_up_command() -> None:
+    """Compile the inner loops once, about half a minute.
+
+    Otherwise the first run over more than some hundred rows does so, in a process beside its work.
+    It is needed again after an update of sears or numba, and on another kind of processor. What is
+    compiled is kept beside the package, else in the cache folder of the user, or in the folder that
+    NUMBA_CACHE_DIR names.
+    """
+    from sears_dsl.engine.warming import warm_up
+    from sears_dsl.errors import UsageError
+    from sears_dsl.runtime.kernels import keeps_code, when_compiling
+
+    when_compiling(lambda: click.echo(COMPILING, err=True))
+    started = time.monotonic()
+    compiled = warm_up()
+    seconds = time.monotonic() - started
+    if not keeps_code():
+        raise UsageError(f"the inner loops were compiled in vain: {NO_FOLDER}", help=NAME_FOLDER)
+    if compiled:
+        click.echo(f"{counted(compiled, 'kernel')} compiled in {seconds:.0f} s")
+    else:
+        click.echo("all kernels were compiled already")
