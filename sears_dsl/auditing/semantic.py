@@ -42,7 +42,7 @@ class SemanticRobustness:
 
     rows: int  # rows that have a rewrite
     rewrites: int  # all rewrites of them
-    # P, the accuracy on these rows; None where there are none, as for all rates here.
+    # p, the accuracy on these rows; None where there are none, as for all rates here.
     before: float | None
     after: float | None  # p′, the mean over rows of the mean over their rewrites
     pooled: float | None  # the share of all rewrites with the expected answer

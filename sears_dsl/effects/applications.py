@@ -41,9 +41,9 @@ def mined_options(tagger: Tagger) -> Options:
 class Applications:
     """What rules make of rows."""
 
-    # Int64 (rules + 1,): the applications of rule r are ``rule_offsets[r]:rule_offsets[r + 1]``
+    # int64 (rules + 1,): the applications of rule r are ``rule_offsets[r]:rule_offsets[r + 1]``
     rule_offsets: NDArray[np.int64]
-    # Int32 (applications,): which rewrite each gives; in the order of the rows.
+    # int32 (applications,): which rewrite each gives; in the order of the rows.
     rewrites: Int32Array
     rows: Int32Array  # int32 (rewrites,): the row of each distinct rewrite
     texts: Sequence[str]  # the text of each distinct rewrite

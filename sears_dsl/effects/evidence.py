@@ -156,7 +156,7 @@ _FIRST_ROUND = 4
 class Answers:
     """What the model says of rules."""
 
-    # Bool (rewrites,): whether it answers a rewrite otherwise than its row.
+    # bool (rewrites,): whether it answers a rewrite otherwise than its row.
     flips: NDArray[np.bool_]
     counted: NDArray[np.bool_]  # bool (applications,): which ones count for the rate of their rule
     complete: NDArray[np.bool_]  # bool (rules,): whether all of their rewrites were asked about
