@@ -38,30 +38,21 @@ _AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticRobustness:
-    """How a model fares on rows and on their rewrites.
+    """How a model fares on rows and on their rewrites."""
 
-    Attributes:
-        rows: rows that have a rewrite.
-        rewrites: all rewrites of them.
-        before: p, the accuracy on these rows; None where there are none, as for all rates here.
-        after: p′, the mean over rows of the mean over their rewrites.
-        pooled: the share of all rewrites with the expected answer.
-        gap: p′ - p.
-        low: lower end of its 95% interval (paired bootstrap over rows); -1 where there are none.
-        high: upper end; 1 where there are none.
-        smallest_tau: the smallest tolerance at which the model is robust: what p′ lacks to p.
-        curve: tolerance → rows that are locally robust at it, ascending, where that number grows.
-    """
-
-    rows: int
-    rewrites: int
+    rows: int  # rows that have a rewrite
+    rewrites: int  # all rewrites of them
+    # p, the accuracy on these rows; None where there are none, as for all rates here.
     before: float | None
-    after: float | None
-    pooled: float | None
-    gap: float | None
+    after: float | None  # p′, the mean over rows of the mean over their rewrites
+    pooled: float | None  # the share of all rewrites with the expected answer
+    gap: float | None  # p′ - p
+    # Lower end of its 95% interval (paired bootstrap over rows); -1 where there are none.
     low: float
-    high: float
+    high: float  # upper end; 1 where there are none
+    # The smallest tolerance at which the model is robust: what p′ lacks to p.
     smallest_tau: float | None
+    # Tolerance → rows that are locally robust at it, ascending, where that number grows.
     curve: tuple[tuple[float, int], ...]
 
     def local(self, tolerance: float) -> Share:
@@ -312,15 +303,10 @@ def chance_corrected(rate: float | None, labels: int | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class GroupAccuracy:
-    """Accuracy on groups of rows that have much in common, such as sentences of one template.
+    """Accuracy on groups of rows that have much in common, such as sentences of one template."""
 
-    Attributes:
-        pooled: of all rows together; a group counts by its size.
-        mean: mean over the groups that have a row; None where there is none.
-    """
-
-    pooled: Share
-    mean: float | None
+    pooled: Share  # of all rows together; a group counts by its size
+    mean: float | None  # mean over the groups that have a row; None where there is none
     groups: tuple[Share, ...]
 
 
@@ -351,16 +337,11 @@ def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class ConstantAnswer:
-    """What a model would score that always says the same.
-
-    Attributes:
-        rate: its accuracy, the mean over rows of the mean over their rewrites.
-        mean: the mean over groups of its accuracy on each; None where there is none.
-    """
+    """What a model would score that always says the same."""
 
     answer: str
-    rate: float
-    mean: float | None
+    rate: float  # its accuracy, the mean over rows of the mean over their rewrites
+    mean: float | None  # the mean over groups of its accuracy on each; None where there is none
 
 
 def constant_answer(

@@ -214,9 +214,6 @@ _OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3
 _CLOSEST = 3
 
 
-# ---------------------------------------------------------------- meaning first
-
-
 def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> SearchOutcome:
     """Rules that keep the meaning on text are asked about; the known ones before all others."""
     tokens = separated(search.tagger.tag(right.texts))
@@ -477,9 +474,6 @@ def _closest(
     )
     lose = [each for each in lose if each.lacks == "meaning"]
     return (*bear[:_CLOSEST], *lose[:_CLOSEST], *few[:_CLOSEST])
-
-
-# ---------------------------------------------------------------- the paper's order
 
 
 def paper_order(search: Search, right: RightRows) -> SearchOutcome:

@@ -154,19 +154,13 @@ _FIRST_ROUND = 4
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What the model says of rules.
+    """What the model says of rules."""
 
-    Attributes:
-        flips: bool (rewrites,): whether it answers a rewrite otherwise than its row.
-        counted: bool (applications,): which ones count for the rate of their rule.
-        complete: bool (rules,): whether all of their rewrites were asked about.
-        cut: whether questions were left out for want of time, or since there was a limit.
-    """
-
+    # bool (rewrites,): whether it answers a rewrite otherwise than its row.
     flips: NDArray[np.bool_]
-    counted: NDArray[np.bool_]
-    complete: NDArray[np.bool_]
-    cut: bool
+    counted: NDArray[np.bool_]  # bool (applications,): which ones count for the rate of their rule
+    complete: NDArray[np.bool_]  # bool (rules,): whether all of their rewrites were asked about
+    cut: bool  # whether questions were left out for want of time, or since there was a limit
 
 
 def ask_everything(

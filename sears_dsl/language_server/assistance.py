@@ -63,9 +63,6 @@ METADATA_HELP = {
 """Of each key what its line says."""
 
 
-# ---------------------------------------------------------------- the words
-
-
 Kind: TypeAlias = Literal["function", "set", "key", "tag"]
 
 # So many sentences of a template, and members of a set, are shown.
@@ -104,9 +101,6 @@ class FilePlace:
     path: str
     line: int
     column: int = 0
-
-
-# ---------------------------------------------------------------- what stands there
 
 
 def explained(
@@ -190,9 +184,6 @@ def _describe_template(line: int, ruleset: Ruleset) -> str | None:
     return "\n".join([f"{count}, {template.metadata.label}", "", *first, *more])
 
 
-# ---------------------------------------------------------------- where it is defined
-
-
 def definition(text: str, path: str, line: int, column: int) -> FilePlace | None:
     r"""Where the set, the captured word or the imported file that a place names is defined.
 
@@ -240,9 +231,6 @@ def _set_place(name: str, text: str, path: str) -> FilePlace | None:
 
 def _begins(node: SetDefinition, path: str) -> FilePlace | None:
     return FilePlace(path, node.span.line - 1) if node.span is not None else None
-
-
-# ---------------------------------------------------------------- what may be written
 
 
 def completions(text: str, path: str, line: int, column: int) -> list[Completion]:

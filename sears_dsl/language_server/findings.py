@@ -58,9 +58,6 @@ def _own(findings: Sequence[Diagnostic], path: str) -> Findings:
     return [finding for finding in findings if finding.path == path]
 
 
-# ---------------------------------------------------------------- what to do
-
-
 _MEANT = re.compile(r"did you mean ([^?\n]+)\?")
 _LONGEST = 60
 

@@ -179,8 +179,6 @@ def _progress(recent: Sequence[int], variant: Sequence[int]) -> int:
     return 0
 
 
-# ---------------------------------------------------------------- near the sentence
-
 DEAD = -1
 
 # A row of the distance table: position in the sentence → changes so far, cells over the bound

@@ -46,16 +46,13 @@ _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $pict
 
 @dataclass(frozen=True, slots=True)
 class RequestMap:
-    """What is sent.
+    """What is sent."""
 
-    Attributes:
-        body: JSON with placeholders; None stands for ``{"inputs": "$texts"}``, with ``$rows``
-            where rows have several columns.
-        headers: of the request; a value ``$env.NAME`` is read from the environment, so that no
-            secret stands in a file.
-    """
-
+    # JSON with placeholders; None stands for ``{"inputs": "$texts"}``, with ``$rows`` where rows
+    # have several columns.
     body: Any = None
+    # Of the request; a value ``$env.NAME`` is read from the environment, so that no secret stands
+    # in a file.
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -126,18 +123,15 @@ class RequestMap:
 
 @dataclass(frozen=True, slots=True)
 class ResponseMap:
-    """Where the labels are.
+    """Where the labels are."""
 
-    Attributes:
-        labels: a JSON pointer (RFC 6901), in which ``*`` stands for every element of a list: it
-            leads to one label for each row.
-        names: label in the response → label in the data; empty where they are the same.
-        confidences: a pointer to how sure the model is of each label, from 0.0 to 1.0; empty where
-            it does not say.
-    """
-
+    # A JSON pointer (RFC 6901), in which ``*`` stands for every element of a list: it leads to one
+    # label for each row.
     labels: str = _LABELS
+    # Label in the response → label in the data; empty where they are the same.
     names: Mapping[str, str] = field(default_factory=dict)
+    # A pointer to how sure the model is of each label, from 0.0 to 1.0; empty where it does not
+    # say.
     confidences: str = ""
 
     def __post_init__(self) -> None:
