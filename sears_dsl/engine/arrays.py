@@ -114,6 +114,68 @@ class Classes(NamedTuple):
     ends: Flags
 
 
+class BitPlanes(NamedTuple):
+    """Variants as bits, 64 to a word; see `compile.bit_planes`.
+
+    A word has a cell for each place behind the first that one of its variants tests. The end of a
+    row is a token of its own there.
+
+    Attributes:
+        codes: int64 (variants,): what each bit stands for, as a hit at the start of a row.
+        bases: int32 (words,): the first cell of each word.
+        depths: int32 (words,): places that its longest variant tests.
+        seconds: uint64 (words,): the symbols, modulo 64, that its variants ask of the second token;
+            all where one is shorter.
+        starts: uint64 (words,): variants that begin with the row alone; empty where none does.
+        blank: uint64 (cells,): what a token that satisfies nothing lets go on: shorter variants.
+        cell_offsets: int32 (symbols + 3,): where a symbol is asked for, with the next two. The
+            last two symbols are the end of a row, and any token or the end.
+        cells: int32: the cell.
+        cell_bits: uint64: the bit.
+        first_offsets: int32 (symbols + 3,): the bits whose first test is a symbol.
+        longest: places that the longest variant tests.
+        past: 1 where something may begin at the end of a row, else 0.
+        several: whether some pattern has more than one variant.
+    """
+
+    codes: Int64Array
+    bases: Int32Array
+    depths: Int32Array
+    seconds: UInt64Array
+    starts: UInt64Array
+    blank: UInt64Array
+    cell_offsets: Int32Array
+    cells: Int32Array
+    cell_bits: UInt64Array
+    first_offsets: Int32Array
+    longest: Integer
+    past: Integer
+    several: bool
+
+
+class ClassPlanes(NamedTuple):
+    """The bits of classes of tokens; class k is number k + 1, and 0 is the end of a row.
+
+    Attributes:
+        offsets: int32 (numbers + 1,): the words that hold what a token begins, with the next two.
+        words: int32.
+        masks: uint64: which bits of the word.
+        bits: uint64 (numbers,): the symbols, modulo 64, that hold.
+        ahead: uint64 (numbers,): those of which the next token must satisfy one, if something is
+            to begin here.
+        blocks: int32 (numbers, cells / 8): for each eight cells where in the pool they are.
+        pool: uint64 (any, 8): cells: what a token lets go on.
+    """
+
+    offsets: Int32Array
+    words: Int32Array
+    masks: UInt64Array
+    bits: UInt64Array
+    ahead: UInt64Array
+    blocks: Int32Array
+    pool: UInt64Array
+
+
 class Heads(NamedTuple):
     """What two tokens in a row begin, remembered for pairs of classes that come often.
 
@@ -201,6 +263,14 @@ def is_protected(
     if end == start:
         return closed[start + row] != 0
     return covered[2 * end - 1] > covered[2 * start]
+
+
+@kernel
+def grown(array: Any, size: Integer) -> Any:
+    """The same entries in an array with room for so many, and for twice as many as before."""
+    larger = np.empty(max(np.int64(size), 2 * array.shape[0]), array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
 
 
 _HASH_BITS = 30
