@@ -24,6 +24,7 @@ from sears_dsl.runtime.array_types import (
     Int64Array,
     Integer,
     UInt8Array,
+    UInt32Array,
     UInt64Array,
 )
 from sears_dsl.runtime.kernels import kernel
@@ -122,8 +123,8 @@ class BitPlanes(NamedTuple):
 
     Attributes:
         codes: int64 (variants,): what each bit stands for, as a hit at the start of a row.
-        bases: int32 (words,): the first cell of each word.
-        depths: int32 (words,): places that its longest variant tests.
+        bases: uint32 (words,): the first cell of each word.
+        depths: uint32 (words,): places that its longest variant tests.
         seconds: uint64 (words,): the symbols, modulo 64, that its variants ask of the second token;
             all where one is shorter.
         starts: uint64 (words,): variants that begin with the row alone; empty where none does.
@@ -139,8 +140,8 @@ class BitPlanes(NamedTuple):
     """
 
     codes: Int64Array
-    bases: Int32Array
-    depths: Int32Array
+    bases: UInt32Array
+    depths: UInt32Array
     seconds: UInt64Array
     starts: UInt64Array
     blank: UInt64Array
@@ -157,22 +158,22 @@ class ClassPlanes(NamedTuple):
     """The bits of classes of tokens; class k is number k + 1, and 0 is the end of a row.
 
     Attributes:
-        offsets: int32 (numbers + 1,): the words that hold what a token begins, with the next two.
-        words: int32.
+        offsets: uint32 (numbers + 1,): the words that hold what a token begins, with the next two.
+        words: uint32.
         masks: uint64: which bits of the word.
         bits: uint64 (numbers,): the symbols, modulo 64, that hold.
         ahead: uint64 (numbers,): those of which the next token must satisfy one, if something is
             to begin here.
-        blocks: int32 (numbers, cells / 8): for each eight cells where in the pool they are.
+        blocks: uint32 (numbers, cells / 8): for each eight cells where in the pool they are.
         pool: uint64 (any, 8): cells: what a token lets go on.
     """
 
-    offsets: Int32Array
-    words: Int32Array
+    offsets: UInt32Array
+    words: UInt32Array
     masks: UInt64Array
     bits: UInt64Array
     ahead: UInt64Array
-    blocks: Int32Array
+    blocks: UInt32Array
     pool: UInt64Array
 
 

@@ -91,8 +91,8 @@ def bit_planes(
     codes = (table[:, PATTERN].astype(np.int64) << RANK_BITS) | table[:, ORDER]
     return BitPlanes(
         codes=codes + (table[:, LEFT].astype(np.int64) << ORDER_BITS),
-        bases=bases.astype(np.int32),
-        depths=depths,
+        bases=bases.astype(np.uint32),
+        depths=depths.astype(np.uint32),
         seconds=seconds,
         starts=starts if starts.any() else starts[:0],
         blank=blank,
@@ -135,18 +135,18 @@ class PlaneMemory:
         with self._alone:
             if not self._columns:
                 self._columns = (
-                    Growing(np.zeros(1, np.int32)),
-                    Growing(np.zeros(0, np.int32)),
+                    Growing(np.zeros(1, np.uint32)),
+                    Growing(np.zeros(0, np.uint32)),
                     Growing(np.zeros(0, np.uint64)),
                     Growing(np.zeros(0, np.uint64)),
                     Growing(np.zeros(0, np.uint64)),
-                    Growing(np.zeros((0, blocks), np.int32)),
+                    Growing(np.zeros((0, blocks), np.uint32)),
                 )
             known = len(self._columns[0]) - 1
             if known < count:
                 own = (known, count, classes.offsets, classes.symbols, planes)
                 added = list(plane_entries(*own))
-                added[0] = added[0][1:] + len(self._columns[1])
+                added[0] = added[0][1:] + np.uint32(len(self._columns[1]))
                 numbers, self._pool, self._slots, self._used = plane_blocks(
                     *own, self._pool, self._slots, self._used
                 )
@@ -188,8 +188,8 @@ def plane_entries(
     """
     full = ~np.uint64(0)
     end = planes.first_offsets.shape[0] - 3
-    entry_offsets = np.zeros(high - low + 1, np.int32)
-    words = np.empty(64, np.int32)
+    entry_offsets = np.zeros(high - low + 1, np.uint32)
+    words = np.empty(64, np.uint32)
     masks = np.empty(64, np.uint64)
     bits = np.zeros(high - low, np.uint64)
     ahead = np.zeros(high - low, np.uint64)
@@ -243,7 +243,7 @@ def plane_blocks(  # noqa: PLR0917 - arrays in the order in which they are made
     """
     blocks = planes.blank.shape[0] >> _BLOCK_BITS
     end = planes.first_offsets.shape[0] - 3
-    numbers = np.empty((high - low, blocks), np.int32)
+    numbers = np.empty((high - low, blocks), np.uint32)
     row = np.empty(planes.blank.shape[0], np.uint64)
     for number in range(low, high):
         row[:] = planes.blank

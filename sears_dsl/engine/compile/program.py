@@ -80,7 +80,7 @@ Problem = tuple[int, PatternError]
 """A rule that cannot be compiled: its position and why."""
 
 # With more variants the bits of all classes would take too much room.
-_MOST_BITS = 1 << 15
+_MOST_BITS = 1 << 17
 
 # An element that has to be written out by `variants`.
 _COMPLEX = -1

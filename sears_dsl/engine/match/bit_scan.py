@@ -32,13 +32,13 @@ from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
 # The place of a single bit by its remainder: no two of 64 powers of two have one in common.
-BIT_OF = np.zeros(67, np.int64)
+BIT_OF = np.zeros(67, np.uint64)
 for _bit in range(64):
     BIT_OF[(1 << _bit) % 67] = _bit
 
 
 @kernel
-def scan_rows(  # noqa: PLR0917 - arrays in the order in which they are made
+def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
     low: int,
     high: int,
     closing: bool,
@@ -68,61 +68,72 @@ def scan_rows(  # noqa: PLR0917 - arrays in the order in which they are made
     blocks, pool = of_class.blocks, of_class.pool
     seconds, bits, ahead = planes.seconds, of_class.bits, of_class.ahead
     longest, past = np.int64(planes.longest), np.int64(planes.past)
-    none, one = np.uint64(0), np.uint64(1)
+    # Indices without a sign: those with one are looked at each time, whether they count from the
+    # end.
+    none, one, three, six, seven = (
+        np.uint64(0),
+        np.uint64(1),
+        np.uint64(3),
+        np.uint64(6),
+        np.uint64(7),
+    )
     room = hits.shape[0] - codes.shape[0]
     words = depths.shape[0]
     still_open = np.empty(words, np.uint64)
     longest_row = np.int64(0)
     for row in range(low, high):
         longest_row = max(longest_row, np.int64(row_offsets[row + 1]) - row_offsets[row])
-    kinds = np.zeros(longest_row + longest + 1, np.int64)
-    begins = np.empty(longest_row + 2, np.int64)
+    kinds = np.zeros(longest_row + longest + 1, np.uint32)
+    begins = np.empty(longest_row + 2, np.uint32)
     anchored = starts.shape[0] > 0
     for row in range(low, high):
         begin = np.int64(row_offsets[row])
         count = np.int64(row_offsets[row + 1]) - begin
-        total = offsets[row]
-        for place in range(count):
-            kinds[place] = of_type[type_ids[begin + place]] + 1
-        for place in range(count, count + longest + 1):
-            kinds[place] = 0
-        for word in range(words):
-            still_open[word] = ~none
+        total = np.uint64(offsets[row])
+        for at in range(count):
+            kinds[at] = of_type[type_ids[begin + at]] + 1
+        for at in range(count, count + longest + 1):
+            kinds[at] = 0
+        for at in range(words):
+            still_open[at] = ~none
         # Places where something may begin, put together without a branch that would be guessed.
         waiting = 0
-        for place in range(count + past):
-            begins[waiting] = place
-            waiting += (ahead[kinds[place]] & bits[kinds[place + 1]]) != none
+        for at in range(count + past):
+            begins[waiting] = at
+            waiting += (ahead[kinds[at]] & bits[kinds[at + 1]]) != none
         for nth in range(waiting):
-            place = begins[nth]
-            kind = kinds[place]
-            if total > room:
+            place = np.uint64(begins[nth])
+            kind = np.uint64(kinds[place])
+            rank = np.int64(place << six)
+            if np.int64(total) > room:
                 return row
-            following = bits[kinds[place + 1]]
-            for at in range(entry_offsets[kind], entry_offsets[kind + 1]):
-                word = np.int64(entry_words[at])
+            following = bits[np.uint64(kinds[place + one])]
+            stop = np.uint64(entry_offsets[kind + one])
+            for at in range(np.uint64(entry_offsets[kind]), stop):
+                word = np.uint64(entry_words[at])
                 if seconds[word] & following == none:
                     continue
                 mask = masks[at] & still_open[word]
-                if place > 0 and anchored:
+                if anchored and place > none:
                     mask &= ~starts[word]
                 if mask == none:
                     continue
-                cell = np.int64(bases[word])
-                for then in range(place + 1, place + np.int64(depths[word])):
-                    mask &= pool[blocks[kinds[then], cell >> 3], cell & 7]
+                cell = np.uint64(bases[word])
+                for then in range(place + one, place + np.uint64(depths[word])):
+                    block = np.uint64(blocks[np.uint64(kinds[then]), cell >> three])
+                    mask &= pool[block, cell & seven]
                     if mask == none:
                         break
-                    cell += 1
+                    cell += one
                 if closing:
                     still_open[word] ^= mask
                 while mask != none:
                     lowest = mask & (~mask + one)
                     mask ^= lowest
                     bit = BIT_OF[lowest % np.uint64(67)]
-                    hits[total] = codes[(word << 6) + bit] + (place << ORDER_BITS)
-                    total += 1
-        offsets[row + 1] = total
+                    hits[total] = codes[(word << six) + bit] + rank
+                    total += one
+        offsets[row + 1] = np.int64(total)
     return high
 
 

@@ -122,35 +122,42 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
     rule_offsets, rules_of = rules.rule_offsets, rules.rules_of
     first_variant, variants = rules.first_variant, rules.variants
     count = rules_of.shape[0]
-    none, one = np.uint64(0), np.uint64(1)
+    none, one, six, last = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
     words = (count + 63) >> 6
     present = np.zeros(words, np.uint64)
     waiting = np.empty(count, np.int64)
+    # Columns and indices without a sign: nothing is to be looked up or looked at each time.
+    of_rules, of_rows, of_starts = instances[0], instances[1], instances[2]
+    of_ends, of_orders = instances[3], instances[4]
+    at_place = np.uint64(place)
     at_row = np.int64(low)
     for row in range(offsets.shape[0] - 1):
         for at in range(offsets[row], offsets[row + 1]):
-            pattern = hits[at] >> RANK_BITS
-            start = (hits[at] & RANK) >> ORDER_BITS
-            order = hits[at] & ORDER_MASK
-            focus = np.int64(variants[first_variant[pattern] + order, FOCUS])
+            hit = hits[at]
+            pattern = np.uint64(hit >> RANK_BITS)
+            start = (hit & RANK) >> ORDER_BITS
+            order = hit & ORDER_MASK
+            variant = np.uint64(first_variant[pattern]) + np.uint64(order)
+            focus = np.int64(variants[variant, FOCUS])
             value = (start << _START_SHIFT) | (focus << ORDER_BITS) | order
-            for of in range(rule_offsets[pattern], rule_offsets[pattern + 1]):
-                rule = np.int64(rules_of[of])
-                present[rule >> 6] |= one << np.uint64(rule & 63)
+            for of in range(rule_offsets[pattern], rule_offsets[pattern + one]):
+                rule = np.uint64(rules_of[of])
+                present[rule >> six] |= one << (rule & last)
                 waiting[rule] = value
         for word in range(words):
             mask = present[word]
             present[word] = none
+            first = np.uint64(word << 6)
             while mask != none:
                 lowest = mask & (~mask + one)
                 mask ^= lowest
-                rule = (word << 6) + BIT_OF[lowest % np.uint64(67)]
+                rule = first + BIT_OF[lowest % np.uint64(67)]
                 value = waiting[rule]
                 start = value >> _START_SHIFT
-                instances[0, place] = rule
-                instances[1, place] = at_row
-                instances[2, place] = start
-                instances[3, place] = start + ((value & _TOKENS) >> ORDER_BITS)
-                instances[4, place] = value & ORDER_MASK
-                place += 1
+                of_rules[at_place] = rule
+                of_rows[at_place] = at_row
+                of_starts[at_place] = start
+                of_ends[at_place] = start + ((value & _TOKENS) >> ORDER_BITS)
+                of_orders[at_place] = value & ORDER_MASK
+                at_place += one
         at_row += 1
