@@ -70,6 +70,8 @@ class Rules(NamedTuple):
         rule_offsets: int32 (patterns + 1,): rules of a pattern, with rules_of.
         rules_of: int32 (rules,).
         pattern_of: int32 (rules,).
+        single: int32 (patterns, 2): the rule of a pattern with one rule and one variant, and the
+            tokens that it replaces, in one line of a cache; the rule is -1 for other patterns.
         deepest: tests of the longest variant.
     """
 
@@ -88,6 +90,7 @@ class Rules(NamedTuple):
     rule_offsets: Int32Array
     rules_of: Int32Array
     pattern_of: Int32Array
+    single: Int32Array
     deepest: Integer
 
 
@@ -136,7 +139,7 @@ class BitPlanes(NamedTuple):
         first_offsets: int32 (symbols + 3,): the bits whose first test is a symbol.
         longest: places that the longest variant tests.
         past: 1 where something may begin at the end of a row, else 0.
-        several: whether some pattern has more than one variant.
+        several: the first pattern that has more than one variant; with none, past all patterns.
     """
 
     codes: Int64Array
@@ -151,7 +154,7 @@ class BitPlanes(NamedTuple):
     first_offsets: Int32Array
     longest: Integer
     past: Integer
-    several: bool
+    several: Integer
 
 
 class ClassPlanes(NamedTuple):

@@ -33,6 +33,7 @@ from sears_dsl.runtime.kernels import kernel
 
 _BLOCK = 8  # cells, as many as are in a line of a cache
 _BLOCK_BITS = 3
+_NO_PATTERN = (1 << 25) - 1
 # Classes times blocks, four bytes each.
 _MOST_BLOCKS = 1 << 24
 
@@ -102,7 +103,7 @@ def bit_planes(
         first_offsets=_starts_of(tests[:, 0], count + 2),
         longest=longest,
         past=int(bool((lengths == 0).any())),
-        several=bool(len(codes)) and bool((variants[:, ORDER] > 0).any()),
+        several=int(variants[variants[:, ORDER] > 0, PATTERN].min(initial=_NO_PATTERN)),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import NO_CHILD, NODE_SHIFT, BitPlanes, Rules, first_slot
+from sears_dsl.engine.arrays import FOCUS, NO_CHILD, NODE_SHIFT, BitPlanes, Rules, first_slot
 from sears_dsl.engine.compile.bit_planes import bit_planes
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
 from sears_dsl.engine.compile.token_classes import TokenClasses
@@ -261,13 +261,22 @@ def _assemble(
     symbols, flat, offsets = _flat(sequences, len(patterns.predicates))
     trie = _Trie(*build_trie(flat, offsets, _table_size(len(flat))))
     count = int(symbols.max(initial=-1)) + 1
+    pattern_count = plain_count + len(patterns.written)
+    rule_offsets = _offsets(pattern_of, pattern_count)
+    rules_of = np.argsort(pattern_of, kind="stable").astype(np.int32)
+    variant_counts = np.diff(first_variant, append=len(sequences))
+    single = np.full((pattern_count, 2), -1, np.int32)
+    alone = np.flatnonzero((np.diff(rule_offsets) == 1) & (variant_counts == 1))
+    single[alone, 0] = rules_of[rule_offsets[alone]]
+    single[alone, 1] = table[np.array(first_variant, np.int64)[alone], FOCUS]
     rules = Rules(
         **_edges(trie, plain_count, count),
         variants=np.ascontiguousarray(table),
         first_variant=np.array(first_variant, np.int32),
-        rule_offsets=_offsets(pattern_of, plain_count + len(patterns.written)),
-        rules_of=np.argsort(pattern_of, kind="stable").astype(np.int32),
+        rule_offsets=rule_offsets,
+        rules_of=rules_of,
         pattern_of=pattern_of.astype(np.int32),
+        single=single,
         deepest=max(map(len, sequences), default=0),
     )
     planes = None

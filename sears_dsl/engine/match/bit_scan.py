@@ -187,9 +187,36 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
             hits = grown(hits, hits.shape[0] + more)
     if protected:
         leave_protected(low, hits, offsets, own_offsets, rules, protection)
-    if closing and not planes.several:
-        return hits[: offsets[high - low]], offsets
-    return choose(hits[: offsets[high - low]], offsets, extent, rules)
+    if not closing:
+        return choose(hits[: offsets[high - low]], offsets, extent, rules)
+    if planes.several < rules.rule_offsets.shape[0] - 1:
+        leave_smallest(hits, offsets, np.int64(planes.several) << RANK_BITS)
+    return hits[: offsets[high - low]], offsets
+
+
+@kernel
+def leave_smallest(hits: Int64Array, offsets: Int64Array, least: Integer) -> None:
+    """Of the hits of a pattern in a row keep the smallest, where variants of it have one each.
+
+    Args:
+        least: the smallest hit that there may be of a pattern with several variants.
+    """
+    end = np.int64(0)
+    begin = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        several = 0
+        for at in range(begin, offsets[row + 1]):
+            several += hits[at] >= least
+        if several > 1:
+            hits[begin : offsets[row + 1]].sort()
+        pattern = np.int64(-1)
+        for at in range(begin, offsets[row + 1]):
+            if several < 2 or hits[at] >> RANK_BITS != pattern:
+                pattern = hits[at] >> RANK_BITS
+                hits[end] = hits[at]
+                end += 1
+        begin = offsets[row + 1]
+        offsets[row + 1] = end
 
 
 @kernel

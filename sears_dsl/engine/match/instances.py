@@ -50,6 +50,8 @@ def _sort_by_rule(keys: Any, scratch: Any, count: Any, counters: Any, digits: An
 @kernel
 def count_instances(hits: Any, rules: Any) -> Any:
     """How many instances of rules the hits of patterns stand for."""
+    if rules.rules_of.shape[0] == rules.rule_offsets.shape[0] - 1:
+        return np.int64(hits.shape[0])  # each pattern has a rule, so each has one
     total = np.int64(0)
     for hit in hits:
         pattern = hit >> RANK_BITS
@@ -120,7 +122,7 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
         place: the place of the first one there.
     """
     rule_offsets, rules_of = rules.rule_offsets, rules.rules_of
-    first_variant, variants = rules.first_variant, rules.variants
+    first_variant, variants, single = rules.first_variant, rules.variants, rules.single
     count = rules_of.shape[0]
     none, one, six, last = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
     words = (count + 63) >> 6
@@ -137,9 +139,15 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
             pattern = np.uint64(hit >> RANK_BITS)
             start = (hit & RANK) >> ORDER_BITS
             order = hit & ORDER_MASK
+            value = (start << _START_SHIFT) | order
+            only = single[pattern, 0]
+            if only >= 0:
+                rule = np.uint64(only)
+                waiting[rule] = value | (np.int64(single[pattern, 1]) << ORDER_BITS)
+                present[rule >> six] |= one << (rule & last)
+                continue
             variant = np.uint64(first_variant[pattern]) + np.uint64(order)
-            focus = np.int64(variants[variant, FOCUS])
-            value = (start << _START_SHIFT) | (focus << ORDER_BITS) | order
+            value |= np.int64(variants[variant, FOCUS]) << ORDER_BITS
             for of in range(rule_offsets[pattern], rule_offsets[pattern + one]):
                 rule = np.uint64(rules_of[of])
                 present[rule >> six] |= one << (rule & last)
