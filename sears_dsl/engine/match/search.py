@@ -325,8 +325,10 @@ def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
     rules = shared[-2]
     scans = _in_threads(lambda block: collect_by_bits(*block, *shared), blocks, jobs)
     if shared[0] != EXTENT_FIRST:
-        parts = zip(scans, blocks, strict=True)
-        return np.concatenate([expand_hits(*scan, low, rules) for scan, (low, _) in parts], axis=1)
+        lows = (low for low, _ in blocks)
+        parts = zip(scans, lows, strict=True)
+        expanded = [expand_hits(hits, offsets, low, rules) for (hits, offsets), low in parts]
+        return np.concatenate(expanded, axis=1)
     # All write into one array: putting parts together would take as long as writing them.
     counts = [count_instances(hits, rules) for hits, _ in scans]
     instances = np.empty((5, sum(counts)), np.int32)
