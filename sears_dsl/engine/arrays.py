@@ -1,7 +1,7 @@
 """What the inner loops share: the layout of their arrays, an edge's place, numbers of sequences.
 
-The kernels (see `runtime.kernels`) are in `token_classes` (once per type), `scan` and `search`
-(once per block of rows, in that order).
+The kernels (see `runtime.kernels`) are in `token_classes` and `bit_planes` (once per type), in
+`bit_scan` or `scan`, and in `instances` (once per block of rows, in that order).
 
 Three numbers stand for several things at once:
 

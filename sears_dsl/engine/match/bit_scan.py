@@ -1,10 +1,11 @@
-"""The scan by bits: 64 variants are followed at once.
+"""The scan by bits: 64 variants are followed at once (bit-parallel matching).
 
 In: the planes of `compile.bit_planes`. Out: hits as `scan.collect` gives them. Always holds: the
 hits are those of the walk along the trie. A token that begins something reads the words that hold
-it; from each of these the bits of the following tokens leave those variants that match. What was
-found is closed for the rest of the row, so that each first hit is looked at once. The work for a
-token depends on how many words its class begins, a few where rules were mined.
+it; from each of these the bits of the following tokens leave those variants that match. What is hit
+is closed for the rest of the row where the first hit is enough, so that each is looked at once.
+Costs some 70 nanoseconds a token with a thousand mined rules; the lines that are read are then
+150 KiB (`python -m benchmarks.misses`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Runs a program over tokens: the one place where Python meets the kernels.
 
 In: a program, a batch of tokens, protected spans. Out: `Matches`, sorted by row, rule and start.
-Always holds: the result does not depend on the number of jobs or on how rows are batched; each hit
-that `scan` collects stands for one instance of every rule of its pattern. One kernel scans a block
+Always holds: the result does not depend on the number of jobs, on how rows are batched, or on which
+scan ran; each hit stands for one instance of every rule of its pattern. One kernel scans a block
 and makes the instances, since calling a compiled one with so many arrays takes longer than
 scanning a short row.
 Costs a look-up of the class of each distinct token type, then one scan of the token ids; with
