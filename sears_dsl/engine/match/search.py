@@ -194,6 +194,7 @@ _UNPROTECTED = arrays.ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
 _SMALL_BLOCK = 1 << 13  # no thread is begun for less
+_FEW_INSTANCES = 1 << 15  # likewise
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
@@ -338,7 +339,9 @@ def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
         low, (hits, offsets), place = block
         expand_first(hits, offsets, low, rules, instances, place)
 
-    _in_threads(expand, list(zip([low for low, _ in blocks], scans, places, strict=True)), jobs)
+    threads = jobs if instances.shape[1] > _FEW_INSTANCES else 1
+    lows = [low for low, _ in blocks]
+    _in_threads(expand, list(zip(lows, scans, places, strict=True)), threads)
     return instances
 
 
