@@ -153,7 +153,7 @@ class PlaneMemory:
                 )
                 for column, entries in zip(self._columns, (*added, numbers), strict=True):
                     column.extend(entries)
-            return ClassPlanes(*(column.array for column in self._columns), pool=self._pool)
+            return ClassPlanes._make([*(column.array for column in self._columns), self._pool])
 
 
 @kernel

@@ -323,10 +323,9 @@ def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
     """The instances in all blocks; ``shared`` is what `collect_by_bits` takes behind them."""
     if len(blocks) == 1:
         return find_instances_by_bits(*blocks[0], *shared)
-    rules = shared[-2]
+    rules, lows = shared[-2], [low for low, _ in blocks]
     scans = _in_threads(lambda block: collect_by_bits(*block, *shared), blocks, jobs)
     if shared[0] != EXTENT_FIRST:
-        lows = (low for low, _ in blocks)
         parts = zip(scans, lows, strict=True)
         expanded = [expand_hits(hits, offsets, low, rules) for (hits, offsets), low in parts]
         return np.concatenate(expanded, axis=1)
@@ -340,7 +339,6 @@ def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
         expand_first(hits, offsets, low, rules, instances, place)
 
     threads = jobs if instances.shape[1] > _FEW_INSTANCES else 1
-    lows = [low for low, _ in blocks]
     _in_threads(expand, list(zip(lows, scans, places, strict=True)), threads)
     return instances
 
