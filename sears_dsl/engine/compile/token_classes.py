@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import NO_CHILD, Classes, Heads, Rules
+from sears_dsl.engine.compile.bit_planes import PlaneMemory
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.runtime.array_types import Growing, Int32Array, Integer
 from sears_dsl.runtime.kernels import expect, kernel
@@ -257,10 +258,15 @@ def _put_codes(codes: Any, numbers: Any, slots: Any) -> None:
 
 
 class HeadsPool:
-    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`."""
+    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`.
+
+    Attributes:
+        planes: the same classes as bits.
+    """
 
     def __init__(self) -> None:
         self._idle: list[Heads] = []
+        self.planes = PlaneMemory()
 
     def take(self, tokens: int, classes: Classes, rules: Rules) -> Heads:
         """Heads for a scan of so many tokens; to be given back."""
