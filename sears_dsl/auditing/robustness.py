@@ -191,34 +191,30 @@ def robustness(
 
 def column_accuracies(
     effects: Effects, columns: Mapping[str, Sequence[Any]]
-) -> tuple[ColumnAccuracy, ...]:
+) -> Iterator[ColumnAccuracy]:
     """Accuracy on untouched rows with labels by each column of words: templates, sources.
 
     Numbers have no values that could be alike, and are left out.
     """
     if not effects.labelled:
-        return ()
+        return
     labels = labels_of(effects)
     right = _right_answers(effects, labels)
     flags = [right[label] for label in labels]
     rows = np.arange(len(effects.right))
-    accuracies = []
     for column, values in columns.items():
         words = ["" if value is None else str(value) for value in values]
         if len(words) != len(rows) or _are_numbers(words):
             continue
         names, group = np.unique(np.array(words, object), return_inverse=True)
         accuracy: GroupAccuracy = accuracy_by_group(effects.right, group)
-        accuracies.append(
-            ColumnAccuracy(
-                column=writable(column),
-                values=len(names),
-                pooled=accuracy.pooled,
-                mean=accuracy.mean,
-                constant=constant_answer(flags, list(map(writable, labels)), rows, group),
-            )
+        yield ColumnAccuracy(
+            column=writable(column),
+            values=len(names),
+            pooled=accuracy.pooled,
+            mean=accuracy.mean,
+            constant=constant_answer(flags, list(map(writable, labels)), rows, group),
         )
-    return tuple(accuracies)
 
 
 def writable(text: str) -> str:

@@ -88,7 +88,15 @@ def flip_evidence(
         if base_rows is None
         else excess_exact(some, trials, round(base_rate * base_rows), base_rows)
     )
-    hypothesis = _hypotheses(applications)
+    # Rules that write the same rewrites are one hypothesis.
+    numbers: dict[bytes, int] = {}
+    hypothesis = np.array(
+        [
+            numbers.setdefault(applications.of_rule(rule).tobytes(), len(numbers))
+            for rule in range(applications.rule_count)
+        ],
+        np.int64,
+    )
     first = np.unique(hypothesis, return_index=True)[1]
     return FlipEvidence(
         changed=changed,
@@ -100,18 +108,6 @@ def flip_evidence(
         q_values=q_values(p_values[first])[hypothesis],
         base_rate=base_rate,
         tests=len(first),
-    )
-
-
-def _hypotheses(applications: Applications) -> NDArray[np.int64]:
-    """A number for each rule; rules that write the same rewrites have the same."""
-    numbers: dict[bytes, int] = {}
-    return np.array(
-        [
-            numbers.setdefault(applications.of_rule(rule).tobytes(), len(numbers))
-            for rule in range(applications.rule_count)
-        ],
-        np.int64,
     )
 
 

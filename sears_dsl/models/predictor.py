@@ -125,7 +125,9 @@ def ask_answers(
     *,
     comparison: Comparison = "exact",
 ) -> list[Answer]:
-    """Call a model about some rows and check what it gives: labels, or labels with confidences."""
+    """Call a model about rows, if any, and check what it gives: labels, or pairs."""
+    if not rows:
+        return []
     try:
         # Generators run the model while they are read, so they are read here.
         predictions = listed(call())

@@ -18,12 +18,14 @@ the interval reaches as far as either of the two.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import mean_interval, paired_difference_interval, wilson_interval
 
@@ -33,6 +35,16 @@ _SAMPLES = 2_000
 _AT_ONCE = 100
 _FEW = 10
 _ROUNDING = 1e-9
+
+
+def differ(
+    answers: Sequence[str], labels: Sequence[Sequence[str]], comparison: Comparison
+) -> list[bool]:
+    """Which answers are none of the labels that would be right."""
+    return [
+        not answers_equal(answer, right, comparison=comparison)
+        for answer, right in zip(answers, labels, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

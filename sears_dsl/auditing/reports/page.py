@@ -432,22 +432,17 @@ def _row(record: RuleRecord, place: int, scale: sheet.Scale) -> str:
         "–" if record.confidence is None else f"{record.confidence.sure_flips:,}",
     )  # fmt: skip
     about = record.id if record.expect == "same" else f"{record.id} · expects {record.expect}"
+    q = judgement.q_value
+    by_chance = judgement.outcome == "failed" and q is not None and q >= CERTAIN
+    doubt = '<span class="id">may be chance</span>' if by_chance else ""
     return (
         f'<tr data-outcome="{judgement.outcome}" data-words="{_words(record)}">'
         f'<td class="rule"><a class="code" href="#rule-{place}">{escaped(record.rule)}</a>'
         f'<span class="id">{escaped(about)}</span></td>'
-        f"<td>{sheet.chip(judgement.outcome)}{_doubt(record)}</td>"
+        f"<td>{sheet.chip(judgement.outcome)}{doubt}</td>"
         f"<td>{sheet.interval_bar(failures, scale, limit=judgement.limit, kind=kind)}</td>"
         f"{sheet.numbers(*numbers)}</tr>"
     )
-
-
-def _doubt(record: RuleRecord) -> str:
-    """Said of a failure for which there is no evidence beyond this sample."""
-    q = record.judgement.q_value
-    if record.judgement.outcome != "failed" or q is None or q < CERTAIN:
-        return ""
-    return '<span class="id">may be chance</span>'
 
 
 def _kept_meaning(record: RuleRecord) -> str:

@@ -477,12 +477,10 @@ def _drawn(records: Sequence[RobustnessRecord]) -> list[RobustnessRecord]:
     return [*(each for each in records if each.about == "all rules"), *others][:MOST_LINES]
 
 
-def _at_taus(record: RobustnessRecord) -> list[str]:
-    shares = []
+def _at_taus(record: RobustnessRecord) -> Iterator[str]:
     for tau in _TAUS:
         reached = [count for least, count in record.curve if least <= tau]
-        shares.append(tenths(share_of(reached[-1] if reached else 0, record.rows).rate))
-    return shares
+        yield tenths(share_of(reached[-1] if reached else 0, record.rows).rate)
 
 
 def _row(record: RobustnessRecord, document: AuditDocument) -> str:

@@ -323,10 +323,8 @@ class HttpPredictor(AnsweringPredictor):
                 help="point at the one label, as in /label, or send many rows: $texts, $rows",
             )
         self._posting = Posting(url, headers=self._request.sent_headers(), **waits)
-
-    @property
-    def identity(self) -> str:
-        """The address without what may be secret, and a hash of it whole and of both maps."""
+        self.connections = self._posting.connections
+        # The address without what may be secret, and a hash of it whole and of both maps.
         settings = [
             str(self._posting.url), self._request.body, self._response.labels,
             dict(self._response.names),
@@ -334,17 +332,13 @@ class HttpPredictor(AnsweringPredictor):
         if self._response.confidences:
             settings.append(self._response.confidences)
         content = json.dumps(settings, sort_keys=True).encode()
-        return f"{self._posting.place} ({blake2b(content, digest_size=6).hexdigest()})"
+        digest = blake2b(content, digest_size=6).hexdigest()
+        self._identity = f"{self._posting.place} ({digest})"
 
     @property
     def batch_size(self) -> int:
         """64 rows a request, or one where each row has its own."""
         return 1 if self._request.row_by_row else _ROWS_A_REQUEST
-
-    @property
-    def connections(self) -> int:
-        """As given: so many threads may ask at the same time."""
-        return self._posting.connections
 
     @property
     def remarks(self) -> list[str]:
@@ -355,15 +349,13 @@ class HttpPredictor(AnsweringPredictor):
         """The labels of the endpoint, with confidences where the map says where they are."""
         if not rows:
             return []
-        predictions = self._ask_all(rows)
+        predictions = (
+            [self._pair(self._ask([row])) for row in rows]
+            if self._request.row_by_row
+            else self._pairs(self._ask(rows))
+        )
         answers = answers_of(self._posting.place, rows, predictions, comparison=self._comparison)
         return [Answer(self._response.named(label), sure) for label, sure in answers]
-
-    def _ask_all(self, rows: Sequence[Row]) -> Any:
-        """Labels, or pairs of a label and a confidence."""
-        if not self._request.row_by_row:
-            return self._pairs(self._ask(rows))
-        return [self._pair(self._ask([row])) for row in rows]
 
     def _pairs(self, document: Any) -> Any:
         labels = self._response.extract(document)

@@ -219,7 +219,7 @@ class PromptSettings:
         if not self.labels:
             return answer.strip() or None
         labels_by_word = {word.casefold(): label for word, label in self.labels.items()}
-        whole = _bare(answer)
+        whole = answer.casefold().strip(" \t\r\n*_`'\"“”‘’.,:;!()[]{}<>")
         if whole in labels_by_word:
             return labels_by_word[whole]
         # Of "very negative" and "negative" the longer one is meant where both could be.
@@ -261,11 +261,6 @@ def _waits(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-
-
-def _bare(answer: str) -> str:
-    """An answer in lower case without marks and white space around it."""
-    return answer.casefold().strip(" \t\r\n*_`'\"“”‘’.,:;!()[]{}<>")
 
 
 def _labels(value: object) -> dict[str, str]:
