@@ -39,20 +39,13 @@ def mined_options(tagger: Tagger) -> Options:
 
 @dataclass(frozen=True, eq=False)
 class Applications:
-    """What rules make of rows.
+    """What rules make of rows."""
 
-    Attributes:
-        rule_offsets: int64 (rules + 1,): the applications of rule r are
-            ``rule_offsets[r]:rule_offsets[r + 1]``.
-        rewrites: int32 (applications,): which rewrite each gives; in the order of the rows.
-        rows: int32 (rewrites,): the row of each distinct rewrite.
-        texts: the text of each distinct rewrite.
-    """
-
+    # (rules + 1,): the applications of rule r are rule_offsets[r]:rule_offsets[r + 1].
     rule_offsets: NDArray[np.int64]
-    rewrites: Int32Array
-    rows: Int32Array
-    texts: Sequence[str]
+    rewrites: Int32Array  # (applications,): which rewrite each gives; in the order of the rows
+    rows: Int32Array  # (rewrites,): the row of each distinct rewrite
+    texts: Sequence[str]  # of each distinct rewrite
     originals: Sequence[str]
 
     def __len__(self) -> int:

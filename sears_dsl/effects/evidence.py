@@ -150,19 +150,12 @@ _FIRST_ROUND = 4
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What the model says of rules.
+    """What the model says of rules."""
 
-    Attributes:
-        flips: bool (rewrites,): whether it answers a rewrite otherwise than its row.
-        counted: bool (applications,): which ones count for the rate of their rule.
-        complete: bool (rules,): whether all of their rewrites were asked about.
-        cut: whether questions were left out for want of time, or since there was a limit.
-    """
-
-    flips: NDArray[np.bool_]
-    counted: NDArray[np.bool_]
-    complete: NDArray[np.bool_]
-    cut: bool
+    flips: NDArray[np.bool_]  # (rewrites,): whether it answers a rewrite otherwise than its row
+    counted: NDArray[np.bool_]  # (applications,): which ones count for the rate of their rule
+    complete: NDArray[np.bool_]  # (rules,): whether all of their rewrites were asked about
+    cut: bool  # whether questions were left out for want of time, or since there was a limit
 
 
 def ask_everything(

@@ -52,11 +52,7 @@ class Predictor(Protocol):
         """What was asked, enough to know the same model again: for manifests and cache keys."""
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """One label or answer for each row, in order.
-
-        Raises:
-            ModelError: the model failed, or gave something else than a label for each row.
-        """
+        """One label or answer for each row, in order; a `ModelError` where it cannot."""
 
 
 class RowsRefused(ModelError):  # noqa: N818 - others of its rows may be answered
@@ -68,11 +64,7 @@ class ConfidentPredictor(Predictor, Protocol):
     """A predictor that may give a confidence with each label."""
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> Sequence[Answer]:
-        """One answer for each row, in order; its confidence is None where the model gives none.
-
-        Raises:
-            ModelError: the model failed, or gave something else than an answer for each row.
-        """
+        """As `predict`, with confidences; None where the model gives none."""
 
 
 class AnsweringPredictor(ABC):

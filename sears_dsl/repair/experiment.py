@@ -94,38 +94,27 @@ class RuleRepair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """What was measured.
+    """What was measured."""
 
-    Attributes:
-        validation: error on the held-out rows as they are.
-        sensitivity: error on the rewrites of the held-out rows that the model itself has right:
-            how often a rule flips it.
-        same_rows: error on the rewrites of the held-out rows that the original model of the same
-            seed has right, whether or not the model itself has them right.
-        untouched: error on these rows as they are, each counted once for each of its rewrites. It
-            is 0 for the original models; of the others it says how many of these rows another
-            training moves, with no rule about.
-        rewritten: error on all rewrites of held-out rows.
-        wanted: how many rows were to be added; None for all.
-        rewrites: distinct texts that the rules make of the held-out rows that one changes.
-        shared: held-out rows whose text is a training row's too.
-        left_out: reason → training rewrites without a known label.
-    """
-
-    validation: Measured
+    validation: Measured  # error on the held-out rows as they are
+    # On the rewrites of the held-out rows that the model itself has right: how often a rule flips.
     sensitivity: Measured
+    # On the rewrites of those that the original model of the same seed has right, whether or not
+    # the model itself has them right.
     same_rows: Measured
+    # On these rows as they are, each counted once for each of its rewrites: 0 for the original
+    # models; of the others how many of these rows another training moves, with no rule about.
     untouched: Measured
-    rewritten: Measured
+    rewritten: Measured  # on all rewrites of held-out rows
     rules: tuple[RuleRepair, ...]
     training_rows: int
     added: int
-    wanted: int | None
+    wanted: int | None  # rows that were to be added; None for all
     held_out_rows: int
     rewritten_rows: int
-    rewrites: int
-    shared: int
-    left_out: Mapping[str, int]
+    rewrites: int  # distinct texts that the rules make of the held-out rows that one changes
+    shared: int  # held-out rows whose text is a training row's too
+    left_out: Mapping[str, int]  # reason → training rewrites without a known label
 
 
 def repair(

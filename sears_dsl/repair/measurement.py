@@ -49,17 +49,11 @@ def differ(
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What models of one kind make of the items.
+    """What models of one kind make of the items."""
 
-    Attributes:
-        wrong: bool (seeds, items): the model of that seed is wrong about the item.
-        counted: bool (seeds, items): the item counts.
-        rows: int (items,): the held-out row that each item is, or is made of.
-    """
-
-    wrong: NDArray[np.bool_]
-    counted: NDArray[np.bool_]
-    rows: NDArray[np.integer]
+    wrong: NDArray[np.bool_]  # (seeds, items): the model of that seed is wrong about the item
+    counted: NDArray[np.bool_]  # (seeds, items): the item counts
+    rows: NDArray[np.integer]  # (items,): the held-out row that each item is, or is made of
 
     def __post_init__(self) -> None:
         if self.wrong.shape != self.counted.shape or self.wrong.shape[1:] != self.rows.shape:

@@ -156,6 +156,10 @@ def augment_table(
         seed=choices.seed,
         rulesets=named_rules(rulesets),
     )
+    protected = {}
+    if guards:
+        protection = guards[0].protection
+        protected = {"protect": list(protection.columns), "spans": list(map(str, protection.spans))}
     record = {
         "format": "sears-augmentation",
         "version": 1,
@@ -172,14 +176,7 @@ def augment_table(
                 name: getattr(choices, name)
                 for name in ("only_new", "balanced", "seed", "scope", "unit")
             },
-            **(
-                {}
-                if not guards
-                else {
-                    "protect": list(guards[0].protection.columns),
-                    "spans": list(map(str, guards[0].protection.spans)),
-                }
-            ),
+            **protected,
             **({} if oracle is None else {"oracle": oracle.identity}),
             **({"noise": dict(matcher.noise_identity)} if matcher.noise_identity else {}),
         },

@@ -95,10 +95,8 @@ def _words(steps: Steps) -> str:
 
 
 def _path(steps: Steps) -> str:
-    parts = [f"M{_x(0.0)} {_y(0.0)}"]
-    for place, height in steps:
-        parts.append(f"H{_x(place)}V{_y(height)}")
-    return "".join(parts) + f"H{_x(1.0)}"
+    stairs = "".join(f"H{_x(place)}V{_y(height)}" for place, height in steps)
+    return f"M{_x(0.0)} {_y(0.0)}{stairs}H{_x(1.0)}"
 
 
 def _axes(across: str, up: str, reach: float = 1.0) -> str:
@@ -354,14 +352,12 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
                 )
             yield record.verdict, sentence
     for each in document.drawn:
-        yield (
-            "",
-            (
-                f"{each.id} over {document.draws} draws: fails {tenths(each.mean)} of the rows in "
-                f"the mean, {tenths(each.worst)} in the worst draw; {each.any_draw.count:,} of "
-                f"{each.any_draw.total:,} rows in any"
-            ),
+        sentence = (
+            f"{each.id} over {document.draws} draws: fails {tenths(each.mean)} of the rows in "
+            f"the mean, {tenths(each.worst)} in the worst draw; {each.any_draw.count:,} of "
+            f"{each.any_draw.total:,} rows in any"
         )
+        yield "", sentence
     for curve in document.rates:
         over = ", ".join(
             f"{tenths(each.accuracy.rate)} at {100 * each.rate:g}%" for each in curve.points
@@ -380,7 +376,9 @@ def _name(record: RobustnessRecord, document: AuditDocument) -> str:
 def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
     """Each number, and what says what it is worth; labels are quoted."""
     local, constant = record.local, record.constant
-    gap = ("–", "")
+    gap = always = ("–", "")
+    if constant is not None:
+        always = tenths(constant.rate), f"{quoted(constant.answer)} [{tenths(constant.mean)}]"
     if record.gap is not None:
         gap = (points(record.gap), f"({points(record.low)} to {points(record.high)})")
     return [
@@ -394,12 +392,7 @@ def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
             f"{local.count:,} of {local.total:,}, {tenths(local.rate)}",
             f"({tenths(local.low)}–{tenths(local.high)})",
         ),
-        ("–", "")
-        if constant is None
-        else (
-            tenths(constant.rate),
-            f"{quoted(constant.answer)} [{tenths(constant.mean)}]",
-        ),
+        always,
     ]
 
 
@@ -448,15 +441,11 @@ def _reading(document: AuditDocument) -> Iterator[str]:
             "over rows."
         )
     if robustness.labels is not None and robustness.labels > 1:
-        parts = (
-            "sentences and in the mean over templates"
-            if templates_alone
-            else ("rows and in the mean over rules")
-        )
+        one, of = ("sentences", "templates") if templates_alone else ("rows", "rules")
         yield (
             f"In brackets beside p and p′ the same accuracy with 0 for a guess among "
             f"{robustness.labels} labels and 1 for perfection. The last column is what the best "
-            f"constant answer would score, over {parts}."
+            f"constant answer would score, over {one} and in the mean over {of}."
         )
     whole = robustness.records[0]
     if whole.rows and not templates_alone:

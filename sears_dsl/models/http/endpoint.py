@@ -46,16 +46,11 @@ _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $pict
 
 @dataclass(frozen=True, slots=True)
 class RequestMap:
-    """What is sent.
+    """What is sent."""
 
-    Attributes:
-        body: JSON with placeholders; None stands for ``{"inputs": "$texts"}``, with ``$rows``
-            where rows have several columns.
-        headers: of the request; a value ``$env.NAME`` is read from the environment, so that no
-            secret stands in a file.
-    """
-
+    # JSON with placeholders; None is {"inputs": "$texts"}, $rows where rows have several columns.
     body: Any = None
+    # A value $env.NAME is read from the environment, so that no secret stands in a file.
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,13 +66,9 @@ class RequestMap:
                 )
         many = any(name in (*_MANY, _EACH) for name in placeholders)
         if not placeholders or (many and self.row_by_row):
+            both = "has placeholders for one row beside those for all"
             raise UsageError(
-                "the request's body "
-                + (
-                    "has placeholders for one row beside those for all"
-                    if placeholders
-                    else "has no text"
-                ),
+                f"the request's body {both if placeholders else 'has no text'}",
                 help=f"it needs {_PLACEHOLDERS}",
             )
 
@@ -126,19 +117,12 @@ class RequestMap:
 
 @dataclass(frozen=True, slots=True)
 class ResponseMap:
-    """Where the labels are.
+    """Where the labels are: JSON pointers (RFC 6901), ``*`` for every element of a list."""
 
-    Attributes:
-        labels: a JSON pointer (RFC 6901), in which ``*`` stands for every element of a list: it
-            leads to one label for each row.
-        names: label in the response → label in the data; empty where they are the same.
-        confidences: a pointer to how sure the model is of each label, from 0.0 to 1.0; empty where
-            it does not say.
-    """
-
-    labels: str = _LABELS
+    labels: str = _LABELS  # leads to one label for each row
+    # Label in the response → label in the data; empty where they are the same.
     names: Mapping[str, str] = field(default_factory=dict)
-    confidences: str = ""
+    confidences: str = ""  # how sure the model is of each, from 0.0 to 1.0; empty: it does not say
 
     def __post_init__(self) -> None:
         for pointer in (self.labels, self.confidences):

@@ -61,34 +61,25 @@ class Prices:
 class PromptSettings:
     """A language model behind an OpenAI-compatible endpoint, and what it is asked.
 
-    Attributes:
-        address: where it is; ``/chat/completions`` is put behind it where that is missing.
-        model: its name there.
-        prompt: what a row becomes: ``$text`` is its text, ``$column.NAME`` the text of a column,
-            ``$row`` all of it as JSON, ``$$`` a dollar.
-        system: said before it; empty for nothing.
-        labels: word in the answer → label in the data; empty takes the answer as it is.
-        key: ``$env.NAME``, a variable of the environment that holds the key; empty for none.
-        parameters: what else is sent, with temperature 0 where they do not say.
-        price: of a million tokens; None where nobody said.
-        cache: a file that keeps answers from run to run; empty for none.
-        room: tokens that an answer may have where the parameters do not say.
-        connections: questions that may be on their way at the same time.
+    In the prompt ``$text`` is a row's text, ``$column.NAME`` the text of a column, ``$row`` all of
+    it as JSON, ``$$`` a dollar.
     """
 
-    address: str
-    model: str
+    address: str  # where it is; /chat/completions is put behind it where that is missing
+    model: str  # its name there
     prompt: str
-    system: str = ""
+    system: str = ""  # said before it; empty for nothing
+    # Word in the answer → label in the data; empty takes the answer as it is.
     labels: Mapping[str, str] = field(default_factory=dict)
-    key: str = ""
+    key: str = ""  # $env.NAME, a variable of the environment that holds the key; empty for none
+    # What else is sent, with temperature 0 where they do not say.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    price: Prices | None = None
-    cache: str = ""
-    room: int = MOST_TOKENS
+    price: Prices | None = None  # of a million tokens; None where nobody said
+    cache: str = ""  # a file that keeps answers from run to run; empty for none
+    room: int = MOST_TOKENS  # tokens that an answer may have where the parameters do not say
     timeout: float = 30.0
     retries: int = 3
-    connections: int = 4
+    connections: int = 4  # questions that may be on their way at the same time
 
     def __post_init__(self) -> None:
         if not (self.address and self.model):
