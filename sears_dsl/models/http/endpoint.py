@@ -89,9 +89,7 @@ class RequestMap:
                 "the headers of a request map are texts",
                 help='for example {"Authorization": "$env.TOKEN"}',
             )
-        if "body" not in content:
-            return cls(headers=headers)
-        return cls(content["body"], headers)
+        return cls(content.get("body"), headers)
 
     def render(self, rows: Sequence[Row]) -> Any:
         """The body of a request about some rows; about one where ``row_by_row``."""

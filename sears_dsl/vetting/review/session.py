@@ -113,8 +113,7 @@ class Session(Deciding):
     @property
     def left(self) -> int:
         """Rules that were neither accepted nor rejected."""
-        left: int = self._judging()["left"]
-        return left
+        return int(self._judging()["left"])
 
     @property
     def progress(self) -> str:
