@@ -84,9 +84,8 @@ class Gates:
     """All demands on a model."""
 
     flip_rate: float | None = None  # limit of every rule that expects ``same``; None for none
-    # Limit of every rule that expects ``flip`` or ``label``; None takes `flip_rate`
-    miss_rate: float | None = None
-    # Limit of the share of right rows, among those that such rules change, that any of them flips.
+    miss_rate: float | None = None  # likewise of ``flip`` or ``label``; None takes `flip_rate`
+    # Limit of the share of right rows, among those that the first kind changes, that any flips.
     rows_flipped: float | None = None
     own: tuple[Gate, ...] = ()
     judge_by: JudgeBy = "rate"

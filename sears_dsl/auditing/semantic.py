@@ -16,9 +16,11 @@ of every row.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -97,21 +99,13 @@ def semantic_robustness(
               for (b, m, n), k in zip(kinds.tolist(), times.tolist(), strict=True)]  # fmt: skip
     p = Fraction(sum(b * k for b, _, k in listed), total)
     after = sum((q * k for _, q, k in listed), Fraction(0)) / total
-    gap = after - p
+    gap = float(after - p)
     low, high = gap_interval([float(q - b) for b, q, _ in listed], times, seed=seed)
     rewrites = int(count.sum())
-    return SemanticRobustness(
-        rows=total,
-        rewrites=rewrites,
-        before=float(p),
-        after=float(after),
-        pooled=int(good.sum()) / rewrites,
-        gap=float(gap),
-        low=min(low, float(gap)),
-        high=max(high, float(gap)),
-        smallest_tau=float(max(Fraction(0), -gap)),
-        curve=_curve(p, [(q, k) for _, q, k in listed]),
-    )
+    return _measured(
+        p, after, (min(low, gap), max(high, gap)), [(q, k) for _, q, k in listed],
+        rewrites=rewrites, pooled=int(good.sum()) / rewrites,
+    )  # fmt: skip
 
 
 def sentence_robustness(
@@ -145,31 +139,37 @@ def sentence_robustness(
         low, high = share.low - 1, share.high - 1
     else:
         low, high = map(float, difference_interval(some, rows, count, total))
+    rows_of = [(q, k) for q, k in ((Fraction(1), count), (Fraction(0), total - count)) if k]
+    return _measured(p, after, (low, high), rows_of, rewrites=total, pooled=float(after))
+
+
+def _measured(
+    p: Fraction,
+    after: Fraction,
+    interval: tuple[float, float],
+    rows: Sequence[tuple[Fraction, int]],
+    *,
+    rewrites: int,
+    pooled: float,
+) -> SemanticRobustness:
+    """From p, p′ and how many rows have which accuracy."""
+    # The tolerance that each row needs, and how many rows need no more.
+    needed: Counter[Fraction] = Counter()
+    for accuracy, times in rows:
+        needed[max(Fraction(0), p - accuracy)] += times
+    taus = sorted(needed)
     return SemanticRobustness(
-        rows=total,
-        rewrites=total,
+        rows=needed.total(),
+        rewrites=rewrites,
         before=float(p),
         after=float(after),
-        pooled=float(after),
+        pooled=pooled,
         gap=float(after - p),
-        low=low,
-        high=high,
+        low=interval[0],
+        high=interval[1],
         smallest_tau=float(max(Fraction(0), p - after)),
-        curve=_curve(
-            p, [(q, k) for q, k in ((Fraction(1), count), (Fraction(0), total - count)) if k]
-        ),
+        curve=tuple(zip(map(float, taus), accumulate(needed[tau] for tau in taus), strict=True)),
     )
-
-
-def _curve(p: Fraction, rows: Sequence[tuple[Fraction, int]]) -> tuple[tuple[float, int], ...]:
-    """The tolerance that each row needs, and how many rows need no more."""
-    needed: dict[Fraction, int] = {}
-    for accuracy, times in rows:
-        tau = max(Fraction(0), p - accuracy)
-        needed[tau] = needed.get(tau, 0) + times
-    taus = sorted(needed)
-    reached = np.cumsum([needed[tau] for tau in taus]).tolist()
-    return tuple((float(tau), count) for tau, count in zip(taus, reached, strict=True))
 
 
 def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Ints, Ints]:

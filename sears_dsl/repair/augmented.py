@@ -264,7 +264,7 @@ class Amount:
     """
 
     rows: int | None = None  # so many; None where it depends on the data
-    multiple: float | None = None  # so many times the rows of the data; None for all that there are
+    multiple: float | None = None  # so many times the rows of the data; None for all there are
 
     @classmethod
     def parse(cls, text: str) -> Amount:
