@@ -20,7 +20,7 @@ import joblib
 from demo.discovery import ROOT, as_csv, held_out_apart
 from demo.reviews import fetch, read_rated
 from demo.sentiment_model import train
-from sears_dsl.cli.main import sears
+from sears_dsl.cli.commands import sears
 from sears_dsl.cli.screen.console import console
 from sears_dsl.runtime.files import write_atomically
 

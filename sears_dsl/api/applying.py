@@ -289,11 +289,7 @@ def arrow_rewriter(
 
 @contextmanager
 def workers_of(engine: Engine, *, address: str | None, count: int | None) -> Iterator[Workers]:
-    """Who works, for the time of a block.
-
-    Raises:
-        UsageError: there is no such engine, or no cluster at the address.
-    """
+    """Who works, for the time of a block; a `UsageError` where there is no such engine."""
     from sears_dsl.clusters.parts import Here
 
     if engine == "ray":

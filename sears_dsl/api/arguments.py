@@ -49,10 +49,7 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)\b")
 
 @contextmanager
 def in_python(**arguments: str) -> Iterator[None]:
-    """A block whose errors name arguments where a command names options.
-
-    Args:
-        arguments: option → argument, where they differ from those of most functions.
+    """A block whose errors name arguments where a command names options, here by other names.
 
     Example:
         >>> with in_python():
@@ -215,11 +212,7 @@ def rulesets_of(rules: object) -> list[Ruleset]:
 
 
 def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], dict[str, str]]:
-    """Where rules may have been found: their files, and the rows of a search of this session.
-
-    Returns:
-        Files, beside which a manifest may lie; and name → SHA-256 of rows.
-    """
+    """Where rules were found: files, beside which a manifest may lie; name → SHA-256 of rows."""
     files = [Path(each.path) for each in rulesets if Path(each.path).is_file()]
     sources = rules if isinstance(rules, list | tuple) else [rules]
     searches = (getattr(each, "discovery", None) for each in sources)
@@ -228,11 +221,7 @@ def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], 
 
 
 def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagger:
-    """A tagger, given or named; where neither, one that the rules were validated with.
-
-    Warns:
-        UserWarning: the rules read tags and were validated with another tagger.
-    """
+    """A tagger, given or named; where neither, one that the rules were validated with."""
     from sears_dsl.batch.provenance import tagger_findings, tagger_for
     from sears_dsl.tagging.loading import as_tagger
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.result.found import Discovery, FoundRule
     from sears_dsl.discovery.result.manifest import Manifest
     from sears_dsl.discovery.result.report import Participants
-    from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
+    from sears_dsl.discovery.settings import Across, ProposeFrom
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
@@ -176,16 +176,6 @@ class AdversaryResult(TableResult):
         return f"{sentence}; the time budget cut the search short" if self.cut_short else sentence
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Work:
-    """What a search works with."""
-
-    data: LabelledRows
-    predictor: CachedPredictor
-    tagger: Tagger
-    parts: Parts
-
-
 @contextmanager
 def _at_work(
     model: object,
@@ -197,7 +187,8 @@ def _at_work(
     tagger: Tagger | str | None,
     on_progress: OnProgress | None,
     confidence: bool = False,
-) -> Iterator[_Work]:
+) -> Iterator[tuple[CachedPredictor, Tagger, Parts]]:
+    """What a search works with."""
     from sears_dsl.discovery.parts import check_rows, open_parts
 
     show = shown(on_progress)
@@ -212,7 +203,7 @@ def _at_work(
     with open_parts(
         choice, own, folder=None, language=chosen.language, show=show, note=remark
     ) as parts:
-        yield _Work(data=data, predictor=predictor, tagger=chosen, parts=parts)
+        yield predictor, chosen, parts
     for sentence in predictor.remarks:
         remark(sentence)
 
@@ -375,29 +366,29 @@ def discover(
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
             on_progress=on_progress,
-        ) as work:  # fmt: skip
+        ) as (predictor, searching, parts):  # fmt: skip
             show = shown(on_progress)
             discovery = search(
-                work.data,
-                work.predictor,
-                paraphraser=work.parts.paraphraser,
-                scorer=work.parts.scorer,
-                tagger=work.tagger,
+                rows,
+                predictor,
+                paraphraser=parts.paraphraser,
+                scorer=parts.scorer,
+                tagger=searching,
                 settings=settings,
                 text=others,
                 known=load_known(
                     list(map(str, known)),
                     with_shipped=with_shipped and not paper,
-                    tagger=work.tagger,
+                    tagger=searching,
                 ),
-                journal=work.parts.journal,
+                journal=parts.journal,
                 on_progress=lambda each: show(*each),
                 began=began,
             )
             participants = participants_of(
-                work.predictor, work.parts, label=used_label(data, label), also=also
+                predictor, parts, label=used_label(data, label), also=also
             )
-            return DiscoveryResult(discovery, participants, work.tagger)
+            return DiscoveryResult(discovery, participants, searching)
 
 
 def adversaries(
@@ -489,6 +480,8 @@ def adversaries(
     from sears_dsl.discovery.algorithm import adversaries_of
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.discovery.settings import Settings
+    from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
+    from sears_dsl.effects.right_rows import RightRows
 
     strategic = unit == "sentence" or avoid_important > 0
     with in_python(all="every"):
@@ -510,65 +503,44 @@ def adversaries(
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
             on_progress=on_progress, confidence=avoid_important > 0,
-        ) as work:  # fmt: skip
+        ) as (predictor, searching, parts):  # fmt: skip
             show = shown(on_progress)
             if strategic:
-                return _reworded(work, settings, unit, avoid_important, every=every, show=show)
+                strategy = StrategicSettings(
+                    avoid=avoid_important,
+                    unit=unit,
+                    tau=parts.scorer.tau if tau is None else tau,
+                    comparison=settings.comparison,
+                    wrong_rows=every,
+                )
+                rewordings = reword(
+                    rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
+                    tagger=searching, journal=parts.journal, settings=strategy, on_stage=show,
+                    note=remark,
+                )  # fmt: skip
+                return AdversaryResult(
+                    reworded_columns([each for each in rewordings if each.flips or every], rows),
+                    right=len(RightRows(rows, predictor, comparison=settings.comparison)),
+                    rows_flipped=sum(each.flips for each in rewordings),
+                    skipped=0,
+                    cut_short=(),
+                )
             right, search, skipped, cut_short = adversaries_of(
-                work.data,
-                work.predictor,
-                paraphraser=work.parts.paraphraser,
-                scorer=work.parts.scorer,
-                tagger=work.tagger,
+                rows,
+                predictor,
+                paraphraser=parts.paraphraser,
+                scorer=parts.scorer,
+                tagger=searching,
                 settings=settings,
-                journal=work.parts.journal,
+                journal=parts.journal,
                 on_progress=lambda each: show(*each),
                 began=began,
             )
             best = best_of_each_row(search.adversaries, top)
             return AdversaryResult(
-                adversary_columns(best, work.data, right),
+                adversary_columns(best, rows, right),
                 right=len(right),
                 rows_flipped=len({each.row for each in search.adversaries}),
                 skipped=skipped,
                 cut_short=cut_short,
             )
-
-
-def _reworded(
-    work: _Work,
-    settings: Settings,
-    unit: Unit,
-    avoid: int,
-    *,
-    every: bool,
-    show: Callable[[str, int, int | None], None],
-) -> AdversaryResult:
-    """One rewording a row, without the words that the answer hangs on."""
-    from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
-    from sears_dsl.effects.right_rows import RightRows
-
-    rewordings = reword(
-        work.data,
-        work.predictor,
-        paraphraser=work.parts.paraphraser,
-        scorer=work.parts.scorer,
-        tagger=work.tagger,
-        journal=work.parts.journal,
-        settings=StrategicSettings(
-            avoid=avoid,
-            unit=unit,
-            tau=work.parts.scorer.tau if settings.tau is None else settings.tau,
-            comparison=settings.comparison,
-            wrong_rows=every,
-        ),
-        on_stage=show,
-        note=remark,
-    )
-    return AdversaryResult(
-        reworded_columns([each for each in rewordings if each.flips or every], work.data),
-        right=len(RightRows(work.data, work.predictor, comparison=settings.comparison)),
-        rows_flipped=sum(each.flips for each in rewordings),
-        skipped=0,
-        cut_short=(),
-    )

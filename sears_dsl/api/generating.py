@@ -25,13 +25,9 @@ class GenerationResult(Result):
     table: Generated
 
     @cached_property
-    def _columns(self) -> dict[str, list[str]]:
-        return {name: list(column) for name, column in self.table.columns.items()}
-
-    @property
     def columns(self) -> Mapping[str, Sequence[str]]:
         """A row a sentence: text, label, template, and a column for each slot."""
-        return self._columns
+        return {name: list(column) for name, column in self.table.columns.items()}
 
     @property
     def templates(self) -> tuple[TemplateCount, ...]:

@@ -111,11 +111,7 @@ class TableResult(Result):
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
-    """Columns as an HTML table; of many rows the first ones.
-
-    Args:
-        columns: column → the value of each row; text is escaped, `Markup` is not.
-        caption: what stands above.
+    """Columns as an HTML table, text escaped and `Markup` not; of many rows the first ones.
 
     Example:
         >>> html_table({"rule": ["<b> -> c"]}, caption="1 rule").count("&lt;b&gt; -&gt; c")
@@ -204,12 +200,7 @@ _AROUND = 50
 def shown_findings(
     rules: Sequence[FoundRule], of_models: Mapping[str, Sequence[Any]]
 ) -> dict[str, Sequence[Any]]:
-    """The columns of rules that a search found.
-
-    Args:
-        rules: in the order of selection.
-        of_models: further ones, of several models.
-    """
+    """The columns of rules that a search found, with further ones of several models."""
     held_out = [each.held_out for each in rules]
     return {
         "rule": [rule_called(each.text, each.id) for each in rules],

@@ -207,8 +207,6 @@ def audit(
     )
     if sentences is not None:
         robust = with_templates(robust, sentences, effects, gates=gates)
-    parts_of_sentences = () if sentences is None else template_parts(sentences)
-    of_sentences = () if sentences is None else template_column(sentences, effects)
     plain = {
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
     }
@@ -232,7 +230,7 @@ def audit(
         ),
         together=whole,
         rules=records,
-        slices=(*slices, *parts_of_sentences),
+        slices=(*slices, *template_parts(sentences)),
         notes=(
             *_notes(effects, gates, slices),
             *_rejections(effects, circumstances.oracle),
@@ -244,10 +242,10 @@ def audit(
         confidences=per_row_text(answer.confidence for answer in effects.answers),
         versions=package_versions(),
         robustness=robust,
-        columns=(*column_accuracies(effects, plain), *of_sentences),
+        columns=(*column_accuracies(effects, plain), *template_column(sentences, effects)),
         draws=1 + len(later),
-        drawn=over_draws(effects, later),
-        rates=over_rates(effects, by_rate),
+        drawn=tuple(over_draws(effects, later)),
+        rates=tuple(over_rates(effects, by_rate)),
         fillers=None if sentences is None else filler_grid(sentences),
         oracle=circumstances.oracle,
         noise=dict(circumstances.noise),
@@ -391,33 +389,36 @@ def _known(values: Any, place: int) -> float | None:
     return float(values[place])
 
 
-def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tuple[str, ...]:
+def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Iterator[str]:
     """What makes the numbers worth less, or needs a word."""
-    notes = []
     data = effects.data
     if not effects.labelled:
-        notes.append(
+        yield (
             "No column of labels was named: what the model says of an untouched row counts as "
             "right, and nothing is said about accuracy."
         )
     if not effects.right.any() and any(each.label != REFUSED for each in effects.answers):
-        notes.append(_nothing_right(effects))
-    notes += _refusals(effects)
-    if not effects.confident:
-        notes.append(
-            "The model gives no confidence, so how sure it is of its answers is not shown."
+        yield _nothing_right(effects)
+    refused = sum(answer.label == REFUSED for answer in effects.answers)
+    # Only where the user said that texts which a model refuses are to be skipped.
+    if refused or effects.refused:
+        yield (
+            f"The model refused {refused:,} of {len(effects.answers):,} rows, which count as "
+            f"wrong; {effects.refused:,} rewrites are left out since it refused them or their row."
         )
+    if not effects.confident:
+        yield "The model gives no confidence, so how sure it is of its answers is not shown."
     # A row is there once for each column that a rule may rewrite, which is no repetition.
     of_file = {
         data.number(place): tuple(sorted(row.items())) for place, row in enumerate(data.rows)
     }
     repeated = len(of_file) - len(set(of_file.values()))
     if repeated:
-        notes.append(
+        yield (
             f"{repeated:,} of {len(of_file):,} rows repeat another row. Each counts, so the "
             f"intervals are a little too narrow."
         )
-    notes += _unknown_labels(effects)
+    yield from _unknown_labels(effects)
     silent = [effect.name for effect in effects.rules if not len(effect)]
     if silent:
         verb = "changes" if len(silent) == 1 else "change"
@@ -425,47 +426,36 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> tup
         where = " that the model answers" if effects.refused else " of this data"
         if any(effect.rejected for effect in effects.rules if not len(effect)):
             where += " in a way that the oracle keeps"
-        notes.append(f"{rules} no row{where}: {_some(silent)}.")
+        yield f"{rules} no row{where}: {_some(silent)}."
     unrenderable = sum(effect.unrenderable for effect in effects.rules)
     if unrenderable:
-        notes.append(
+        yield (
             f"{unrenderable:,} instances were left alone: a new word has no single inflection, or "
             "nothing there can change so."
         )
     left_out = sum(effect.left_out for effect in effects.rules)
     if left_out:
-        notes.append(f"{left_out:,} rewrites were left out, since they would touch a span.")
+        yield f"{left_out:,} rewrites were left out, since they would touch a span."
     if data.guards is not None:
-        notes += data.guards.notes
-    notes += (f"{sentence}." for sentence in data.notes)
+        yield from data.guards.notes
+    yield from (f"{sentence}." for sentence in data.notes)
     columns = len(set(data.rewritten_columns or ()))
     if columns > 1:
-        notes.append(
+        yield (
             f"Each row of the file is there {columns} times, once for each of the "
             f"columns that a rule may rewrite: {data.column}."
         )
     if effects.rules and not gates.any_limit:
-        notes.append(
+        yield (
             f"No limit is set, such as --max-flip-rate. q says whether a rule surely fails on more "
             f"than {percent(gates.tolerated)} of its rows: a discovered rule may change the "
             f"meaning in so many, and flips there would be no mistakes."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
     if worse:
-        notes.append(
+        yield (
             f"{len(worse)} of {len(slices)} slices have a flip rate that clearly differs from "
             f"that of the rest (q < {CERTAIN})."
-        )
-    return tuple(notes)
-
-
-def _refusals(effects: Effects) -> Iterator[str]:
-    """Only where the user said that texts which a model refuses are to be skipped."""
-    rows = sum(answer.label == REFUSED for answer in effects.answers)
-    if rows or effects.refused:
-        yield (
-            f"The model refused {rows:,} of {len(effects.answers):,} rows, which count as wrong; "
-            f"{effects.refused:,} rewrites are left out since it refused them or their row."
         )
 
 

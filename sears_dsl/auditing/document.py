@@ -349,7 +349,8 @@ def conclusion(document: AuditDocument) -> str:
         return f"The model fails: {_failures(document, judged)}{rest}."
     if outcome == "not judged":
         return f"The model cannot be judged by these rows: {document.verdict.reasons[0]}."
-    if outcome == "passed" and not _limits_failures(document):
+    limited = any(each.judgement.limit is not None for each in document.rules)
+    if outcome == "passed" and not limited and document.gates.rows_flipped is None:
         return f"The model passes: {_of_robustness(document, 'passed')}{rest}."
     clear = [each for each in judged if _clear(each)]
     if outcome == "measured" and clear:
@@ -406,12 +407,6 @@ def _failures(document: AuditDocument, judged: Sequence[RuleRecord]) -> str:
             f"({percent(whole.rate)})"
         )
     return _of_robustness(document, "failed") or "what was demanded could not be judged"
-
-
-def _limits_failures(document: AuditDocument) -> bool:
-    """Whether something is demanded beside robustness."""
-    limited = any(each.judgement.limit is not None for each in document.rules)
-    return limited or document.gates.rows_flipped is not None
 
 
 def _of_robustness(document: AuditDocument, outcome: JudgementOutcome) -> str:

@@ -270,12 +270,8 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
     """Tell wrong from right answers by their features."""
     _check(answers)
     need_learning()
-    from sklearn.ensemble import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
-        HistGradientBoostingClassifier,
-    )
-    from threadpoolctl import (  # type: ignore[import-untyped]  # noqa: PLC0415 - comes with scikit-learn
-        threadpool_limits,
-    )
+    from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - an extra
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - comes with scikit-learn
 
     table = np.column_stack([numbers_of(each) for each in answers.features])
     categories = [each.kind == "category" for each in answers.features]
@@ -352,9 +348,7 @@ def _check(answers: LearningRows) -> None:
 
 def _folds(rows: NDArray[np.int64], seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     """The instances to learn from and to judge, fold by fold."""
-    from sklearn.model_selection import (  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
-        KFold,
-    )
+    from sklearn.model_selection import KFold  # noqa: PLC0415 - an extra
 
     distinct, of_instances = np.unique(rows, return_inverse=True)
     splits = KFold(FOLDS, shuffle=True, random_state=seed % 2**32).split(distinct)

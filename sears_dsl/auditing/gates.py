@@ -81,26 +81,17 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
-    """All demands on a model.
+    """All demands on a model."""
 
-    Attributes:
-        flip_rate: limit of every rule that expects ``same``; None for none.
-        miss_rate: limit of every rule that expects ``flip`` or ``label``; None takes `flip_rate`.
-        rows_flipped: limit of the share of right rows, among those that such rules change, that
-            any of them flips.
-        support: rules that are tested on fewer rows are not judged.
-        require_support: whether such a rule fails the gate.
-        tolerated: the rate that a rule without a limit is tested against.
-    """
-
-    flip_rate: float | None = None
-    miss_rate: float | None = None
+    flip_rate: float | None = None  # limit of every rule that expects ``same``; None for none
+    miss_rate: float | None = None  # likewise of ``flip`` or ``label``; None takes `flip_rate`
+    # Limit of the share of right rows, among those that the first kind changes, that any flips.
     rows_flipped: float | None = None
     own: tuple[Gate, ...] = ()
     judge_by: JudgeBy = "rate"
-    support: int = 20
-    require_support: bool = False
-    tolerated: float = 0.1
+    support: int = 20  # rules that are tested on fewer rows are not judged
+    require_support: bool = False  # whether such a rule fails the gate
+    tolerated: float = 0.1  # the rate that a rule without a limit is tested against
 
     def __post_init__(self) -> None:
         rates = [self.flip_rate, self.miss_rate, self.rows_flipped, self.tolerated]

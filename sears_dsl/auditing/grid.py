@@ -36,9 +36,8 @@ from sears_dsl.errors import UsageError
 
 _LEAST = 2
 _FEW = 10
-_Kind: TypeAlias = Literal["rule", "accuracy", "worst"]
 # The place of a model among those after the first, what is compared, and the id of a rule.
-_Test: TypeAlias = tuple[int, _Kind, str]
+_Test: TypeAlias = tuple[int, Literal["rule", "accuracy", "worst"], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +131,18 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
     pairs = [compare(first, other) for _, other in others]
     contrasts = _contrasts(pairs)
     models = tuple(
-        _model(name, audit, *(contrasts.get((place, kind, "")) for kind in ("accuracy", "worst")))
+        GridModel(
+            name=name,
+            model=audit.model,
+            verdict=audit.verdict.outcome,
+            flipped=audit.together.flipped,
+            accuracy=None if accuracy is None else accuracy.before,
+            worst=None if accuracy is None else accuracy.worst,
+            accuracy_against_first=contrasts.get((place, "accuracy", "")),
+            worst_against_first=contrasts.get((place, "worst", "")),
+        )
         for place, (name, audit) in enumerate(audits.items(), -1)
+        for accuracy in [audit.together.accuracy]
     )
     records = [{each.id: each for each in audit.rules} for audit in audits.values()]
     ids = list(dict.fromkeys(name for of_audit in records for name in of_audit))
@@ -183,11 +192,14 @@ def _mean(confidences: AnswerConfidence) -> MeanConfidence:
 
 
 def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_Test, Contrast]:
-    tests: dict[_Test, Paired] = {
-        (place, kind, name): paired
-        for place, pair in enumerate(pairs)
-        for kind, name, paired in _tests(pair)
-    }
+    tests: dict[_Test, Paired] = {}
+    for place, pair in enumerate(pairs):
+        for each in pair.rules:
+            tests[place, "rule", each.id] = each.failures
+        if pair.accuracy is not None:
+            tests[place, "accuracy", ""] = pair.accuracy
+        if pair.worst_accuracy is not None:
+            tests[place, "worst", ""] = pair.worst_accuracy
     # Of accuracies more is better, of failures fewer.
     return {
         key: Contrast(
@@ -195,31 +207,6 @@ def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_Test, Contrast]:
         )
         for key, (paired, q) in one_family(tests).items()
     }
-
-
-def _tests(pair: ComparisonDocument) -> Iterator[tuple[_Kind, str, Paired]]:
-    for each in pair.rules:
-        yield "rule", each.id, each.failures
-    if pair.accuracy is not None:
-        yield "accuracy", "", pair.accuracy
-    if pair.worst_accuracy is not None:
-        yield "worst", "", pair.worst_accuracy
-
-
-def _model(
-    name: str, audit: AuditDocument, accuracy: Contrast | None, worst: Contrast | None
-) -> GridModel:
-    whole = audit.together
-    return GridModel(
-        name=name,
-        model=audit.model,
-        verdict=audit.verdict.outcome,
-        flipped=whole.flipped,
-        accuracy=None if whole.accuracy is None else whole.accuracy.before,
-        worst=None if whole.accuracy is None else whole.accuracy.worst,
-        accuracy_against_first=accuracy,
-        worst_against_first=worst,
-    )
 
 
 def _verdicts(audits: Mapping[str, AuditDocument]) -> Iterator[str]:

@@ -51,40 +51,31 @@ class RobustnessRecord:
     What is not said here is that of `SemanticRobustness`, of one τ. Of templates, rules are
     templates, rows and rewrites their sentences, p is that on all rows of data, 1 without data, and
     the interval of the gap is Newcombe's.
-
-    Attributes:
-        name: the tag or the id of the rule or template; empty of all.
-        rules: rules that change a row.
-        mean: the mean over rules, or templates, of p′.
-        before_corrected: p with 0 for a guess and 1 for perfection; None where answers are free.
-        robust: whether p′ ≥ p - τ, by what judges; None with too few rows.
-        invariant: whether also p′ ≤ p + τ.
-        local: rows of which the mean over their rewrites is at least p - τ.
-        constant: what the best constant answer would score on the rewrites.
     """
 
     about: About
-    name: str
-    rules: int
+    name: str  # the tag or the id of the rule or template; empty of all
+    rules: int  # those that change a row
     rows: int
     rewrites: int
     before: float | None
     after: float | None
     pooled: float | None
-    mean: float | None
+    mean: float | None  # over rules, or templates, of p′
     gap: float | None
     low: float
     high: float
     smallest_tau: float | None
+    # With 0 for a guess and 1 for perfection; None where answers are free.
     before_corrected: float | None
     after_corrected: float | None
     tolerance: float
-    robust: bool | None
-    invariant: bool | None
-    local: Share
+    robust: bool | None  # whether p′ ≥ p - τ, by what judges; None with too few rows
+    invariant: bool | None  # whether also p′ ≤ p + τ
+    local: Share  # rows of which the mean over their rewrites is at least p - τ
     smallest_tau_everywhere: float | None
     curve: tuple[tuple[float, int], ...]
-    constant: ConstantAnswer | None
+    constant: ConstantAnswer | None  # what the best one would score on the rewrites
 
     @property
     def selector(self) -> str:
@@ -191,34 +182,30 @@ def robustness(
 
 def column_accuracies(
     effects: Effects, columns: Mapping[str, Sequence[Any]]
-) -> tuple[ColumnAccuracy, ...]:
+) -> Iterator[ColumnAccuracy]:
     """Accuracy on untouched rows with labels by each column of words: templates, sources.
 
     Numbers have no values that could be alike, and are left out.
     """
     if not effects.labelled:
-        return ()
+        return
     labels = labels_of(effects)
     right = _right_answers(effects, labels)
     flags = [right[label] for label in labels]
     rows = np.arange(len(effects.right))
-    accuracies = []
     for column, values in columns.items():
         words = ["" if value is None else str(value) for value in values]
         if len(words) != len(rows) or _are_numbers(words):
             continue
         names, group = np.unique(np.array(words, object), return_inverse=True)
         accuracy: GroupAccuracy = accuracy_by_group(effects.right, group)
-        accuracies.append(
-            ColumnAccuracy(
-                column=writable(column),
-                values=len(names),
-                pooled=accuracy.pooled,
-                mean=accuracy.mean,
-                constant=constant_answer(flags, list(map(writable, labels)), rows, group),
-            )
+        yield ColumnAccuracy(
+            column=writable(column),
+            values=len(names),
+            pooled=accuracy.pooled,
+            mean=accuracy.mean,
+            constant=constant_answer(flags, list(map(writable, labels)), rows, group),
         )
-    return tuple(accuracies)
 
 
 def writable(text: str) -> str:
@@ -366,11 +353,9 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
     words = f"{in_words(record)}; it may {may} by {100 * gate.rate:g}%"
     if holds(record, gate.rate, judge_by=gates.judge_by):
         return "passed", words
-    shown = holds(record, gate.rate) and gates.judge_by == "proof"
-    return (
-        "failed",
-        f"{words}, and that it does not move further is not certain" if shown else words,
-    )
+    if holds(record, gate.rate) and gates.judge_by == "proof":
+        words += ", and that it does not move further is not certain"
+    return "failed", words
 
 
 def _at_least(

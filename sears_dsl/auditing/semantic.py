@@ -16,9 +16,11 @@ of every row.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -38,30 +40,21 @@ _AT_ONCE = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticRobustness:
-    """How a model fares on rows and on their rewrites.
+    """How a model fares on rows and on their rewrites."""
 
-    Attributes:
-        rows: rows that have a rewrite.
-        rewrites: all rewrites of them.
-        before: p, the accuracy on these rows; None where there are none, as for all rates here.
-        after: p′, the mean over rows of the mean over their rewrites.
-        pooled: the share of all rewrites with the expected answer.
-        gap: p′ - p.
-        low: lower end of its 95% interval (paired bootstrap over rows); -1 where there are none.
-        high: upper end; 1 where there are none.
-        smallest_tau: the smallest tolerance at which the model is robust: what p′ lacks to p.
-        curve: tolerance → rows that are locally robust at it, ascending, where that number grows.
-    """
-
-    rows: int
-    rewrites: int
+    rows: int  # rows that have a rewrite
+    rewrites: int  # all rewrites of them
+    # p, the accuracy on these rows; None where there are none, as for all rates here.
     before: float | None
-    after: float | None
-    pooled: float | None
-    gap: float | None
+    after: float | None  # p′, the mean over rows of the mean over their rewrites
+    pooled: float | None  # the share of all rewrites with the expected answer
+    gap: float | None  # p′ - p
+    # Lower end of its 95% interval (paired bootstrap over rows); -1 where there are none.
     low: float
-    high: float
+    high: float  # upper end; 1 where there are none
+    # The smallest tolerance at which the model is robust: what p′ lacks to p.
     smallest_tau: float | None
+    # Tolerance → rows that are locally robust at it, ascending, where that number grows.
     curve: tuple[tuple[float, int], ...]
 
     def local(self, tolerance: float) -> Share:
@@ -106,21 +99,13 @@ def semantic_robustness(
               for (b, m, n), k in zip(kinds.tolist(), times.tolist(), strict=True)]  # fmt: skip
     p = Fraction(sum(b * k for b, _, k in listed), total)
     after = sum((q * k for _, q, k in listed), Fraction(0)) / total
-    gap = after - p
+    gap = float(after - p)
     low, high = gap_interval([float(q - b) for b, q, _ in listed], times, seed=seed)
     rewrites = int(count.sum())
-    return SemanticRobustness(
-        rows=total,
-        rewrites=rewrites,
-        before=float(p),
-        after=float(after),
-        pooled=int(good.sum()) / rewrites,
-        gap=float(gap),
-        low=min(low, float(gap)),
-        high=max(high, float(gap)),
-        smallest_tau=float(max(Fraction(0), -gap)),
-        curve=_curve(p, [(q, k) for _, q, k in listed]),
-    )
+    return _measured(
+        p, after, (min(low, gap), max(high, gap)), [(q, k) for _, q, k in listed],
+        rewrites=rewrites, pooled=int(good.sum()) / rewrites,
+    )  # fmt: skip
 
 
 def sentence_robustness(
@@ -154,31 +139,37 @@ def sentence_robustness(
         low, high = share.low - 1, share.high - 1
     else:
         low, high = map(float, difference_interval(some, rows, count, total))
+    rows_of = [(q, k) for q, k in ((Fraction(1), count), (Fraction(0), total - count)) if k]
+    return _measured(p, after, (low, high), rows_of, rewrites=total, pooled=float(after))
+
+
+def _measured(
+    p: Fraction,
+    after: Fraction,
+    interval: tuple[float, float],
+    rows: Sequence[tuple[Fraction, int]],
+    *,
+    rewrites: int,
+    pooled: float,
+) -> SemanticRobustness:
+    """From p, p′ and how many rows have which accuracy."""
+    # The tolerance that each row needs, and how many rows need no more.
+    needed: Counter[Fraction] = Counter()
+    for accuracy, times in rows:
+        needed[max(Fraction(0), p - accuracy)] += times
+    taus = sorted(needed)
     return SemanticRobustness(
-        rows=total,
-        rewrites=total,
+        rows=needed.total(),
+        rewrites=rewrites,
         before=float(p),
         after=float(after),
-        pooled=float(after),
+        pooled=pooled,
         gap=float(after - p),
-        low=low,
-        high=high,
+        low=interval[0],
+        high=interval[1],
         smallest_tau=float(max(Fraction(0), p - after)),
-        curve=_curve(
-            p, [(q, k) for q, k in ((Fraction(1), count), (Fraction(0), total - count)) if k]
-        ),
+        curve=tuple(zip(map(float, taus), accumulate(needed[tau] for tau in taus), strict=True)),
     )
-
-
-def _curve(p: Fraction, rows: Sequence[tuple[Fraction, int]]) -> tuple[tuple[float, int], ...]:
-    """The tolerance that each row needs, and how many rows need no more."""
-    needed: dict[Fraction, int] = {}
-    for accuracy, times in rows:
-        tau = max(Fraction(0), p - accuracy)
-        needed[tau] = needed.get(tau, 0) + times
-    taus = sorted(needed)
-    reached = np.cumsum([needed[tau] for tau in taus]).tolist()
-    return tuple((float(tau), count) for tau, count in zip(taus, reached, strict=True))
 
 
 def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Ints, Ints]:
@@ -312,15 +303,10 @@ def chance_corrected(rate: float | None, labels: int | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class GroupAccuracy:
-    """Accuracy on groups of rows that have much in common, such as sentences of one template.
+    """Accuracy on groups of rows that have much in common, such as sentences of one template."""
 
-    Attributes:
-        pooled: of all rows together; a group counts by its size.
-        mean: mean over the groups that have a row; None where there is none.
-    """
-
-    pooled: Share
-    mean: float | None
+    pooled: Share  # of all rows together; a group counts by its size
+    mean: float | None  # mean over the groups that have a row; None where there is none
     groups: tuple[Share, ...]
 
 
@@ -351,16 +337,11 @@ def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class ConstantAnswer:
-    """What a model would score that always says the same.
-
-    Attributes:
-        rate: its accuracy, the mean over rows of the mean over their rewrites.
-        mean: the mean over groups of its accuracy on each; None where there is none.
-    """
+    """What a model would score that always says the same."""
 
     answer: str
-    rate: float
-    mean: float | None
+    rate: float  # its accuracy, the mean over rows of the mean over their rewrites
+    mean: float | None  # the mean over groups of its accuracy on each; None where there is none
 
 
 def constant_answer(

@@ -137,45 +137,38 @@ def template_notes(
             )
 
 
-def template_parts(answers: TemplateAnswers) -> tuple[SliceResult, ...]:
+def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
     """What the model has right of each template, where the sentences stand beside rows of data."""
-    if answers.before is None:
-        return ()
-    results = []
+    if answers is None or answers.before is None:
+        return
     for number, name in enumerate(answers.templates):
         here = answers.template == number
         if here.any():
             right = share_of(int(answers.right[here].sum()), int(here.sum()))
-            results.append(
-                SliceResult(
-                    slicing=OF_SENTENCES,
-                    value=writable(name),
-                    rows=right.total,
-                    accuracy=right,
-                    worst=None,
-                    flipped=share_of(0, 0),
-                    p_value=None,
-                    q_value=None,
-                )
+            yield SliceResult(
+                slicing=OF_SENTENCES,
+                value=writable(name),
+                rows=right.total,
+                accuracy=right,
+                worst=None,
+                flipped=share_of(0, 0),
+                p_value=None,
+                q_value=None,
             )
-    return tuple(results)
 
 
-def template_column(answers: TemplateAnswers, effects: Effects) -> tuple[ColumnAccuracy, ...]:
+def template_column(answers: TemplateAnswers | None, effects: Effects) -> Iterator[ColumnAccuracy]:
     """The same over all templates, with the mean and what a constant answer would score."""
-    if answers.before is None:
-        return ()
-    labels = _labels(answers, effects)
-    accuracy = accuracy_by_group(answers.right, answers.template)
-    return (
-        ColumnAccuracy(
+    if answers is not None and answers.before is not None:
+        labels = _labels(answers, effects)
+        accuracy = accuracy_by_group(answers.right, answers.template)
+        yield ColumnAccuracy(
             column=OF_SENTENCES,
             values=len(np.unique(answers.template)),
             pooled=accuracy.pooled,
             mean=accuracy.mean,
             constant=_constant(answers, labels, np.arange(len(answers.right))),
-        ),
-    )
+        )
 
 
 def _constant(

@@ -12,7 +12,7 @@ that is reworded by one of its rules at random); and against the rule that is wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -165,10 +165,9 @@ class RateCurve:
     points: tuple[RatePoint, ...]
 
 
-def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tuple[RateCurve, ...]:
+def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> Iterator[RateCurve]:
     """The accuracy under the rules that draw, at several rates of their noise, ascending."""
     clean = share_of(int(effects.right.sum()), len(effects.right))
-    curves = []
     for written in effects.rules:
         points = [RatePoint(rate=0.0, changed=0, accuracy=clean)]
         for rate, at_rate in by_rate:
@@ -179,13 +178,11 @@ def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> tu
                     accuracy = share_of(int(right.sum()), len(right))
                     points.append(RatePoint(rate=rate, changed=len(each), accuracy=accuracy))
         if len(points) > 1:
-            curves.append(RateCurve(id=written.id, rule=written.text, points=tuple(points)))
-    return tuple(curves)
+            yield RateCurve(id=written.id, rule=written.text, points=tuple(points))
 
 
-def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, ...]:
+def over_draws(effects: Effects, later: Sequence[Effects]) -> Iterator[DrawnRule]:
     """What the rules that draw do in several draws; nothing where there is one draw."""
-    records = []
     for first in effects.rules:
         others = [each for draw in later for each in draw.rules if each.id == first.id]
         if not others:
@@ -195,14 +192,11 @@ def over_draws(effects: Effects, later: Sequence[Effects]) -> tuple[DrawnRule, .
         failed = effects.among_rows([(each, each.failed) for each in drawn])
         rates = [share_of(int(e.failed.sum()), int(e.tested.sum())).rate for e in drawn]
         known = [rate for rate in rates if rate is not None]
-        records.append(
-            DrawnRule(
-                id=first.id,
-                rule=first.text,
-                rates=tuple(rates),
-                mean=sum(known) / len(known) if known else None,
-                worst=max(known, default=None),
-                any_draw=share_of(int(failed.sum()), int(tested.sum())),
-            )
+        yield DrawnRule(
+            id=first.id,
+            rule=first.text,
+            rates=tuple(rates),
+            mean=sum(known) / len(known) if known else None,
+            worst=max(known, default=None),
+            any_draw=share_of(int(failed.sum()), int(tested.sum())),
         )
-    return tuple(records)

@@ -84,7 +84,7 @@ def apply_file(
 
     Example:
         >>> import tempfile
-        >>>         >>> class Nothing:
+        >>> class Nothing:
         ...     rule_ids = ("r-0",)
         ...     def apply(self, texts, **options): return []
         >>> class Recipe:

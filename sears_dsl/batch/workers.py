@@ -196,11 +196,10 @@ def _ready(recipe: MatcherRecipe, task: BatchTask) -> Callable[[Batch], Finished
 
 
 class Crew:
-    """This process and others, which work on batches.
+    """This process and others, so many in all, which work on batches.
 
-    Args:
-        jobs: how many processes work, this one included; None: as many as cores, but where others
-            are no forks, this one alone for as long as another one takes to be ready.
+    Without a number there are as many as cores, but where others are no forks, this one works alone
+    for as long as another one takes to be ready.
     """
 
     def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int | None) -> None:

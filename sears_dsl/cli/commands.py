@@ -101,11 +101,11 @@ class _Commands(click.Group):
     """All commands in their order, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return [*_COMMANDS, *self.commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
+            return super().get_command(ctx, cmd_name)
         module, attribute = _COMMANDS[cmd_name].split(":")
         command: click.Command = getattr(import_module(f"sears_dsl.cli.{module}"), attribute)
         return command

@@ -96,12 +96,3 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
 def _write_stopped() -> None:
     with suppress(OSError):
         os.write(2, b"\nstopped\n")
-
-
-def __getattr__(name: str) -> Any:
-    """The click command, for those that want it without this process's end."""
-    if name != "sears":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sears_dsl.cli.commands import sears
-
-    return sears

@@ -50,7 +50,6 @@ class Workers(Protocol):
 
         Each worker has its own copy of the work, which makes itself ready when it is first asked.
         """
-        ...
 
 
 class Here:
@@ -73,15 +72,12 @@ class PartWork(Protocol):
 
     def identity(self) -> Mapping[str, Any]:
         """What decides the result, to compare two runs."""
-        ...
 
     def do(self, source: str, output: str) -> Mapping[str, Any]:
         """Write the output of a part, and tell what was done: values that JSON knows."""
-        ...
 
     def columns(self, names: Sequence[str]) -> Iterable[str]:
         """Which of the columns of a part have to be of the same type in all parts."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

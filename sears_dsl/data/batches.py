@@ -102,16 +102,16 @@ class Frame:
     around: Callable[[], tuple[str, str]] | None = None
 
 
-class Reader(Protocol):
+class Reader:
     """A file being read. ``epilogue`` is known when `batches` has ended."""
 
-    encoding: str
-    prologue: str
-    epilogue: str
+    encoding = "utf-8"
+    prologue = ""
+    epilogue = ""
 
+    @abstractmethod
     def batches(self) -> Iterator[Batch]:
         """The rows; can be read once."""
-        ...
 
 
 class Format(Protocol):
@@ -349,7 +349,7 @@ class SourceRows:
         return int(self.ends[row - 1]) if row else 0, int(self.ends[row])
 
 
-class LineReader:
+class LineReader(Reader):
     """A reader over lines; subclasses say what they mean."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
@@ -357,8 +357,6 @@ class LineReader:
         self.name = self.source.name
         self.encoding = self.source.encoding
         self.options = options
-        self.prologue = ""
-        self.epilogue = ""
 
     def chunks(self) -> Iterator[bytes]:
         """Whole lines within the bounds of a batch, the byte order mark moved to the prologue."""

@@ -22,6 +22,7 @@ from sears_dsl.data.batches import (
     Frame,
     JsonColumn,
     LazyColumns,
+    Reader,
     ReadOptions,
     Repeated,
 )
@@ -242,15 +243,12 @@ def _part(record_batch: Any) -> bytes:
     return content.getvalue()
 
 
-class _ColumnarReader:
+class _ColumnarReader(Reader):
     def __init__(self, path: str, options: ReadOptions, form: str) -> None:
         if path == STANDARD_STREAM:
             raise UsageError(
                 f"{form} cannot be read from standard input", help="name the file instead"
             )
-        self.encoding = "utf-8"
-        self.prologue = ""
-        self.epilogue = ""
         self._path = path
         self._options = options
         self._form = form

@@ -134,14 +134,8 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
 def find_fields(data: UInt8Array, width: Integer, ends: Int32Array) -> Any:
     """Where the fields of whole rows of csv end; ``~end`` of a field with a quote that is doubled.
 
-    Args:
-        data: the bytes of the rows.
-        width: fields a row.
-        ends: room for as many as there can be.
-
-    Returns:
-        How many there are, those of a row that has no end left out; -1 where a row is not as it
-        should be.
+    There is room for as many ends as there can be. Returned is how many there are, those of a row
+    that has no end left out; -1 where a row has not so many fields as the width, or is no csv.
     """
     length = len(data)
     at = count = whole = column = 0
@@ -270,12 +264,9 @@ def write_lines(
     places: Int64Array,
     lines: UInt8Array,
 ) -> Any:
-    """Texts as rows of csv; how many bytes they take.
+    """Texts (see `find_texts`) as rows of csv; how many bytes of the room for lines they take.
 
-    Args:
-        pickled, bounds: the texts, see `find_texts`.
-        places: (columns, rows): the number of each text.
-        lines: room for as many bytes as there can be.
+    ``places`` (columns, rows) are the numbers of the texts.
     """
     columns, rows = places.shape
     size = 0

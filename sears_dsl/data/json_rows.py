@@ -26,6 +26,7 @@ from sears_dsl.data.batches import (
     Frame,
     JsonColumn,
     LineReader,
+    Reader,
     ReadOptions,
     SourceRows,
     TextFormat,
@@ -248,14 +249,12 @@ def assemble_array(
     output.write(encoded(around()[1], frame.encoding))
 
 
-class JsonReader:
+class JsonReader(Reader):
     """A JSON file that is read from one value to the next; its ends are kept as they are."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         source = TextSource(path, encoding=options.encoding, errors=options.errors)
         self.encoding = source.encoding
-        self.prologue = ""
-        self.epilogue = ""
         self._options = options
         self._cursor = JsonCursor(source)
 
@@ -346,16 +345,10 @@ def columns_of_lines(content: bytes) -> dict[str, list[Any]] | None:
 def find_values(
     data: UInt8Array, pieces: UInt8Array, piece_ends: Int64Array, bounds: Int32Array
 ) -> Any:
-    """Where the values of objects stand, one object a line.
+    """How many lines are objects, one a line, if values are what they seem to be.
 
-    Args:
-        data: the lines.
-        pieces: what stands before, between and behind the values of each.
-        piece_ends: where each of these ends.
-        bounds: (lines, 2 for a value): beginning and end of the values; no more lines are read.
-
-    Returns:
-        How many lines are such objects, if values are what they seem to be.
+    ``pieces`` stand before, between and behind the values of each, and end at ``piece_ends``;
+    ``bounds`` (lines, 2 for a value) get the beginning and end of the values.
     """
     length = len(data)
     at = 0

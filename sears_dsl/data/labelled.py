@@ -211,25 +211,15 @@ def read_labelled(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> LabelledRows:
-    r"""Read labelled rows.
+    r"""Read labelled rows; that rules rewrite what is protected is a `UsageError`.
 
-    Args:
-        source: a file, or rows in memory, as `open_rows` takes them.
-        column: the column that rules rewrite; ``a,b`` for either of two, ``a+b`` for both; None for
-            the only one that can be meant.
-        label: the column of labels; None for data without labels.
-        also: further columns that the model reads, such as the context of a question.
-        protection: what has to stay in the texts that rules rewrite. A row of a SQuAD file is a
-            question with its own copy of the context: its own answers have to stay there, as
-            ``sears apply`` has it.
-        image: a column of paths of pictures, from the folder of the file, which the model reads. A
-            row whose picture cannot be read is left out, and `LabelledRows.notes` says so.
-        choices: a column of what the answer is chosen from: a list, or text with ``|`` between;
-            the model reads it too.
-        format_name: the format, where the file's name does not tell.
-
-    Raises:
-        UsageError: the column that rules rewrite is protected.
+    The source is a file, or rows in memory, as `open_rows` takes them. Rules rewrite the
+    ``column``: ``a,b`` for either of two, ``a+b`` for both; None for the only one that can be
+    meant. The model also reads the columns ``also``, such as the context of a question, the
+    pictures of ``image``, paths from the folder of the file on (a row whose picture cannot be read
+    is left out, and `LabelledRows.notes` says so), and ``choices``, what the answer is chosen from:
+    a list, or text with ``|`` between. A row of a SQuAD file is a question with its own copy of the
+    context: its own answers have to stay there, as ``sears apply`` has it.
 
     Example:
         >>> import tempfile, pathlib

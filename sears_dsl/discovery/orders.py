@@ -214,9 +214,6 @@ _OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3
 _CLOSEST = 3
 
 
-# ---------------------------------------------------------------- meaning first
-
-
 def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> SearchOutcome:
     """Rules that keep the meaning on text are asked about; the known ones before all others."""
     tokens = separated(search.tagger.tag(right.texts))
@@ -475,9 +472,6 @@ def _closest(
     few = [each for each in unasked if each.lacks == "text"]
     few.sort(key=lambda each: (-each.changed, each.rule))
     return (*bear[:_CLOSEST], *lose[:_CLOSEST], *few[:_CLOSEST])
-
-
-# ---------------------------------------------------------------- the paper's order
 
 
 def paper_order(search: Search, right: RightRows) -> SearchOutcome:

@@ -96,9 +96,6 @@ def emit(
     return parse(text, path=f"{name}.sear").format()
 
 
-# ---------------------------------------------------------------- options and sets
-
-
 def _options(rules: Sequence[EmittedRule], language: str) -> Options:
     """Exact case where all rules are read so; else the default, in which any casing can be said.
 
@@ -223,9 +220,6 @@ def _in_smart_case(literal: Literal, options: Options) -> Literal:
     # One with a capital is exact by itself, but for its apostrophes.
     exact = literal.text.isalpha() and literal.text != literal.text.lower()
     return literal if exact else Literal(literal.text, quoted=True)
-
-
-# ---------------------------------------------------------------- tests
 
 
 def _candidate_tests(emitted: EmittedRule) -> Iterator[RuleTest]:

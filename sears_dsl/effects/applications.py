@@ -39,20 +39,13 @@ def mined_options(tagger: Tagger) -> Options:
 
 @dataclass(frozen=True, eq=False)
 class Applications:
-    """What rules make of rows.
+    """What rules make of rows."""
 
-    Attributes:
-        rule_offsets: int64 (rules + 1,): the applications of rule r are
-            ``rule_offsets[r]:rule_offsets[r + 1]``.
-        rewrites: int32 (applications,): which rewrite each gives; in the order of the rows.
-        rows: int32 (rewrites,): the row of each distinct rewrite.
-        texts: the text of each distinct rewrite.
-    """
-
+    # (rules + 1,): the applications of rule r are rule_offsets[r]:rule_offsets[r + 1].
     rule_offsets: NDArray[np.int64]
-    rewrites: Int32Array
-    rows: Int32Array
-    texts: Sequence[str]
+    rewrites: Int32Array  # (applications,): which rewrite each gives; in the order of the rows
+    rows: Int32Array  # (rewrites,): the row of each distinct rewrite
+    texts: Sequence[str]  # of each distinct rewrite
     originals: Sequence[str]
 
     def __len__(self) -> int:
@@ -66,8 +59,7 @@ class Applications:
     @cached_property
     def rules(self) -> Int32Array:
         """int32 (applications,): the rule of each."""
-        counts = np.diff(self.rule_offsets)
-        return np.repeat(np.arange(self.rule_count, dtype=np.int32), counts)
+        return np.repeat(np.arange(self.rule_count, dtype=np.int32), self.changed)
 
     @property
     def changed(self) -> NDArray[np.int64]:
@@ -93,15 +85,14 @@ class Applications:
     def select(self, rules: NDArray[np.integer]) -> Applications:
         """Those of some rules, in the given order; the rewrites keep their numbers."""
         counts = self.changed[rules]
-        offsets = np.zeros(len(rules) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
+        offsets = np.append(0, np.cumsum(counts))
         places = np.arange(offsets[-1]) + np.repeat(self.rule_offsets[rules] - offsets[:-1], counts)
         return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
 
     def where(self, mask: NDArray[np.bool_]) -> Applications:
         """Some of the applications, bool (applications,); rules and rewrites keep their numbers."""
-        offsets = np.zeros(self.rule_count + 1, np.int64)
-        np.cumsum(np.bincount(self.rules[mask], minlength=self.rule_count), out=offsets[1:])
+        counts = np.bincount(self.rules[mask], minlength=self.rule_count)
+        offsets = np.append(0, np.cumsum(counts))
         return Applications(offsets, self.rewrites[mask], self.rows, self.texts, self.originals)
 
     def joined_to(self, others: Applications) -> Applications:
@@ -195,11 +186,9 @@ def applications_of(
 def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Applications:
     """What the engine gives, row by row, as a table rule by rule."""
     distinct = rewrites.distinct()
-    rules = len(rewrites.rule_ids)
-    offsets = np.zeros(rules + 1, np.int64)
-    np.cumsum(np.bincount(rewrites.rules, minlength=rules), out=offsets[1:])
+    counts = np.bincount(rewrites.rules, minlength=len(rewrites.rule_ids))
     return Applications(
-        rule_offsets=offsets,
+        rule_offsets=np.append(0, np.cumsum(counts)),
         rewrites=distinct.ids[by_rule(rewrites)],
         rows=distinct.rows,
         texts=distinct.texts,

@@ -88,7 +88,15 @@ def flip_evidence(
         if base_rows is None
         else excess_exact(some, trials, round(base_rate * base_rows), base_rows)
     )
-    hypothesis = _hypotheses(applications)
+    # Rules that write the same rewrites are one hypothesis.
+    numbers: dict[bytes, int] = {}
+    hypothesis = np.array(
+        [
+            numbers.setdefault(applications.of_rule(rule).tobytes(), len(numbers))
+            for rule in range(applications.rule_count)
+        ],
+        np.int64,
+    )
     first = np.unique(hypothesis, return_index=True)[1]
     return FlipEvidence(
         changed=changed,
@@ -100,18 +108,6 @@ def flip_evidence(
         q_values=q_values(p_values[first])[hypothesis],
         base_rate=base_rate,
         tests=len(first),
-    )
-
-
-def _hypotheses(applications: Applications) -> NDArray[np.int64]:
-    """A number for each rule; rules that write the same rewrites have the same."""
-    numbers: dict[bytes, int] = {}
-    return np.array(
-        [
-            numbers.setdefault(applications.of_rule(rule).tobytes(), len(numbers))
-            for rule in range(applications.rule_count)
-        ],
-        np.int64,
     )
 
 
@@ -154,19 +150,12 @@ _FIRST_ROUND = 4
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What the model says of rules.
+    """What the model says of rules."""
 
-    Attributes:
-        flips: bool (rewrites,): whether it answers a rewrite otherwise than its row.
-        counted: bool (applications,): which ones count for the rate of their rule.
-        complete: bool (rules,): whether all of their rewrites were asked about.
-        cut: whether questions were left out for want of time, or since there was a limit.
-    """
-
-    flips: NDArray[np.bool_]
-    counted: NDArray[np.bool_]
-    complete: NDArray[np.bool_]
-    cut: bool
+    flips: NDArray[np.bool_]  # (rewrites,): whether it answers a rewrite otherwise than its row
+    counted: NDArray[np.bool_]  # (applications,): which ones count for the rate of their rule
+    complete: NDArray[np.bool_]  # (rules,): whether all of their rewrites were asked about
+    cut: bool  # whether questions were left out for want of time, or since there was a limit
 
 
 def ask_everything(

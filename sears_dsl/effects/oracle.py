@@ -117,16 +117,9 @@ class CountedOracle:
 
 def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
     """An oracle as what `sears_dsl.generating.table.generated` asks about sentences."""
-
-    def keep(rows: Sequence[Mapping[str, str]]) -> Sequence[bool]:
-        return oracle.keeps(
-            [
-                Candidate(row, row["text"], row["text"], row["template"], row["label"])
-                for row in rows
-            ]
-        )
-
-    return keep
+    return lambda rows: oracle.keeps(
+        [Candidate(row, row["text"], row["text"], row["template"], row["label"]) for row in rows]
+    )
 
 
 def accepted(

@@ -106,12 +106,6 @@ class RightRows:
     `in_time` is asked before each batch of questions; when it says no, the rest is left, and so it
     is where there may be no more `questions`: of the rows the first ones are asked about. That the
     model has no row right is an error.
-
-    Attributes:
-        positions: for each right row its position in the data.
-        predictions: for each what the model says of it.
-        asked: how many rows of the data were asked about.
-        models: the names of several models that answer together; none of one.
     """
 
     def __init__(
@@ -127,7 +121,7 @@ class RightRows:
         self._data = data
         self._model = AskedModel(predictor, questions=questions)
         self.questions = self._model.questions
-        self.models = models_of(predictor)
+        self.models = models_of(predictor)  # names of several that answer together; none of one
         self._comparison = comparison
         model_answers = self._model.labels_in_time(
             data.rows, in_time=in_time, on_progress=on_progress
@@ -139,6 +133,7 @@ class RightRows:
             (answered.get(place, REFUSED),) for place in range(len(model_answers))
         )
         self.asked = len(answered)
+        # For each right row its position in the data, and below what the model says of it.
         self.positions = [
             place
             for place, answer in answered.items()

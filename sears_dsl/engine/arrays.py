@@ -1,7 +1,7 @@
 """What the inner loops share: the layout of their arrays, an edge's place, numbers of sequences.
 
-The kernels (see `runtime.kernels`) are in `token_classes` (once per type), `scan` and `search`
-(once per block of rows, in that order).
+The kernels (see `runtime.kernels`) are in `token_classes` and `bit_planes` (once per type), in
+`bit_scan` or `scan`, and in `instances` (once per block of rows, in that order).
 
 Three numbers stand for several things at once:
 
@@ -24,6 +24,7 @@ from sears_dsl.runtime.array_types import (
     Int64Array,
     Integer,
     UInt8Array,
+    UInt32Array,
     UInt64Array,
 )
 from sears_dsl.runtime.kernels import kernel
@@ -69,6 +70,8 @@ class Rules(NamedTuple):
         rule_offsets: int32 (patterns + 1,): rules of a pattern, with rules_of.
         rules_of: int32 (rules,).
         pattern_of: int32 (rules,).
+        single: int32 (patterns, 2): the rule of a pattern with one rule and one variant, and the
+            tokens that it replaces, in one line of a cache; the rule is -1 for other patterns.
         deepest: tests of the longest variant.
     """
 
@@ -87,6 +90,7 @@ class Rules(NamedTuple):
     rule_offsets: Int32Array
     rules_of: Int32Array
     pattern_of: Int32Array
+    single: Int32Array
     deepest: Integer
 
 
@@ -112,6 +116,68 @@ class Classes(NamedTuple):
     holds: UInt64Array
     first: UInt64Array
     ends: Flags
+
+
+class BitPlanes(NamedTuple):
+    """Variants as bits, 64 to a word; see `compile.bit_planes`.
+
+    A word has a cell for each place behind the first that one of its variants tests. The end of a
+    row is a token of its own there.
+
+    Attributes:
+        codes: int64 (variants,): what each bit stands for, as a hit at the start of a row.
+        bases: uint32 (words,): the first cell of each word.
+        depths: uint32 (words,): places that its longest variant tests.
+        seconds: uint64 (words,): the symbols, modulo 64, that its variants ask of the second token;
+            all where one is shorter.
+        starts: uint64 (words,): variants that begin with the row alone; empty where none does.
+        blank: uint64 (cells,): what a token that satisfies nothing lets go on: shorter variants.
+        cell_offsets: int32 (symbols + 3,): where a symbol is asked for, with the next two. The
+            last two symbols are the end of a row, and any token or the end.
+        cells: int32: the cell.
+        cell_bits: uint64: the bit.
+        first_offsets: int32 (symbols + 3,): the bits whose first test is a symbol.
+        longest: places that the longest variant tests.
+        past: 1 where something may begin at the end of a row, else 0.
+        several: the first pattern that has more than one variant; with none, past all patterns.
+    """
+
+    codes: Int64Array
+    bases: UInt32Array
+    depths: UInt32Array
+    seconds: UInt64Array
+    starts: UInt64Array
+    blank: UInt64Array
+    cell_offsets: Int32Array
+    cells: Int32Array
+    cell_bits: UInt64Array
+    first_offsets: Int32Array
+    longest: Integer
+    past: Integer
+    several: Integer
+
+
+class ClassPlanes(NamedTuple):
+    """The bits of classes of tokens; class k is number k + 1, and 0 is the end of a row.
+
+    Attributes:
+        offsets: uint32 (numbers + 1,): the words that hold what a token begins, with the next two.
+        words: uint32.
+        masks: uint64: which bits of the word.
+        bits: uint64 (numbers,): the symbols, modulo 64, that hold.
+        ahead: uint64 (numbers,): those of which the next token must satisfy one, if something is
+            to begin here.
+        blocks: uint32 (numbers, cells / 8): for each eight cells where in the pool they are.
+        pool: uint64 (any, 8): cells: what a token lets go on.
+    """
+
+    offsets: UInt32Array
+    words: UInt32Array
+    masks: UInt64Array
+    bits: UInt64Array
+    ahead: UInt64Array
+    blocks: UInt32Array
+    pool: UInt64Array
 
 
 class Heads(NamedTuple):
@@ -201,6 +267,14 @@ def is_protected(
     if end == start:
         return closed[start + row] != 0
     return covered[2 * end - 1] > covered[2 * start]
+
+
+@kernel
+def grown(array: Any, size: Integer) -> Any:
+    """The same entries in an array with room for so many, and for twice as many as before."""
+    larger = np.empty(max(np.int64(size), 2 * array.shape[0]), array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
 
 
 _HASH_BITS = 30

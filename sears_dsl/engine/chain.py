@@ -197,82 +197,43 @@ def chain_rows(
 ) -> ChainedRows:
     """Apply all rules to each text, one after another; see `Matcher.chain`.
 
-    Args:
-        prepare: tokenizes the texts that a rule may match.
-        rendering: the rules, for what their matches become.
-        scope: rewrite the first instance of a rule in a text, or all.
-        protected: for each row spans of characters that stay as they are.
-        intact: for each row spans that no edit may touch.
-        without: for each row the positions of rules to leave out of it.
+    ``prepare`` tokenizes the texts that a rule may match; no edit may touch what is ``intact``.
     """
     underway = _Underway(texts, protected, intact, without)
     unrenderable: Counter[int] = Counter()
     going = np.arange(len(texts), dtype=np.int32)
     scanned = ScannedRows()
     while len(going):
-        going = _round(
-            underway,
-            going,
-            prepare=prepare,
-            program=program,
-            scanned=scanned,
-            rendering=rendering,
-            few_matches=few_matches,
-            scope=scope,
-            jobs=jobs,
-            unrenderable=unrenderable,
-            drawing=drawing,
-        )
+        # Each row takes its next rule that fires.
+        changed_rows = [np.zeros(0, np.int32)]
+        for places, tokens in prepare(list(map(underway.texts.__getitem__, going.tolist()))):
+            rows = going[places]
+            inside: list[Sequence[tuple[int, int]]] | None = None
+            if underway.protected is not None:
+                inside = list(map(underway.protected.__getitem__, rows.tolist()))
+                inside = inside if any(inside) else None
+            again = RowsAgain(rows, scanned)
+            matches = search(
+                program, tokens, extent=scope, protected=inside, jobs=jobs, again=again
+            )
+            left = matches.select(matches.rules >= underway.next_rules[rows][matches.rows])
+            while len(left):
+                # The next rule of each row that has not changed yet.
+                heads = np.concatenate([[True], left.rows[1:] != left.rows[:-1]])
+                is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
+                firsts = left.select(is_first)
+                few = None if inside else few_matches.rewrites(tokens, firsts, unrenderable)
+                if few is not None:
+                    rewrites = RewriteColumns.of(few)
+                else:
+                    rewrites = rendering.rewrites(
+                        tokens, firsts, protected=inside, unrenderable=unrenderable,
+                        extent=scope, drawing=drawing,
+                    )  # fmt: skip
+                changed = underway.take(replace(rewrites, rows=rows[rewrites.rows]))
+                changed_rows.append(changed)
+                left = left.select(~is_first)
+                left = left.select(~np.isin(rows[left.rows], changed))
+        going = np.sort(np.concatenate(changed_rows))
         going = going[underway.next_rules[going] < rules]
     return ChainedRows(underway.texts, underway.rows, unrenderable=unrenderable)
-
-
-def _round(
-    underway: _Underway,
-    going: Int32Array,
-    *,
-    prepare: Prepare,
-    program: Program,
-    scanned: ScannedRows,
-    rendering: Rendering,
-    few_matches: FewMatches,
-    scope: Scope,
-    jobs: int,
-    unrenderable: Counter[int],
-    drawing: Drawing,
-) -> Int32Array:
-    """Each of some rows takes its next rule that fires; those that took one."""
-    changed_rows = [np.zeros(0, np.int32)]
-    for places, tokens in prepare(list(map(underway.texts.__getitem__, going.tolist()))):
-        rows = going[places]
-        protected: list[Sequence[tuple[int, int]]] | None = None
-        if underway.protected is not None:
-            protected = list(map(underway.protected.__getitem__, rows.tolist()))
-            protected = protected if any(protected) else None
-        again = RowsAgain(rows, scanned)
-        matches = search(program, tokens, extent=scope, protected=protected, jobs=jobs, again=again)
-        left = matches.select(matches.rules >= underway.next_rules[rows][matches.rows])
-        while len(left):
-            # The next rule of each row that has not changed yet.
-            heads = np.concatenate([[True], left.rows[1:] != left.rows[:-1]])
-            is_first = left.rules == left.rules[heads][np.cumsum(heads) - 1]
-            firsts = left.select(is_first)
-            few = None
-            if protected is None:
-                few = few_matches.rewrites(tokens, firsts, unrenderable)
-            if few is not None:
-                rewrites = RewriteColumns.of(few)
-            else:
-                rewrites = rendering.rewrites(
-                    tokens,
-                    firsts,
-                    protected=protected,
-                    unrenderable=unrenderable,
-                    extent=scope,
-                    drawing=drawing,
-                )
-            changed = underway.take(replace(rewrites, rows=rows[rewrites.rows]))
-            changed_rows.append(changed)
-            left = left.select(~is_first)
-            left = left.select(~np.isin(rows[left.rows], changed))
-    return np.sort(np.concatenate(changed_rows))

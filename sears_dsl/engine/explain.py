@@ -1,23 +1,26 @@
 """Why a rule did not fire, or what it did, on one sentence.
 
 In: a rule, its scope, the tokens of one row. Out: an `Explanation`: how many elements matched at
-the best place, which token stopped the rule there, what was wanted instead. Always holds: the
-explanation follows the reference algorithm, so `fired` is what the engines do. Costs a
-backtracking walk: it is for one sentence at a time.
+the best place, which token stopped the rule there, what was wanted instead. Always holds: matches
+are those of the reference algorithm, so `fired` is what the engines do. Costs a backtracking walk:
+it is for one sentence at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sears_dsl.engine.matches import Binding, Edit
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
-from sears_dsl.engine.reference import Split, candidates, find, rewrite
-from sears_dsl.engine.rewrite.pieces import Drawing
+from sears_dsl.engine.reference import Split, candidates, is_protected
+from sears_dsl.engine.rewrite.pieces import Drawing, Instance
+from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.shown_edits import code_points
 from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, unit_edits
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule
 from sears_dsl.tagging.tokens import Token
@@ -85,10 +88,6 @@ def explain(
 ) -> Explanation:
     """How far a rule got on one row, under scope ``first`` and seed 0.
 
-    Args:
-        protected: character spans in which the rule must not fire.
-        sources: where words and texts are looked up.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse("What NOUN -> Which NOUN")
@@ -98,9 +97,17 @@ def explain(
     """
     name = rule_id(rule)
     total = len(rule.left) + len(rule.antecedent) + len(rule.right)
-    edits, missing = rewrite(
-        rule, scope, text, tokens, split=split, protected=protected,
-        drawing=Drawing(sources=sources),
+    trace = _Trace()
+    bindings = list(candidates(rule, scope, tokens, split=split, observe=trace))
+    possible = [each for each in bindings if not is_protected(each, tokens, protected)]
+    places = [Instance(text, tokens, each).place for each in possible]
+    instances = [
+        UnitInstance(each.start, each.end, places[at], partial(possible.__getitem__, at))
+        for at, each in enumerate(possible)
+    ]
+    edits, missing = unit_edits(
+        Renderer(rule, scope), text, tokens, instances,
+        first=True, protected=protected, drawing=Drawing(sources=sources),
     )  # fmt: skip
     if edits:
         new = apply_edits(text, edits)
@@ -108,15 +115,12 @@ def explain(
             name, True, new, total, total, None, "", "; ".join(map(_describe, edits))
         )
     if missing:
-        bindings = find(rule, scope, tokens, split=split, protected=protected)
-        place = _quoted(text, tokens, bindings[0])
-        reason = f"it matched {place}, but {missing[0].value}"
+        reason = f"it matched {_quoted(text, tokens, possible[0])}, but {missing[0].value}"
         return Explanation(name, False, None, total, total, None, "", reason)
-    trace = _Trace()
-    for binding in candidates(rule, scope, tokens, split=split, observe=trace):
+    if bindings:
         # It would have fired, were it not for what is protected, or for its rate.
         why = "which is protected" if protected else "and its rate takes no instance here"
-        reason = f"it matched {_quoted(text, tokens, binding)}, {why}"
+        reason = f"it matched {_quoted(text, tokens, bindings[0])}, {why}"
         return Explanation(name, False, None, total, total, None, "", reason)
     return _stopped(name, total, trace.best, tokens)
 
@@ -124,12 +128,7 @@ def explain(
 def explain_sentences(
     text: str, spans: Sequence[tuple[int, int]], parts: Sequence[Explanation], firsts: Sequence[int]
 ) -> Explanation:
-    """What became of a rule on a row, out of what became of it on the sentences.
-
-    Args:
-        text: the row.
-        spans: its sentences, as (start, end) in characters.
-    """
+    """What became of a rule on a row, out of what became of it on the sentences."""
     nearest, first = max(zip(parts, firsts, strict=True), key=lambda pair: pair[0].furthest)
     fired = [part.reason for part in parts if part.fired]
     if not fired:

@@ -26,10 +26,15 @@ from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, 
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.casing import begins_sentence
 from sears_dsl.engine.rewrite.pieces import Unrendered
-from sears_dsl.engine.rewrite.renderer import ALONE, Around, Renderer, render_untouching
+from sears_dsl.engine.rewrite.renderer import (
+    ALONE,
+    Around,
+    Renderer,
+    Written,
+    render_untouching,
+)
 from sears_dsl.engine.rewrite.span_map import apply_edits
-from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, Written
-from sears_dsl.language.rule import Inflected, Reference
+from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, reads_context
 from sears_dsl.tagging.contractions import may_separate
 from sears_dsl.tagging.tagger import ListingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
@@ -79,12 +84,7 @@ class FewMatches:
     ) -> list[Rewrite] | None:
         """What `Rendering.rewrites` gives where nothing is protected.
 
-        Args:
-            matches: sorted by row, rule and start; those of a rule in a row do not overlap.
-            unrenderable: see there.
-
-        Returns:
-            None for matches that are many, or of rules that draw.
+        None for matches that are many, or of rules that draw.
         """
         rules = matches.rules.tolist() if len(matches) <= _FEW else []
         if len(rules) < len(matches) or any(map(self._rendering.draws, set(rules))):
@@ -105,13 +105,7 @@ class FewMatches:
         instances: Sequence[Instance],
         unrenderable: Counter[int],
     ) -> list[Rewrite]:
-        """The rewrites of one row.
-
-        Args:
-            text: the row.
-            instances: by rule and then by start, of rules that do not draw.
-            unrenderable: see above.
-        """
+        """The rewrites of one row; instances come by rule and start, of rules that do not draw."""
         row = _Row(text, tokens)
         rewrites: list[Rewrite] = []
         for rule, of_rule in groupby(instances, key=itemgetter(0)):
@@ -129,20 +123,13 @@ class FewMatches:
         instances: Sequence[tuple[int, int, int]],
         unrenderable: Counter[int],
     ) -> list[Edit]:
-        """The edits of a rule in a row.
-
-        Args:
-            row: where.
-            instances: start, end and variant of each.
-            unrenderable: as above.
-        """
-        missing: list[Unrendered] = []
+        """The edits of a rule in a row, of instances with start, end and variant."""
+        edits: list[Edit] = []
         if len(instances) == 1:
             rendered = self._edit(row, rule, *instances[0])
             if isinstance(rendered, Edit):
                 return [rendered]
-            edits: list[Edit] = []
-            missing.append(rendered)
+            missing = [rendered]
         else:
             bindings = [
                 self._binding(row, self._way(rule, variant), start, end)
@@ -167,7 +154,8 @@ class FewMatches:
         look = (rule, variant, opens, before, after, between, *tokens.types[low:high])
         written = self._written.get(look)
         if written is None:
-            written = self._write(row, way, start, end)
+            binding = self._binding(row, way, start, end)
+            written = way.renderer.written(text, tokens, binding)
             if len(self._written) >= MOST_WRITTEN:
                 self._written.clear()
             self._written[look] = written
@@ -188,15 +176,6 @@ class FewMatches:
             return way.renderer.placed(text, first, last, new, previous=previous, around=around)
         return Edit(first, last, text[first:last], new)
 
-    def _write(self, row: _Row, way: _Way, start: int, end: int) -> Written:
-        """What an instance becomes, and all that look like it."""
-        binding = self._binding(row, way, start, end)
-        new = way.renderer.new_text(row.text, row.tokens, binding)
-        if start == end or isinstance(new, Unrendered):
-            return Written(new)
-        old = row.text[row.tokens.starts[start] : row.tokens.ends[end - 1]]
-        return Written(new, *way.renderer.edges(old, new))
-
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
         if way.variant is None:
             return Binding(start, end, ())
@@ -208,10 +187,7 @@ class FewMatches:
             renderer = self._rendering.renderer(rule)
             variant = self._rendering.variant(rule, order)
             left = right = 0
-            if any(
-                isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
-                for piece in renderer.rule.consequent
-            ):  # by their names, pieces may refer to what stands around the span
+            if reads_context(renderer.rule):
                 left = variant.left
                 right = len(variant.tests) - left - variant.focus
             way = _Way(renderer, variant if renderer.needs_binding else None, left, right)
@@ -279,12 +255,7 @@ class WordRules:
     ) -> list[Rewrite] | None:
         """What all rules, each by itself, make of texts in which nothing is protected.
 
-        Args:
-            scope: rewrite the ``first`` instance of a rule in a row, or ``all``.
-            unrenderable: see `FewMatches.rewrites`.
-
-        Returns:
-            None where one of the rows needs more than a look at its words.
+        None where one of the rows needs more than a look at its words.
         """
         listed_rows: list[tuple[int, ListedTokens, list[Instance]]] = []
         for row, text in enumerate(texts):
@@ -303,13 +274,9 @@ class WordRules:
         ]
 
     def instances(self, tokens: ListedTokens, *, every: bool) -> list[Instance] | None:
-        """The instances in a row, sorted by rule and start.
+        """The instances in a row, by rule and start; None where `search` has to be asked.
 
-        Args:
-            every: all of a rule that do not overlap, or the first one.
-
-        Returns:
-            None where `search` has to be asked.
+        Of a rule those that do not overlap, or the first one.
         """
         words = [text for text, _, _ in tokens.types]
         folded = fold("\n".join(words)).split("\n")  # one call: no word holds white space

@@ -2,11 +2,11 @@
 
 In: one rule, the tokens of one row. Out: its instances as `Binding`s, leftmost first. It walks
 the syntax tree with backtracking generators over token objects and shares nothing with the
-compiled engine, which is tested against it; names of sets it follows from file to file by itself,
-and `reference_noise` says what is drawn. Always holds: instances are ordered by the start of the
-replaced span, then by the order of the written alternatives with greedy quantifiers, left
-context first; instances of one call never overlap. Costs time exponential in the quantifiers at
-worst: it is for tests and explanations, not for corpora.
+compiled engine, which is tested against it; names of sets it follows from file to file by itself.
+Always holds: instances are ordered by the start of the replaced span, then by the order of the
+written alternatives with greedy quantifiers, left context first; instances of one call never
+overlap. Costs time exponential in the quantifiers at worst: it is for tests and explanations, not
+for corpora. What it means to rewrite them, drawing included, tests have as `naive_noise`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ from typing import Literal as OneOf
 
 import re2  # type: ignore[import-untyped, unused-ignore]
 
-from sears_dsl.engine.matches import Binding, Edit, TokenRange
-from sears_dsl.engine.reference_noise import NaiveNoise
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
-from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
+from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.errors import CompileError
-from sears_dsl.language.check_noise import draws
 from sears_dsl.language.rule import (
     Anchor,
     AttributeTest,
@@ -121,38 +117,6 @@ def find(
     return instances
 
 
-def rewrite(
-    rule: Rule,
-    file: Ruleset,
-    text: str,
-    tokens: Sequence[Token],
-    *,
-    split: Split,
-    extent: Extent = "first",
-    protected: Sequence[tuple[int, int]] = (),
-    drawing: Drawing = UNDRAWN,
-) -> tuple[list[Edit], list[Unrendered]]:
-    """The edits that a rule makes in one row, and why those of other instances are missing.
-
-    An instance whose edit would touch a protected span, such as the white space that a deletion
-    takes along, is none; others are looked for.
-
-    Args:
-        split: how the tokenizer splits a word of the rule into tokens.
-        extent: see `find`.
-        protected: character spans that stay as they are.
-    """
-    every = candidates(rule, file, tokens, split=split)
-    possible = [each for each in every if not is_protected(each, tokens, protected)]
-    first = extent == "first"
-    if draws(rule):
-        naive = NaiveNoise(rule, file, text, tokens, drawing)
-        return naive.edits(possible, first=first, protected=protected)
-    return render_untouching(
-        Renderer(rule, file), text, tokens, possible, first=first, protected=protected
-    )
-
-
 def candidates(
     rule: Rule,
     file: Ruleset,
@@ -163,11 +127,7 @@ def candidates(
 ) -> Iterator[Binding]:
     """Every derivation of a rule on a row, in order, overlapping ones too.
 
-    Args:
-        rule: what to look for.
-        file: where it was written, with its options, sets and imports.
-        split: how the tokenizer splits a word of the rule into tokens.
-        observe: is told of every element that a token stopped.
+    ``observe`` is told of every element that a token stopped.
     """
     walk = _Walk(file, tokens, split, observe)
     for start in range(len(tokens) + 1):
@@ -198,23 +158,19 @@ def _binding(rule: Rule, start: int, matched: WalkState, after: WalkState) -> Bi
     tags: dict[str, tuple[int, ...]] = {}
     for tag, position in matched.tags:
         tags[tag] = (*tags.get(tag, ()), position)
-    names = {name: TokenRange(start, start) for name in _names(rule)}
+    every = (*rule.left, *rule.antecedent, *rule.right)
+    names = {name: TokenRange(start, start) for name in _names(every)}
     names.update(after.names)
     return Binding(start, matched.position, matched.elements, names, tags)
 
 
-def _names(rule: Rule) -> Iterator[str]:
-    for elements in (rule.left, rule.antecedent, rule.right):
-        yield from _names_of(elements)
-
-
-def _names_of(elements: Sequence[Element]) -> Iterator[str]:
+def _names(elements: Sequence[Element]) -> Iterator[str]:
     for element in elements:
         if element.name is not None:
             yield element.name
         if isinstance(element.body, Group):
             for alternative in element.body.alternatives:
-                yield from _names_of(alternative)
+                yield from _names(alternative)
 
 
 class _Walk:

@@ -50,11 +50,7 @@ _TEXTS = 12 * (
 
 
 def warm_up() -> int:
-    """Compile all kernels, or read them where they are compiled already.
-
-    Returns:
-        How many had to be compiled.
-    """
+    """Compile all kernels, or read them where that was done; how many had to be compiled."""
     expect(ENOUGH_TO_COMPILE + 1)
     tagger = FastTagger()
     matcher = compile_rules([parse(_RULES)], tagger=tagger)
@@ -69,6 +65,9 @@ def warm_up() -> int:
             compiled.chain(_TEXTS, scope=scope)
             compiled.chain(_TEXTS, scope=scope, protected=protected)
         compiled.find(tagger.tag(_TEXTS), scope="every")
+    many = tagger.tag(30 * _TEXTS)  # enough for two threads
+    for extent in ("first", "every"):
+        matcher.find(many, scope=extent, jobs=2)
     fields = FieldColumns.of(b'1,"a ""b"", c"\n', ["id", "text"])
     quoted_lines(list((fields or {}).values()))
     columns_of_lines(b'{"id": 1, "text": "a"}\n')

@@ -89,9 +89,6 @@ def _placed(problems: Iterable[Problem], span: Span | None) -> Iterator[Diagnost
     return (Diagnostic(number, message, span, hint) for number, message, hint in problems)
 
 
-# ---------------------------------------------------------------- antecedent, contexts, sets
-
-
 def _sequence(
     elements: Sequence[Element], span: Span | None, tagset: TagsetOption
 ) -> Iterator[Diagnostic]:
@@ -316,9 +313,6 @@ def _composed(text: str, what: str, span: Span | None) -> Iterator[Diagnostic]:
             "characters are compared one by one; write the composed form: "
             + (_pattern(normal) if what == "pattern" else code(quote(normal))),
         )
-
-
-# ---------------------------------------------------------------- consequent
 
 
 def _consequent(rule: Rule) -> Iterator[Diagnostic]:

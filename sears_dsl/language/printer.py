@@ -144,9 +144,6 @@ def _lost_a_colon(rule: Rule) -> bool:
     return rest[0].name is not None and rest[0].name not in targets
 
 
-# ---------------------------------------------------------------- antecedents
-
-
 def _sequence(elements: Sequence[Element], place: WordPlace) -> str:
     out = ""
     previous: Element | None = None
@@ -239,9 +236,6 @@ def _pattern(pattern: str) -> str:
     return re.sub(r"\\?(\s)", lambda match: f"\\x{{{ord(match[1]):x}}}", escaped)
 
 
-# ---------------------------------------------------------------- consequents
-
-
 def _consequent(pieces: Sequence[Piece]) -> str:
     out = ""
     previous: Piece | None = None
@@ -319,9 +313,6 @@ def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | N
 
 def _has_amount(reference: Reference) -> bool:
     return print_function(reference.functions[-1])[-1] == ")"
-
-
-# ---------------------------------------------------------------- files
 
 
 def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:

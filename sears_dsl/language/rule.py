@@ -49,8 +49,6 @@ NOISE_KINDS = ("homoglyph", *TYPING_KINDS, "typo", "neighbor", "paraphrase")
 FUNCTIONS = (*NAMED_FUNCTIONS, *NOISE_KINDS)
 """Every function that may follow a reference."""
 
-# ---------------------------------------------------------------- tests: what one token may be
-
 
 @dataclass(frozen=True, slots=True)
 class Literal:
@@ -123,8 +121,6 @@ Test: TypeAlias = (
     Literal | Tag | AttributeTest | Conjunction | Regex | Wildcard | SetReference | Negation
 )
 
-# ---------------------------------------------------------------- elements of the antecedent
-
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
@@ -157,9 +153,6 @@ class Element:
     # notation only; the tokens may stand apart in the text
     glued: bool = False
     span: Span | None = field(default=None, compare=False)
-
-
-# ---------------------------------------------------------------- pieces of the consequent
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +217,6 @@ class Drawn:
 
 # The first piece of a consequent is glued when it is written with ~ (to the left neighbour).
 Piece: TypeAlias = Text | Reference | TagCopy | Inflected | Drawn
-
-# ---------------------------------------------------------------- rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -501,9 +501,6 @@ def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
                 yield from references_in(element.body for element in alternative)
 
 
-# ---------------------------------------------------------------- circles and sizes
-
-
 def ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
     """The names, each after those that it contains, and the circles that a walk meets on the way.
 

@@ -63,9 +63,6 @@ METADATA_HELP = {
 """Of each key what its line says."""
 
 
-# ---------------------------------------------------------------- the words
-
-
 Kind: TypeAlias = Literal["function", "set", "key", "tag"]
 
 # So many sentences of a template, and members of a set, are shown.
@@ -106,9 +103,6 @@ class FilePlace:
     column: int = 0
 
 
-# ---------------------------------------------------------------- what stands there
-
-
 def explained(
     text: str, path: str, line: int, column: int, *, tagger: Tagger | None = None
 ) -> str | None:
@@ -120,19 +114,17 @@ def explained(
     """
     lines = text.split("\n")
     source = lines[line] if line < len(lines) else ""
-    for match in _FUNCTION.finditer(source):
-        if match.start() <= column < match.end() and match[1] in FUNCTION_HELP:
-            return f"`.{match[1]}`: {FUNCTION_HELP[match[1]]}"
+    function = _match_at(_FUNCTION, source, column)
+    if function and function[1] in FUNCTION_HELP:
+        return f"`.{function[1]}`: {FUNCTION_HELP[function[1]]}"
     key = _KEY.match(source)
     if key and key.start(1) <= column < key.end(1) and key[1] in METADATA_HELP:
         return f"`{key[1]}`: {METADATA_HELP[key[1]]}"
     ruleset = _ruleset(text, path)
     if ruleset is not None:
-        for match in _SET.finditer(source):
-            if match.start() <= column < match.end():
-                description = _describe_set(match[1] or match[2], ruleset)
-                if description:
-                    return description
+        named = _match_at(_SET, source, column)
+        if named and (description := _describe_set(named[1] or named[2], ruleset)):
+            return description
         if _TEMPLATE.match(source):
             return _describe_template(line, ruleset)
     return _describe_tag(source, column) or _describe_effect(
@@ -140,12 +132,15 @@ def explained(
     )
 
 
+def _match_at(pattern: re.Pattern[str], source: str, column: int) -> re.Match[str] | None:
+    """What of a line matches at a column."""
+    matches = (each for each in pattern.finditer(source) if each.start() <= column < each.end())
+    return next(matches, None)
+
+
 def _describe_tag(source: str, column: int) -> str | None:
-    shown = _QUOTED.sub(lambda match: " " * len(match[0]), source)
-    for match in _TAG.finditer(shown):
-        if match.start() <= column < match.end() and match[1] in TAG_MEANINGS:
-            return f"`{match[1]}`: {TAG_MEANINGS[match[1]]}"
-    return None
+    tag = _match_at(_TAG, _QUOTED.sub(lambda match: " " * len(match[0]), source), column)
+    return f"`{tag[1]}`: {TAG_MEANINGS[tag[1]]}" if tag and tag[1] in TAG_MEANINGS else None
 
 
 def _describe_effect(sample_effect: SampleEffect | None) -> str | None:
@@ -190,9 +185,6 @@ def _describe_template(line: int, ruleset: Ruleset) -> str | None:
     return "\n".join([f"{count}, {template.metadata.label}", "", *first, *more])
 
 
-# ---------------------------------------------------------------- where it is defined
-
-
 def definition(text: str, path: str, line: int, column: int) -> FilePlace | None:
     r"""Where the set, the captured word or the imported file that a place names is defined.
 
@@ -206,13 +198,11 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
     """
     lines = text.split("\n")
     source = lines[line] if line < len(lines) else ""
-    for match in _REFERENCE.finditer(source):
-        if match.start() <= column < match.end():
-            captured = re.search(rf"(?<![\w$]){match[1]}:(?=\S)", source)
-            return FilePlace(path, line, captured.start()) if captured else None
-    for match in _SET.finditer(source):
-        if match.start() <= column < match.end():
-            return _set_place(match[1] or match[2], text, path)
+    if reference := _match_at(_REFERENCE, source, column):
+        captured = re.search(rf"(?<![\w$]){reference[1]}:(?=\S)", source)
+        return FilePlace(path, line, captured.start()) if captured else None
+    if named := _match_at(_SET, source, column):
+        return _set_place(named[1] or named[2], text, path)
     ruleset = _ruleset(text, path) if _IMPORT.match(source) else None
     for each in ruleset.imports if ruleset is not None else ():
         if each.span is not None and each.span.line == line + 1:
@@ -240,9 +230,6 @@ def _set_place(name: str, text: str, path: str) -> FilePlace | None:
 
 def _begins(node: SetDefinition, path: str) -> FilePlace | None:
     return FilePlace(path, node.span.line - 1) if node.span is not None else None
-
-
-# ---------------------------------------------------------------- what may be written
 
 
 def completions(text: str, path: str, line: int, column: int) -> list[Completion]:

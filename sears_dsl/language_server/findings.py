@@ -58,9 +58,6 @@ def _own(findings: Sequence[Diagnostic], path: str) -> Findings:
     return [finding for finding in findings if finding.path == path]
 
 
-# ---------------------------------------------------------------- what to do
-
-
 _MEANT = re.compile(r"did you mean ([^?\n]+)\?")
 _LONGEST = 60
 
@@ -85,10 +82,7 @@ def actions(
         >>> action.title, action.place, action.new
         ('Write NOUN', NameSpan(line=0, start=5, end=9), 'NOUN')
     """
-    offers = list(_fixes(text, path, first, last))
-    if not offers:
-        offers += _tests(text, path, first, tagger)
-    return offers
+    return [*_fixes(text, path, first, last)] or [*_tests(text, path, first, tagger)]
 
 
 def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:

@@ -68,7 +68,8 @@ class CachedPredictor:
         self.predictor = predictor
         self._store = store
         own_size: int | None = getattr(predictor, "batch_size", _BATCH_SIZE)
-        self._batch_size = own_size if batch_size is None else batch_size
+        # Rows that the model gets in a call; None where it gets all of them.
+        self.batch_size = own_size if batch_size is None else batch_size
         self._connections: int = getattr(predictor, "connections", 1)
         self._on_error = on_error
         self._announce = announce
@@ -83,11 +84,6 @@ class CachedPredictor:
     def identity(self) -> str:
         """The identity of the model behind."""
         return self.predictor.identity
-
-    @property
-    def batch_size(self) -> int | None:
-        """Rows that the model gets in a call; None where it gets all of them."""
-        return self._batch_size
 
     @property
     def refused(self) -> int:
@@ -180,7 +176,7 @@ class CachedPredictor:
         def answers(batch: list[str]) -> list[_Prediction]:
             return self._unless_refused([distinct[key] for key in batch], ask, refused)
 
-        batches = _batches(missing, self._batch_size, in_time)
+        batches = _batches(missing, self.batch_size, in_time)
         began = time.monotonic()
         for batch, batch_answers in _side_by_side(answers, batches, self._connections):
             self.asked += len(batch)

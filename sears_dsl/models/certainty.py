@@ -24,14 +24,7 @@ _TOLERANCE = 1e-3
 def from_distributions(
     starts: Sequence[float] | NDArray[np.floating], ends: Sequence[float] | NDArray[np.floating]
 ) -> float:
-    """Confidence in an answer by the whole distributions over the words of its context.
-
-    Args:
-        starts: probability of each word (n,) to be the answer's first; they sum to 1.
-        ends: likewise to be its last.
-
-    Raises:
-        ModelError: these are no two distributions over the same words.
+    """Confidence in an answer by the distributions of its first and last word over its context.
 
     Example:
         >>> from_distributions([0.25] * 4, [0.25] * 4), from_distributions([0, 1, 0], [0, 1, 0])

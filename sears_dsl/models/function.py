@@ -33,8 +33,6 @@ class CallablePredictor(AnsweringPredictor):
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The labels with their confidences, where the function gives pairs."""
-        if not rows:
-            return []
         # Messages leave out the hash of the code, with which its name is known again.
         return ask_answers(
             self._identity.partition(" (")[0],

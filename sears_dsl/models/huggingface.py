@@ -69,7 +69,7 @@ class ExtractionPredictor(AnsweringPredictor):
                     f"context; the rows have {', '.join(row)}",
                     help="name both columns, renamed if need be",
                 )
-        return ask_answers(self._identity, rows, lambda: self._answers(rows)) if rows else []
+        return ask_answers(self._identity, rows, lambda: self._answers(rows))
 
     def _answers(self, rows: Sequence[Row]) -> list[tuple[str, float] | str]:
         longest = min(_WINDOW, self._tokenizer.model_max_length)
@@ -104,27 +104,17 @@ class ExtractionPredictor(AnsweringPredictor):
                 if score > best[row][0]:
                     span = slice(int(offsets[at][low][0]), int(offsets[at][high][1]))
                     best[row] = score, rows[row]["context"][span]
-                _keep_best(scores[row], offsets[at], in_context[at], start, end)
+                # A token that two windows have counts by the one that thinks more of it.
+                inside = in_context[at]
+                places = offsets[at][inside, 0].tolist()
+                own = zip(start[inside].tolist(), end[inside].tolist(), strict=True)
+                for place, both in zip(places, own, strict=True):
+                    before = scores[row].get(place, both)
+                    scores[row][place] = max(both[0], before[0]), max(both[1], before[1])
         return [
             (answer, _confidence(of_row)) if of_row else answer
             for (_, answer), of_row in zip(best, scores, strict=True)
         ]
-
-
-def _keep_best(
-    scores: dict[int, tuple[float, float]],
-    offsets: torch.Tensor,
-    in_context: torch.Tensor,
-    starts: torch.Tensor,
-    ends: torch.Tensor,
-) -> None:
-    """Add a window's tokens to those of its row; of a token that is there already the best."""
-    places = offsets[in_context, 0].tolist()
-    for place, start, end in zip(
-        places, starts[in_context].tolist(), ends[in_context].tolist(), strict=True
-    ):
-        before = scores.get(place, (start, end))
-        scores[place] = max(start, before[0]), max(end, before[1])
 
 
 def _confidence(scores: dict[int, tuple[float, float]]) -> float:
@@ -200,8 +190,6 @@ class PipelinePredictor(AnsweringPredictor):
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The most probable label of each row with its probability."""
-        if not rows:
-            return []
         inputs = [self._input(row) for row in rows]
         self._cut.update(row_key(row) for row in rows if self._is_cut(row))
         # Rows of unequal length need a piece to fill up with; some tokenizers have none.

@@ -9,6 +9,7 @@ predictions is only read. Costs one reading of each file and all rows in memory.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from sears_dsl.runtime.files import parse_json, write_atomically
 _ID = "id"
 _PREDICTION = "prediction"
 _CONFIDENCE = "confidence"
+# What UTF-8 cannot hold, so that JSON's escapes have to.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing went wrong
@@ -45,26 +48,21 @@ class FilePredictor(AnsweringPredictor):
     rows' columns, beside it where nobody says: ``predictions.csv`` → ``predictions.inputs.jsonl``.
     """
 
+    # All rows at once, so that the file of inputs is complete.
+    batch_size = None
+
     def __init__(self, predictions: Path, *, inputs: Path | None = None) -> None:
         # A name that no format belongs to is better told before somebody runs a model.
         format_of(str(predictions), reading=False)
         self.predictions = predictions
+        # What the file says is read anew at every call.
+        self._identity = f"file:{predictions}"
         self.inputs = inputs or predictions.with_name(predictions.stem + ".inputs.jsonl")
         if self.inputs == predictions:
             raise UsageError(
                 f"{predictions} cannot be both the inputs and the predictions",
                 help="name two files",
             )
-
-    @property
-    def identity(self) -> str:
-        """The file's name; what it says is read anew at every call."""
-        return f"file:{self.predictions}"
-
-    @property
-    def batch_size(self) -> None:
-        """All rows at once, so that the file of inputs is complete."""
-        return
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The predictions in the file, with confidences where it has them; as `predict`."""
@@ -116,7 +114,8 @@ class FilePredictor(AnsweringPredictor):
                 rows.update(self._read_input(line, number))
         rows.update(missing)
         lines = [
-            json.dumps({_ID: key, **row}, ensure_ascii=_lone_surrogates(row)) + "\n"
+            json.dumps({_ID: key, **row}, ensure_ascii=any(map(_SURROGATE.search, row.values())))
+            + "\n"
             for key, row in rows.items()
         ]
         write_atomically(self.inputs, "".join(lines).encode())
@@ -161,8 +160,3 @@ def _confidence(value: Any, where: str) -> float | None:
             help=f"`{_CONFIDENCE}` is a number from 0 to 1, or empty where the model gave none",
         )
     return confidence
-
-
-def _lone_surrogates(row: Row) -> bool:
-    """Whether UTF-8 cannot hold a text, so that JSON's escapes have to."""
-    return any("\ud800" <= character <= "\udfff" for text in row.values() for character in text)

@@ -52,11 +52,7 @@ class Predictor(Protocol):
         """What was asked, enough to know the same model again: for manifests and cache keys."""
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """One label or answer for each row, in order.
-
-        Raises:
-            ModelError: the model failed, or gave something else than a label for each row.
-        """
+        """One label or answer for each row, in order; a `ModelError` where it cannot."""
 
 
 class RowsRefused(ModelError):  # noqa: N818 - others of its rows may be answered
@@ -68,11 +64,7 @@ class ConfidentPredictor(Predictor, Protocol):
     """A predictor that may give a confidence with each label."""
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> Sequence[Answer]:
-        """One answer for each row, in order; its confidence is None where the model gives none.
-
-        Raises:
-            ModelError: the model failed, or gave something else than an answer for each row.
-        """
+        """As `predict`, with confidences; None where the model gives none."""
 
 
 class AnsweringPredictor(ABC):
@@ -125,7 +117,9 @@ def ask_answers(
     *,
     comparison: Comparison = "exact",
 ) -> list[Answer]:
-    """Call a model about some rows and check what it gives: labels, or labels with confidences."""
+    """Call a model about rows, if any, and check what it gives: labels, or pairs."""
+    if not rows:
+        return []
     try:
         # Generators run the model while they are read, so they are read here.
         predictions = listed(call())

@@ -36,8 +36,6 @@ class EstimatorPredictor(AnsweringPredictor):
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """The estimator's labels."""
-        if not rows:
-            return []
         answers = ask_answers(
             self._identity,
             rows,
@@ -50,7 +48,7 @@ class EstimatorPredictor(AnsweringPredictor):
         """The labels, each with its probability where the estimator has ``predict_proba``."""
         labels = self.predict(rows)
         # Some estimators have the method only under some settings; scikit-learn hides it then.
-        if self._comparison != "exact" or not rows or not hasattr(self._estimator, "predict_proba"):
+        if self._comparison != "exact" or not hasattr(self._estimator, "predict_proba"):
             return [Answer(label) for label in labels]
         return ask_answers(self._identity, rows, lambda: self._with_probabilities(rows, labels))
 
@@ -84,7 +82,7 @@ def load_estimator(path: Path, *, comparison: Comparison = "exact") -> Estimator
             help="`sklearn:` takes a file that joblib.dump or pickle.dump wrote",
         ) from error
     try:
-        import joblib  # type: ignore[import-untyped]  # noqa: PLC0415 - a dependency of those models alone
+        import joblib  # noqa: PLC0415 - a dependency of those models alone
     except ImportError as error:
         raise UsageError(
             "scikit-learn models need scikit-learn", help="pip install 'sears-dsl[models]'"

@@ -68,9 +68,6 @@ _LISTS = "paraphrases"
 _SCORE = "score"
 
 
-# ---------------------------------------------------------------- names
-
-
 def offered(group: str) -> dict[str, EntryPoint]:
     """What installed packages offer, by name; nothing of it is imported."""
     return {each.name: each for each in sorted(entry_points(group=group))}
@@ -117,9 +114,6 @@ def _refuse_class(value: object, kind: str) -> None:
             f"{value.__name__} is a class, not a {kind}",
             help=f"give an instance of it: {value.__name__}(…)",
         )
-
-
-# ---------------------------------------------------------------- paraphrasers
 
 
 def as_paraphraser(paraphraser: AnyParaphraser) -> ParaphraseSource:
@@ -307,9 +301,6 @@ def _listed_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
                 yield (original, text), 0.0
 
 
-# ---------------------------------------------------------------- scorers
-
-
 def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
     """What scores pairs, from whatever a person gave.
 
@@ -441,9 +432,6 @@ class OwnScorer:
             help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 "
             "where they surely mean the same",
         )
-
-
-# ---------------------------------------------------------------- both
 
 
 def _call_part(name: str, call: Callable[[], object]) -> object:

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sears_dsl.answers import Comparison, answers_equal, is_of_words
+from sears_dsl.answers import Comparison, is_of_words
 from sears_dsl.auditing.reports.markdown_tables import table_row
 from sears_dsl.batch.guarding import chained
 from sears_dsl.batch.plan import TextShare
@@ -32,7 +32,7 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import NO_PROTECTION, TableColumns, new_ids
-from sears_dsl.repair.measurement import Estimate, Outcomes, estimate
+from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
@@ -116,7 +116,12 @@ class RewrittenTable:
         cls, table: Table, matcher: Matcher, *, columns: TableColumns, settings: AmountSettings
     ) -> RewrittenTable:
         """Apply all rules to each row, one after another."""
-        _check_labels_stay(matcher)
+        for rule_id, rule in zip(matcher.rule_ids, matcher.rules, strict=True):
+            if not rule.keeps_label:
+                raise UsageError(
+                    f"the rule {rule_id} changes the label, and amounts are of rules that keep it",
+                    help="leave it out, or leave out --amounts",
+                )
         texts = table.texts(columns.text)
         guards = guards_of(table, settings.protection, column=columns.text)
         chains = chained(matcher, texts, guards, scope=settings.scope, unit=settings.unit)
@@ -227,26 +232,8 @@ def _error(
     comparison: Comparison,
 ) -> Estimate:
     """The error of the models of all seeds on the rows as they are, or as the rules leave them."""
-    wrong = np.array(
-        [
-            [
-                not answers_equal(answer, right, comparison=comparison)
-                for answer, right in zip(of_seed[part], labels, strict=True)
-            ]
-            for of_seed in answers
-        ],
-        np.bool_,
-    )
+    wrong = np.array([differ(of_seed[part], labels, comparison) for of_seed in answers], np.bool_)
     return estimate(Outcomes(wrong, np.ones_like(wrong), np.arange(len(labels))))
-
-
-def _check_labels_stay(matcher: Matcher) -> None:
-    for name, each in zip(matcher.rule_ids, matcher.rules, strict=True):
-        if not each.keeps_label:
-            raise UsageError(
-                f"the rule {name} changes the label, and amounts are of rules that keep it",
-                help="leave it out, or leave out --amounts",
-            )
 
 
 #: What stands above the columns of `amount_rows`.

@@ -256,10 +256,6 @@ _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(%|x)?")
 class Amount:
     """How many new rows are wanted.
 
-    Attributes:
-        rows: so many; None where it depends on the data.
-        multiple: so many times the rows of the data; None for all that there are.
-
     Example:
         >>> Amount.parse("20%").of(50), Amount.parse("2x").of(50), Amount.parse("7").of(50)
         (10, 100, 7)
@@ -267,8 +263,8 @@ class Amount:
         True
     """
 
-    rows: int | None = None
-    multiple: float | None = None
+    rows: int | None = None  # so many; None where it depends on the data
+    multiple: float | None = None  # so many times the rows of the data; None for all there are
 
     @classmethod
     def parse(cls, text: str) -> Amount:

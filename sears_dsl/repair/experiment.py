@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, answers_equal, carried_back
+from sears_dsl.answers import Comparison, carried_back
 from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table
@@ -36,7 +36,7 @@ from sears_dsl.repair.augmented import (
     expand,
     expand_table,
 )
-from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, estimate
+from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, differ, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
 from sears_dsl.runtime.journal import RunJournal
 
@@ -94,38 +94,27 @@ class RuleRepair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """What was measured.
+    """What was measured."""
 
-    Attributes:
-        validation: error on the held-out rows as they are.
-        sensitivity: error on the rewrites of the held-out rows that the model itself has right:
-            how often a rule flips it.
-        same_rows: error on the rewrites of the held-out rows that the original model of the same
-            seed has right, whether or not the model itself has them right.
-        untouched: error on these rows as they are, each counted once for each of its rewrites. It
-            is 0 for the original models; of the others it says how many of these rows another
-            training moves, with no rule about.
-        rewritten: error on all rewrites of held-out rows.
-        wanted: how many rows were to be added; None for all.
-        rewrites: distinct texts that the rules make of the held-out rows that one changes.
-        shared: held-out rows whose text is a training row's too.
-        left_out: reason → training rewrites without a known label.
-    """
-
-    validation: Measured
+    validation: Measured  # error on the held-out rows as they are
+    # On the rewrites of the held-out rows that the model itself has right: how often a rule flips.
     sensitivity: Measured
+    # On the rewrites of those that the original model of the same seed has right, whether or not
+    # the model itself has them right.
     same_rows: Measured
+    # On these rows as they are, each counted once for each of its rewrites: 0 for the original
+    # models; of the others how many of these rows another training moves, with no rule about.
     untouched: Measured
-    rewritten: Measured
+    rewritten: Measured  # on all rewrites of held-out rows
     rules: tuple[RuleRepair, ...]
     training_rows: int
     added: int
-    wanted: int | None
+    wanted: int | None  # rows that were to be added; None for all
     held_out_rows: int
     rewritten_rows: int
-    rewrites: int
-    shared: int
-    left_out: Mapping[str, int]
+    rewrites: int  # distinct texts that the rules make of the held-out rows that one changes
+    shared: int  # held-out rows whose text is a training row's too
+    left_out: Mapping[str, int]  # reason → training rewrites without a known label
 
 
 def repair(
@@ -183,7 +172,8 @@ def repair(
     items = _Items(held_out, expansion, settings.comparison)
     wrong = {variant: items.wrong(each) for variant, each in answers.items()}
     first = augmented_by(seed=settings.seed)
-    own = {variant: items.right_before(rows) for variant, (rows, _) in wrong.items()}
+    # For each rewrite whether its row is right: bool (seeds, rewrites).
+    own = {variant: ~rows[:, items.rows] for variant, (rows, _) in wrong.items()}
     same = dict.fromkeys(wrong, own["original"])
     rewritten = {variant: rewrites for variant, (_, rewrites) in wrong.items()}
     return Repair(
@@ -228,7 +218,7 @@ class _Items:
         self._comparison = comparison
         self._texts = held_out.texts
         self.all_rows = np.arange(len(held_out.rows))
-        self._rows = np.array([each.row for each in expansion.rewrites], np.int64)
+        self.rows = np.array([each.row for each in expansion.rewrites], np.int64)
 
     def wrong(self, answers: Sequence[Sequence[Sequence[str]]]) -> tuple[_Flags, _Flags]:
         """Which rows (seeds, rows), and which rewrites (seeds, rewrites), each model has wrong."""
@@ -236,19 +226,16 @@ class _Items:
             self._labels[each.row] if each.label is None else (each.label,)
             for each in self._rewrites
         ]
-        rows = [self._differ(of_rows, self._labels) for of_rows, _ in answers]
-        carried = [self._carried_back(rewritten) for _, rewritten in answers]
-        return np.array(rows), np.array([self._differ(each, of_rewrites) for each in carried])
-
-    def _carried_back(self, answers: Sequence[str]) -> list[str]:
-        return [
-            carried_back(answer, self._texts[to.row], to.text, comparison=self._comparison)
-            for to, answer in zip(self._rewrites, answers, strict=True)
+        comparison = self._comparison
+        rows = [differ(of_rows, self._labels, comparison) for of_rows, _ in answers]
+        carried = [
+            [
+                carried_back(answer, self._texts[to.row], to.text, comparison=comparison)
+                for to, answer in zip(self._rewrites, rewritten, strict=True)
+            ]
+            for _, rewritten in answers
         ]
-
-    def right_before(self, wrong: _Flags) -> _Flags:
-        """For each rewrite whether its row is right: bool (seeds, rewrites)."""
-        return ~wrong[:, self._rows]
+        return np.array(rows), np.array([differ(each, of_rewrites, comparison) for each in carried])
 
     def outcomes(
         self,
@@ -263,16 +250,10 @@ class _Items:
             variant: Outcomes(
                 flags,
                 np.ones_like(flags) & of_rule if counted is None else counted[variant] & of_rule,
-                self._rows,
+                self.rows,
             )
             for variant, flags in wrong.items()
         }
-
-    def _differ(self, answers: Sequence[str], labels: Sequence[Sequence[str]]) -> list[bool]:
-        return [
-            not answers_equal(answer, right, comparison=self._comparison)
-            for answer, right in zip(answers, labels, strict=True)
-        ]
 
 
 def _measured(outcomes: Mapping[TrainingVariant, Outcomes]) -> Measured:

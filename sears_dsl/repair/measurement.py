@@ -18,12 +18,14 @@ the interval reaches as far as either of the two.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import mean_interval, paired_difference_interval, wilson_interval
 
@@ -35,19 +37,23 @@ _FEW = 10
 _ROUNDING = 1e-9
 
 
+def differ(
+    answers: Sequence[str], labels: Sequence[Sequence[str]], comparison: Comparison
+) -> list[bool]:
+    """Which answers are none of the labels that would be right."""
+    return [
+        not answers_equal(answer, right, comparison=comparison)
+        for answer, right in zip(answers, labels, strict=True)
+    ]
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What models of one kind make of the items.
+    """What models of one kind make of the items."""
 
-    Attributes:
-        wrong: bool (seeds, items): the model of that seed is wrong about the item.
-        counted: bool (seeds, items): the item counts.
-        rows: int (items,): the held-out row that each item is, or is made of.
-    """
-
-    wrong: NDArray[np.bool_]
-    counted: NDArray[np.bool_]
-    rows: NDArray[np.integer]
+    wrong: NDArray[np.bool_]  # (seeds, items): the model of that seed is wrong about the item
+    counted: NDArray[np.bool_]  # (seeds, items): the item counts
+    rows: NDArray[np.integer]  # (items,): the held-out row that each item is, or is made of
 
     def __post_init__(self) -> None:
         if self.wrong.shape != self.counted.shape or self.wrong.shape[1:] != self.rows.shape:

@@ -80,27 +80,17 @@ def judge_repair(repair: Repair, gate: RepairGate) -> RepairVerdict:
 
 
 def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutcome, str]]:
-    measured = repair.sensitivity
-    rows, change = _sensitive_rows(repair), measured.change
+    error, rows = "the error on the sensitivity set", _sensitive_rows(repair)
+    change = repair.sensitivity.change
     if rows < gate.support:
-        yield (
-            _NOT_JUDGED,
-            f"the error on the sensitivity set rests on {_rows(rows)}, {gate.support} are needed",
-        )
+        yield _NOT_JUDGED, f"{error} rests on {_rows(rows)}, {gate.support} are needed"
     elif change.fall is None or change.interval is None:
         yield _NOT_JUDGED, "no rule flips the model before, so there is no error that could fall"
     elif change.fall < gate.fall:
-        yield (
-            _FAILED,
-            f"the error on the sensitivity set falls by {tenths(change.fall)}, less than "
-            f"{tenths(gate.fall)}",
-        )
+        yield _FAILED, f"{error} falls by {tenths(change.fall)}, less than {tenths(gate.fall)}"
     elif change.interval[1] >= 0:
-        yield (
-            _NOT_JUDGED,
-            f"the error on the sensitivity set falls by {tenths(change.fall)}, but that may be "
-            f"chance: {_points(change)}",
-        )
+        falls = f"{error} falls by {tenths(change.fall)}"
+        yield _NOT_JUDGED, f"{falls}, but that may be chance: {_points(change)}"
 
 
 def _judged_validation(
@@ -109,11 +99,8 @@ def _judged_validation(
     if change.difference is None or change.interval is None:
         yield _NOT_JUDGED, "there is no validation error"
     elif change.difference > gate.margin:
-        yield (
-            _FAILED,
-            f"the validation error grows by {_point(change.difference)} points, more than "
-            f"{_point(gate.margin)}",
-        )
+        points = f"{_point(change.difference)} points, more than {_point(gate.margin)}"
+        yield _FAILED, f"the validation error grows by {points}"
     elif change.interval[1] > gate.margin:
         yield (
             _NOT_JUDGED,

@@ -94,7 +94,7 @@ def _found_on(file: Path) -> str | None:
 
 _SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
 # What decides no answer, so that it may change when an interrupted run goes on.
-_FREE = ("seeds", "seed", "control", "comparison")
+_FREE = ("seeds", "control", "comparison")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +156,10 @@ def augment_table(
         seed=choices.seed,
         rulesets=named_rules(rulesets),
     )
+    protected = {}
+    if guards:
+        protection = guards[0].protection
+        protected = {"protect": list(protection.columns), "spans": list(map(str, protection.spans))}
     record = {
         "format": "sears-augmentation",
         "version": 1,
@@ -172,7 +176,7 @@ def augment_table(
                 name: getattr(choices, name)
                 for name in ("only_new", "balanced", "seed", "scope", "unit")
             },
-            **_protected(guards[0] if guards else None),
+            **protected,
             **({} if oracle is None else {"oracle": oracle.identity}),
             **({"noise": dict(matcher.noise_identity)} if matcher.noise_identity else {}),
         },
@@ -187,14 +191,6 @@ def augment_table(
     return augmentation, record
 
 
-def _protected(guards: Guards | None) -> Mapping[str, Any]:
-    """What a record says of protection; nothing where there is none."""
-    if guards is None:
-        return {}
-    protection = guards.protection
-    return {"protect": list(protection.columns), "spans": list(map(str, protection.spans))}
-
-
 def repair_model(
     inputs: ExperimentInputs,
     rulesets: Sequence[Ruleset],
@@ -205,7 +201,9 @@ def repair_model(
 ) -> tuple[Repair, RepairParticipants]:
     """Train on rows with and without rewrites, and compare."""
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
-    task = _task(participants, settings, drawing=any(map(draws, inputs.matcher.rules)))
+    # The first seed takes part where rules draw, since it decides what they write.
+    free = _FREE if any(map(draws, inputs.matcher.rules)) else (*_FREE, "seed")
+    task = _task(participants, settings, free)
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
         result = repair(inputs, journal=journal, settings=settings, on_training=on_training)
     return result, participants
@@ -230,10 +228,7 @@ def amounts_of_noise(
             help="leave out --oracle, or --amounts",
         )
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
-    choices = asdict(settings)
-    for name in ("amounts", "seeds", "comparison"):
-        del choices[name]
-    task = _sorted_lines({"experiment": "amounts", **asdict(participants), **choices})
+    task = _task(participants, settings, ("amounts", "seeds", "comparison"), experiment="amounts")
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
         amounts = measure_amounts(
             inputs, journal=journal, settings=settings, on_training=on_training
@@ -279,18 +274,13 @@ def _guards_of_each(table: Table, protection: Protection, *, column: str) -> lis
     return [each for each in guards if each is not None]
 
 
-def _task(participants: RepairParticipants, settings: RepairSettings, *, drawing: bool) -> str:
-    """What answers depend on; how many seeds there are takes no part, so that more can be added.
-
-    The first seed takes part where rules draw, since it decides what they write.
-    """
-    choices = asdict(settings)
-    for name in _FREE:
-        if name != "seed" or not drawing:
-            del choices[name]
-    return _sorted_lines({**asdict(participants), **choices})
-
-
-def _sorted_lines(choices: Mapping[str, Any]) -> str:
-    values = {"sears": __version__, **choices}
+def _task(
+    participants: RepairParticipants,
+    settings: RepairSettings | AmountSettings,
+    free: Sequence[str],
+    **more: str,
+) -> str:
+    """What answers depend on; how many seeds there are takes no part, so that more can be added."""
+    choices = {name: value for name, value in asdict(settings).items() if name not in free}
+    values = {"sears": __version__, **more, **asdict(participants), **choices}
     return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(values.items()))

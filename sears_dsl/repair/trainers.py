@@ -147,7 +147,7 @@ class BuiltInTrainer:
 
     def __init__(self, *, text: str, label: str) -> None:
         try:
-            import sklearn  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+            import sklearn  # noqa: PLC0415 - an extra
         except ImportError as error:
             raise UsageError(
                 "the built-in trainer needs scikit-learn", help="pip install 'sears-dsl[models]'"
@@ -164,15 +164,9 @@ class BuiltInTrainer:
                 f"{table.path}: row {labels.index('') + 1} has no {self._label}",
                 help="leave rows without a label out: the model would learn to say nothing",
             )
-        from sklearn.feature_extraction.text import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            TfidfVectorizer,
-        )
-        from sklearn.linear_model import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            SGDClassifier,
-        )
-        from sklearn.pipeline import (  # type: ignore[import-untyped]  # noqa: PLC0415
-            make_pipeline,
-        )
+        from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
+        from sklearn.linear_model import SGDClassifier  # noqa: PLC0415
+        from sklearn.pipeline import make_pipeline  # noqa: PLC0415
 
         names = list(chain(*column_sets(self._text, tuple(table.columns))))
         if len(names) == 1:
@@ -259,7 +253,7 @@ class GivenTrainer:
 
 
 def _fitting(estimator: Any) -> Callable[[list[str], list[str], int], object]:
-    from sklearn.base import clone  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra
+    from sklearn.base import clone  # noqa: PLC0415 - an extra
 
     def train(texts: list[str], labels: list[str], seed: int) -> object:
         fresh = clone(estimator)

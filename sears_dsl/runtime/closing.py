@@ -6,7 +6,6 @@ closes, whether or not something was raised, and swallows nothing.
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 
@@ -30,10 +29,5 @@ class Closing:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -28,17 +28,12 @@ _SECONDS_TO_WAIT = 60.0
 
 
 class Database(Closing, ABC):
-    """A kind of file, which is made, with its folder, where it is not there; None: in memory.
+    """A kind of file, which is made, with its folder, where it is not there; None: in memory."""
 
-    Attributes:
-        tables: the statements that make its tables.
-        version: raised whenever the tables or what is in them change: other versions are refused.
-        mark: says in the header of the file whose it is; 0 where nothing does.
-    """
-
-    tables: ClassVar[str]
+    tables: ClassVar[str]  # the statements that make its tables
+    # Raised whenever the tables or what is in them change: other versions are refused.
     version: ClassVar[int]
-    mark: ClassVar[int] = 0
+    mark: ClassVar[int] = 0  # says in the header of the file whose it is; 0 where nothing does
 
     def __init__(self, path: Path | None) -> None:
         self.path = path

@@ -186,14 +186,12 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             rejected.pop(sentence, None)
             if _need(entry, "rejected", bool):
                 rejected[sentence] = None
-        elif entry.kind == "template":
-            verdict = _template_verdict(entry)
-            templates.pop(verdict.rule, None)
-            templates[verdict.rule] = verdict
         else:
-            verdict = _verdict(entry)
-            rules.pop(verdict.rule, None)
-            rules[verdict.rule] = verdict
+            of_template = entry.kind == "template"
+            verdict = (_template_verdict if of_template else _verdict)(entry)
+            judged = templates if of_template else rules
+            judged.pop(verdict.rule, None)
+            judged[verdict.rule] = verdict
     return ReviewState(
         rules,
         pairs,

@@ -120,12 +120,20 @@ class Journal(Closing):
                 help="choose another place with --journal FILE",
             ) from error
         try:
-            self._lock()
+            # Ours until it is closed; the system lets go of it when we are killed. On a system
+            # without such locks entries stay whole, since a line is one write.
+            if not lock(self._descriptor):
+                raise UsageError(
+                    f"the journal {path} is being written by another `sears vet`",
+                    help="use that one's page, end it, or keep an own journal: --reviewer NAME",
+                )
             self.torn = ""
             self.new = self._is_new()
             if self.new:
                 self.torn = self._mend()
-                self._write(self._first_line(ruleset.path))
+                about = {"path": ruleset.path, "sha256": self._sha256}
+                first = {"format": FORMAT, "version": VERSION, "ruleset": about}
+                self._write(first | {"reviewer": reviewer, "began": _stamp(now())})
             self.header, entries = read_journal(path)
             self.entries: list[JournalEntry] = entries
             check_ruleset(self.header, path, self._sha256, ruleset.path)
@@ -160,15 +168,6 @@ class Journal(Closing):
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def _lock(self) -> None:
-        """The file is ours until it is closed; the system lets go of it when we are killed."""
-        # A system without such locks: entries stay whole, since a line is one write.
-        if not lock(self._descriptor):
-            raise UsageError(
-                f"the journal {self.path} is being written by another `sears vet`",
-                help="use that one's page, end it, or keep an own journal: --reviewer NAME",
-            )
 
     def _is_new(self) -> bool:
         """Whether nothing is there yet, or only a part of a first line of ours."""
@@ -212,15 +211,6 @@ class Journal(Closing):
                 help="make room; the decision was not kept, those before it are",
             ) from error
         self._size += len(content)
-
-    def _first_line(self, ruleset: str) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "ruleset": {"path": ruleset, "sha256": self._sha256},
-            "reviewer": self.reviewer,
-            "began": _stamp(self._now()),
-        }
 
 
 def read_journal(path: Path) -> tuple[Header, list[JournalEntry]]:

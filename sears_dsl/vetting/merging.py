@@ -193,11 +193,6 @@ class Review:
     state: ReviewState
     ended: str
 
-    @property
-    def reviewer(self) -> str:
-        """Who."""
-        return self.header.reviewer
-
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
@@ -259,7 +254,7 @@ def outcomes(
     Skipping is not judging.
     """
     names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
-    judgements = {review.reviewer: getattr(review.state, of) for review in reviews}
+    judgements = {review.header.reviewer: getattr(review.state, of) for review in reviews}
     return [_outcome(name, judgements, policy) for name in names]
 
 
@@ -310,7 +305,7 @@ def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
 
     Or on picks: which adversary of a sentence is closest, or none.
     """
-    by_reviewer = {review.reviewer: _RATINGS[on](review.state) for review in reviews}
+    by_reviewer = {review.header.reviewer: _RATINGS[on](review.state) for review in reviews}
     pairs = {names: _kappa(by_reviewer, names, on) for names in combinations(by_reviewer, 2)}
     together = _kappa(by_reviewer, tuple(by_reviewer), on) if len(by_reviewer) > 1 else None
     return Agreement(tuple(by_reviewer), pairs, together)

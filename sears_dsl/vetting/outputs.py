@@ -205,7 +205,7 @@ def vetted_text(
         for written in review.state.written:
             if written.text not in known:
                 known.add(written.text)
-                entries.append(_written(written, review.reviewer, ruleset, tagger))
+                entries.append(_written(written, review.header.reviewer, ruleset, tagger))
     return _file(entries, ruleset, _heading(ruleset, outcomes, reviews))
 
 
@@ -244,7 +244,7 @@ def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
     for review in reviews:
         own: dict[tuple[str, str], JudgedPair] = {}
         for original, rewritten, label, source in _judged(review):
-            pair = JudgedPair(original, rewritten, label, review.reviewer, source)
+            pair = JudgedPair(original, rewritten, label, review.header.reviewer, source)
             own.setdefault((original, rewritten), pair)
         pairs += own.values()
     return pairs
@@ -349,7 +349,7 @@ def _name(ruleset: Ruleset) -> str:
 
 
 def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Review]) -> list[str]:
-    who = "; ".join(f"{review.reviewer}, {review.ended}" for review in reviews)
+    who = "; ".join(f"{review.header.reviewer}, {review.ended}" for review in reviews)
     both = [_counts(each) for each in (outcomes.rules, outcomes.templates) if each]
     of_templates = " (templates)" if outcomes.templates and not outcomes.rules else ""
     lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from naive_noise import chosen
 
 from sears_dsl.batch.files import apply_file
 from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.noise.draws import Draw, chosen
-from sears_dsl.engine.noise.lookalikes import lookalikes
+from sears_dsl.engine.noise.characters import lookalikes
+from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 

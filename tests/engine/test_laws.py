@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_noise import rewrite
 from strategies import LAW, rules
 
 from sears_dsl.engine.match.rescan import RowsAgain, ScannedRows
 from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Binding, Rewrite, Scope
-from sears_dsl.engine.reference import candidates, find, rewrite
+from sears_dsl.engine.reference import candidates, find
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic, opens
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.errors import RuleSyntaxError

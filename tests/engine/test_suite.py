@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from naive_noise import rewrite
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Edit, Matches, Rewrite
 from sears_dsl.engine.noise.draws import Draw
-from sears_dsl.engine.reference import rewrite
 from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.rewrite.span_map import apply_edits

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.cli.main import sears
+from sears_dsl.cli.commands import sears
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.paraphrasing.plugins import (
     PARAPHRASERS,
@@ -334,7 +334,7 @@ def adversaries(*options: str) -> str:
 
 def test_with_own_parts_no_network_is_loaded(place: Path) -> None:
     code = (
-        "from sears_dsl.cli.main import sears; import own_parts\n"
+        "from sears_dsl.cli.commands import sears; import own_parts\n"
         "sears(['adversaries', '--model', 'own_parts:predict', '--data', 'rows.csv', '--label',"
         " 'label', '-o', 'found.csv', '--paraphrases', 'pairs.csv', '--scorer',"
         " 'own_parts:score', '--tau', '0.5'], standalone_mode=False)\n"

@@ -18,7 +18,12 @@ from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
 from sears_dsl.auditing.reports import sheet
-from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
+from sears_dsl.auditing.reports.markdown_tables import (
+    code_cell,
+    markdown_table,
+    markdown_text,
+    section,
+)
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.shares import percent
 from sears_dsl.auditing.template_answers import FillerGrid
@@ -124,14 +129,11 @@ def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
 
 def confidence_markdown(document: AuditDocument) -> Iterator[str]:
     """A line a rule."""
+    title = "How sure it is where it is right and where it is wrong"
     splits = answer_confidences(document)
     sure_from = _sure_from(document)
-    yield "## How sure it is where it is right and where it is wrong"
-    yield ""
     if not splits:
-        yield "Not given: the model does not say how sure it is."
-        yield ""
-        return
+        return section(title, ["Not given: the model does not say how sure it is."])
     heads = ("answers to", "right", "mean", "wrong", "mean",
              f"wrong and sure (≥ {percent(sure_from)})")  # fmt: skip
     rows = (
@@ -141,8 +143,7 @@ def confidence_markdown(document: AuditDocument) -> Iterator[str]:
         )
         for each in splits[:_MOST]
     )
-    yield from markdown_table(heads, "lrrrrr", rows)
-    yield ""
+    return section(title, markdown_table(heads, "lrrrrr", rows))
 
 
 # So many shades there are of one colour, from nothing to everything.
@@ -161,10 +162,6 @@ def fillers_markdown(document: AuditDocument) -> Iterator[str]:
         return
     columns = _columns(grid, _COLUMNS)
     names = [code_cell(grid.templates[place]) for place in columns]
-    yield f"## {_TITLE}"
-    yield ""
-    yield _reading("–")
-    yield ""
     rows = (
         (
             code_cell(row.slot),
@@ -177,8 +174,8 @@ def fillers_markdown(document: AuditDocument) -> Iterator[str]:
         )
         for row in grid.rows[:_ROWS]
     )
-    yield from markdown_table(("slot", "word", "all", *names), "llr" + "r" * len(names), rows)
-    yield ""
+    table = markdown_table(("slot", "word", "all", *names), "llr" + "r" * len(names), rows)
+    yield from section(_TITLE, (_reading("–"), "", *table))
     yield from _left_out(grid, _ROWS, _COLUMNS)
 
 

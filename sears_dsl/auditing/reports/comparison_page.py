@@ -211,10 +211,8 @@ def _accuracies(
     if all(each.accuracy is None for each in models):
         return
     yield "accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]
-    yield (
-        "accuracy against the worst rule",
-        [(each.worst, each.worst_against_first) for each in models],
-    )
+    worst = [(each.worst, each.worst_against_first) for each in models]
+    yield "accuracy against the worst rule", worst
 
 
 def _rate_cell(share: Share | None, contrast: Contrast | None) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sears_dsl.auditing.comparison import ComparisonDocument
-from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, write_audit
+from sears_dsl.auditing.document import AuditDocument, RuleRecord, write_audit
 from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.gates import JudgementOutcome
 from sears_dsl.auditing.grid import GridDocument, grid
@@ -103,10 +103,8 @@ def junit_xml(document: AuditDocument) -> bytes:
         for each in document.rules
     ]
     if document.gates.rows_flipped is not None:
-        verdict = document.verdict
-        kind = _kind(verdict.all_rules, required)
-        reason = verdict.all_rules_reason
-        cases.append(("all rules", kind, reason, reason))
+        reason = document.verdict.all_rules_reason
+        cases.append(("all rules", _kind(document.verdict.all_rules, required), reason, reason))
     cases += _of_robustness(document, required=required)
     kinds = [kind for _, kind, _, _ in cases]
     counts = {
@@ -164,16 +162,12 @@ def _kind(outcome: JudgementOutcome, required: bool) -> str:
 
 def _details(record: RuleRecord) -> str:
     lines = [record.rule, f"expects {record.expect}; {record.judgement.reason}"]
-    lines += [_line(each) for each in record.examples[:_SHOWN] if each.failed]
+    for each in record.examples[:_SHOWN]:
+        if each.failed:
+            became = with_code_points(each.original, each.rewritten)
+            change = f"{each.original} -> {became} ({each.before} -> {each.after})"
+            lines.append(f"row {each.row}: {change}")
     return "\n".join(lines)
-
-
-def _line(example: Example) -> str:
-    return (
-        f"row {example.row}: {example.original} -> "
-        f"{with_code_points(example.original, example.rewritten)} "
-        f"({example.before} -> {example.after})"
-    )
 
 
 def _clean(text: str) -> str:

@@ -10,7 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, conclusion
 from sears_dsl.auditing.reports.answer_parts import confidence_markdown, fillers_markdown
-from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text, table_row
+from sears_dsl.auditing.reports.markdown_tables import (
+    code_cell,
+    markdown_table,
+    markdown_text,
+    more_in_json,
+    section,
+)
 from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustness_markdown
 from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slices import SliceResult
@@ -105,21 +111,11 @@ def audit_summary(document: AuditDocument) -> str:
 
 
 def _rules(records: Sequence[RuleRecord]) -> Iterator[str]:
-    yield "## Rules"
-    yield ""
-    yield (
-        "| rule | expects | verdict | fails | 95% | q | flips | confidence | meaning kept | "
-        "example |"
-    )
-    yield "|---|---|---|---:|---:|---:|---:|---:|---:|---|"
-    yield from map(_rule, records[:_RULES_SHOWN])
-    yield ""
-    yield from _left_out(len(records))
-
-
-def _left_out(rules: int) -> list[str]:
-    more = rules - _RULES_SHOWN
-    return [f"{more:,} more rules are in audit.json.", ""] if more > 0 else []
+    heads = ("rule", "expects", "verdict", "fails", "95%", "q", "flips", "confidence",
+             "meaning kept", "example")  # fmt: skip
+    rows = map(_rule, records[:_RULES_SHOWN])
+    yield from section("Rules", markdown_table(heads, "lllrrrrrrl", rows))
+    yield from more_in_json(len(records) - _RULES_SHOWN, " rules")
 
 
 def _summary(document: AuditDocument) -> Iterator[str]:
@@ -166,11 +162,11 @@ def worst_first(rules: Iterable[RuleRecord]) -> list[RuleRecord]:
     )
 
 
-def _rule(record: RuleRecord) -> str:
+def _rule(record: RuleRecord) -> tuple[str, ...]:
     judgement = record.judgement
     confidence, meaning = record.confidence, record.meaning
     failures = judgement.failures
-    cells = (
+    return (
         f"{code_cell(record.rule)}<br>{markdown_text(record.id)}",
         markdown_text(record.expect),
         _OUTCOMES[judgement.outcome],
@@ -182,7 +178,6 @@ def _rule(record: RuleRecord) -> str:
         "not given" if meaning is None else percent(meaning.at_tau.rate),
         change_cell(record.examples[0]) if record.examples else "",
     )
-    return table_row(cells)
 
 
 def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
@@ -191,19 +186,20 @@ def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
     known.sort(key=lambda each: (each.q_value or 0.0, -(each.flipped.rate or 0.0)))
     if not known:
         return
-    yield "## Slices that differ most from the rest"
-    yield ""
-    yield "| slice | rows | accuracy | against the worst rule | flipped | q |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    for each in known[:_SLICES_SHOWN]:
-        yield (
-            f"| {markdown_text(each.slicing)}: {markdown_text(each.value)} | {each.rows:,} "
-            f"| {'–' if each.accuracy is None else percent(each.accuracy.rate)} "
-            f"| {'–' if each.worst is None else percent(each.worst.rate)} "
-            f"| {each.flipped.count} / {each.flipped.total} ({percent(each.flipped.rate)}) "
-            f"| {each.q_value:.2g} |"
+    heads = ("slice", "rows", "accuracy", "against the worst rule", "flipped", "q")
+    rows = (
+        (
+            f"{markdown_text(each.slicing)}: {markdown_text(each.value)}",
+            f"{each.rows:,}",
+            percent(None if each.accuracy is None else each.accuracy.rate),
+            percent(None if each.worst is None else each.worst.rate),
+            f"{each.flipped.count} / {each.flipped.total} ({percent(each.flipped.rate)})",
+            f"{each.q_value:.2g}",
         )
-    yield ""
+        for each in known[:_SLICES_SHOWN]
+    )
+    title = "Slices that differ most from the rest"
+    yield from section(title, markdown_table(heads, "lrrrrr", rows))
 
 
 def lowest_first(slices: Iterable[SliceResult]) -> list[tuple[SliceResult, Share]]:
@@ -214,17 +210,17 @@ def lowest_first(slices: Iterable[SliceResult]) -> list[tuple[SliceResult, Share
 
 def _parts(slices: tuple[SliceResult, ...]) -> Iterator[str]:
     """Accuracy by part, where no rule took part."""
-    yield "## Accuracy by part, the lowest first"
-    yield ""
-    yield "| part | right | of | accuracy (95%) |"
-    yield "|---|---:|---:|---:|"
-    for each, right in lowest_first(slices):
-        name = f"{markdown_text(each.slicing)}: {markdown_text(each.value)}"
-        yield (
-            f"| {name} | {right.count:,} | {right.total:,} | {percent(right.rate)} "
-            f"({interval(right)}) |"
+    rows = (
+        (
+            f"{markdown_text(each.slicing)}: {markdown_text(each.value)}",
+            f"{right.count:,}",
+            f"{right.total:,}",
+            f"{percent(right.rate)} ({interval(right)})",
         )
-    yield ""
+        for each, right in lowest_first(slices)
+    )
+    table = markdown_table(("part", "right", "of", "accuracy (95%)"), "lrrr", rows)
+    return section("Accuracy by part, the lowest first", table)
 
 
 def _overlap(document: AuditDocument) -> Iterator[str]:
@@ -232,14 +228,12 @@ def _overlap(document: AuditDocument) -> Iterator[str]:
     if not shown:
         return
     text = {each.id: each.rule for each in document.rules}
-    yield "## Rules that flip the same rows"
-    yield ""
-    for each in shown:
-        yield (
-            f"- {_called(text, each.first)} and {_called(text, each.second)}: {each.both:,} of "
-            f"{each.either:,} flipped rows"
-        )
-    yield ""
+    lines = (
+        f"- {_called(text, each.first)} and {_called(text, each.second)}: {each.both:,} of "
+        f"{each.either:,} flipped rows"
+        for each in shown
+    )
+    yield from section("Rules that flip the same rows", lines)
 
 
 def _called(text: Mapping[str, str], rule: str) -> str:

@@ -37,6 +37,16 @@ def markdown_text(text: str) -> str:
     return _ADDRESSED.sub(r"\g<0>&#8203;", marked)
 
 
+def section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines under a heading, with an empty one before and after them."""
+    yield from (f"## {title}", "", *lines, "")
+
+
+def more_in_json(count: int, noun: str = "") -> list[str]:
+    """What is said of so many that are not shown; nothing where all are."""
+    return [f"{count:,} more{noun} are in audit.json.", ""] if count > 0 else []
+
+
 def table_row(cells: Iterable[str]) -> str:
     """A line of a table."""
     return f"| {' | '.join(cells)} |"

@@ -89,8 +89,13 @@ def _rules(document: AuditDocument) -> Iterator[str]:
 
 
 def _details_and_slices(document: AuditDocument) -> Iterator[str]:
+    """A card for each rule, its numbers and its examples; then answers and rows by part."""
+    records = _shown(document)
+    left_out = sum(1 for each in document.rules if each.changed) - len(records)
     yield "<h2>Every rule in detail</h2>"
-    yield _rule_details(document)
+    yield "".join(_card(record, place, document) for place, record in enumerate(records)) + (
+        f"<p>{left_out:,} more rules are in audit.json.</p>" if left_out else ""
+    )
     yield from confidence_section(document)
     yield from _slices(document)
 
@@ -235,11 +240,7 @@ def _slices(document: AuditDocument) -> Iterator[str]:
         name, axis = escaped(slicing), sheet.axis(scale)
         heads = (name, f"rows flipped by any rule, 95% interval{axis}", ">flipped", ">rate", ">q",
                  ">rows", ">accuracy", ">worst rewording")  # fmt: skip
-        rows = [
-            _slice(each, sheet.interval_bar(each.flipped, scale, limit=limit,
-                                             kind=_contrast(each, overall)))
-            for each in parts
-        ]  # fmt: skip
+        rows = [_slice(each, scale, limit, overall) for each in parts]
         yield f"<h3>By {name}</h3>"
         yield sheet.table(heads, rows, caption=f"By {slicing}")
 
@@ -273,7 +274,9 @@ def _contrast(part: SliceResult, overall: float) -> str:
     return "failed" if part.flipped.rate > overall else "passed"
 
 
-def _slice(part: SliceResult, chart: str) -> str:
+def _slice(part: SliceResult, scale: sheet.Scale, limit: float | None, overall: float) -> str:
+    kind = _contrast(part, overall)
+    chart = sheet.interval_bar(part.flipped, scale, limit=limit, kind=kind)
     numbers = (
         f"{part.flipped.count:,} / {part.flipped.total:,}", percent(part.flipped.rate),
         "–" if part.q_value is None else f"{part.q_value:.3f}", f"{part.rows:,}",
@@ -374,15 +377,13 @@ def _rule_table(document: AuditDocument) -> str:
     something else.
     """
     numbered = list(enumerate(_shown(document)))
-    keeping = [each for each in numbered if each[1].expect == "same"]
-    changing = [each for each in numbered if each[1].expect != "same"]
-    parts = (
-        ("The answer should stay the same", keeping),
-        ("The answer should change", changing),
-    )
+    parts = {
+        "The answer should stay the same": [e for e in numbered if e[1].expect == "same"],
+        "The answer should change": [e for e in numbered if e[1].expect != "same"],
+    }
     return _tools(document) + "".join(
         f"<h3>{title}</h3>{_table(records, document.gates.support, title)}"
-        for title, records in parts
+        for title, records in parts.items()
         if records
     )
 
@@ -431,22 +432,17 @@ def _row(record: RuleRecord, place: int, scale: sheet.Scale) -> str:
         "–" if record.confidence is None else f"{record.confidence.sure_flips:,}",
     )  # fmt: skip
     about = record.id if record.expect == "same" else f"{record.id} · expects {record.expect}"
+    q = judgement.q_value
+    by_chance = judgement.outcome == "failed" and q is not None and q >= CERTAIN
+    doubt = '<span class="id">may be chance</span>' if by_chance else ""
     return (
         f'<tr data-outcome="{judgement.outcome}" data-words="{_words(record)}">'
         f'<td class="rule"><a class="code" href="#rule-{place}">{escaped(record.rule)}</a>'
         f'<span class="id">{escaped(about)}</span></td>'
-        f"<td>{sheet.chip(judgement.outcome)}{_doubt(record)}</td>"
+        f"<td>{sheet.chip(judgement.outcome)}{doubt}</td>"
         f"<td>{sheet.interval_bar(failures, scale, limit=judgement.limit, kind=kind)}</td>"
         f"{sheet.numbers(*numbers)}</tr>"
     )
-
-
-def _doubt(record: RuleRecord) -> str:
-    """Said of a failure for which there is no evidence beyond this sample."""
-    q = record.judgement.q_value
-    if record.judgement.outcome != "failed" or q is None or q < CERTAIN:
-        return ""
-    return '<span class="id">may be chance</span>'
 
 
 def _kept_meaning(record: RuleRecord) -> str:
@@ -463,15 +459,6 @@ def _probability(value: float | None) -> str:
     if value is None:
         return "–"
     return "&lt;0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _rule_details(document: AuditDocument) -> str:
-    """A card for each rule: its numbers and its examples."""
-    records = _shown(document)
-    cards = "".join(_card(record, place, document) for place, record in enumerate(records))
-    left_out = sum(1 for each in document.rules if each.changed) - len(records)
-    more = f"<p>{left_out:,} more rules are in audit.json.</p>" if left_out else ""
-    return cards + more
 
 
 def _card(record: RuleRecord, place: int, document: AuditDocument) -> str:

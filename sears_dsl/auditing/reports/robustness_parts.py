@@ -13,7 +13,12 @@ from typing import NamedTuple, TypeAlias
 
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.reports import sheet
-from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table
+from sears_dsl.auditing.reports.markdown_tables import (
+    code_cell,
+    markdown_table,
+    more_in_json,
+    section,
+)
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.robustness import (
     ColumnAccuracy,
@@ -90,10 +95,8 @@ def _words(steps: Steps) -> str:
 
 
 def _path(steps: Steps) -> str:
-    parts = [f"M{_x(0.0)} {_y(0.0)}"]
-    for place, height in steps:
-        parts.append(f"H{_x(place)}V{_y(height)}")
-    return "".join(parts) + f"H{_x(1.0)}"
+    stairs = "".join(f"H{_x(place)}V{_y(height)}" for place, height in steps)
+    return f"M{_x(0.0)} {_y(0.0)}{stairs}H{_x(1.0)}"
 
 
 def _axes(across: str, up: str, reach: float = 1.0) -> str:
@@ -154,17 +157,15 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     """Lines of Markdown."""
     robustness = document.robustness
     if robustness is not None:
-        yield f"## Semantic robustness at τ = {100 * robustness.tolerance:g}%"
-        yield ""
         heads = _heads(robustness.records)
         rows = []
         for record in robustness.records[:_SHOWN]:
             name = _name(record, document)
             numbers = (f"{number} {beside}".strip() for number, beside in _cells(record, code_cell))
             rows.append((code_cell(name) if record.name else name, record.verdict, *numbers))
-        yield from markdown_table(heads, "ll" + "r" * (len(heads) - 2), rows)
-        yield ""
-        yield from _left_out(len(robustness.records))
+        title = f"Semantic robustness at τ = {100 * robustness.tolerance:g}%"
+        yield from section(title, markdown_table(heads, "ll" + "r" * (len(heads) - 2), rows))
+        yield from more_in_json(len(robustness.records) - _SHOWN)
         drawn = _drawn(robustness.records)
         if drawn:
             taus = ", ".join(f"{100 * tau:g}%" for tau in _TAUS)
@@ -199,13 +200,7 @@ class _NoiseTable(NamedTuple):
     reading: str
     chart: str
     heads: Sequence[str]
-    rules: Sequence[DrawnRule | RateCurve]
-    cells: Iterable[Iterable[NumberCell]]
-
-    @property
-    def lines(self) -> list[tuple[DrawnRule | RateCurve, Iterable[NumberCell]]]:
-        """Rules that are shown, with their cells."""
-        return list(zip(self.rules, self.cells, strict=True))[:_SHOWN]
+    rules: Sequence[tuple[DrawnRule | RateCurve, Iterable[NumberCell]]]
 
 
 def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable | None]:
@@ -213,33 +208,34 @@ def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable | None]:
     if not document.drawn:
         yield None
     else:
-        title, cells = f"Over {document.draws} draws", map(_draws_cells, document.drawn)
-        yield _NoiseTable(title, _DRAWS_READING, "", _DRAWS_HEADS, document.drawn, cells)
+        title, drawn = (
+            f"Over {document.draws} draws",
+            [(e, _draws_cells(e)) for e in document.drawn],
+        )
+        yield _NoiseTable(title, _DRAWS_READING, "", _DRAWS_HEADS, drawn)
     if not document.rates:
         yield None
     else:
         heads = ("rule", *(f"{100 * point.rate:g}%" for point in document.rates[0].points))
         curves = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
         chart = f'<div class="card">{point_curves(curves[:MOST_LINES])}</div>'
-        cells = map(_rate_cells, document.rates)
-        yield _NoiseTable(_RATES_TITLE, _RATES_READING, chart, heads, document.rates, cells)
+        rates = [(each, _rate_cells(each)) for each in document.rates]
+        yield _NoiseTable(_RATES_TITLE, _RATES_READING, chart, heads, rates)
 
 
 def noise_markdown(document: AuditDocument) -> Iterator[str]:
     """Lines of Markdown about several draws and rates of noise."""
     for noise in filter(None, _noise_tables(document)):
-        yield f"## {noise.title}"
-        yield ""
         rows = (
             (
                 f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
                 *(f"{number} {beside}".strip() for number, beside in of_rule),
             )
-            for each, of_rule in noise.lines
+            for each, of_rule in noise.rules[:_SHOWN]
         )
-        yield from markdown_table(noise.heads, "l" + "r" * (len(noise.heads) - 1), rows)
-        yield ""
-        yield from _left_out(len(noise.rules))
+        table = markdown_table(noise.heads, "l" + "r" * (len(noise.heads) - 1), rows)
+        yield from section(noise.title, table)
+        yield from more_in_json(len(noise.rules) - _SHOWN)
         yield f"{noise.reading} "
         yield ""
 
@@ -253,10 +249,10 @@ def noise_sections(document: AuditDocument) -> Iterator[str]:
         rows = [
             f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
             f"{escaped(each.id)}</span></td>{''.join(starmap(sheet.number, of_rule))}</tr>"
-            for each, of_rule in noise.lines
+            for each, of_rule in noise.rules[:_SHOWN]
         ]
         heads = (noise.heads[0], *(f">{escaped(head)}" for head in noise.heads[1:]))
-        more = filter(None, _left_out(len(noise.rules)))
+        more = filter(None, more_in_json(len(noise.rules) - _SHOWN))
         left_out = "".join(f"<p>{escaped(each)}</p>" for each in more)
         yield (
             f'<h2>{noise.title}</h2><p class="muted">{escaped(noise.reading)}</p>{noise.chart}'
@@ -280,13 +276,11 @@ def _points_of(curve: RateCurve) -> list[tuple[float, float, float, float]]:
     ]
 
 
-def _draws_cells(drawn: DrawnRule) -> Iterator[NumberCell]:
+def _draws_cells(drawn: DrawnRule) -> list[NumberCell]:
     share = drawn.any_draw
-    yield tenths(drawn.mean), ""
-    yield tenths(drawn.worst), ""
-    yield ", ".join(map(tenths, drawn.rates)), ""
     any_draw = f"{share.count:,} of {share.total:,} ({tenths(share.low)}–{tenths(share.high)})"
-    yield any_draw, ""
+    rates = (tenths(drawn.mean), tenths(drawn.worst), ", ".join(map(tenths, drawn.rates)))
+    return [(cell, "") for cell in (*rates, any_draw)]
 
 
 def robustness_section(document: AuditDocument) -> str:
@@ -312,7 +306,11 @@ def robustness_section(document: AuditDocument) -> str:
                 rows,
                 caption=title,
             ),
-            *(f"<p>{escaped(each)}</p>" for each in _left_out(len(robustness.records)) if each),
+            *(
+                f"<p>{escaped(each)}</p>"
+                for each in more_in_json(len(robustness.records) - _SHOWN)
+                if each
+            ),
         ]
         if drawn:
             parts += [
@@ -322,7 +320,12 @@ def robustness_section(document: AuditDocument) -> str:
                 "</div>",
                 sheet.table(
                     ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows at"),
-                    [_curve_row(each, document) for each in drawn],
+                    [
+                        f'<tr><td class="code">{escaped(_name(each, document))}</td>'
+                        f"{sheet.numbers(*_at_taus(each), tenths(each.smallest_tau_everywhere))}"
+                        "</tr>"
+                        for each in drawn
+                    ],
                     caption="Share of rows that are locally robust, by tolerance",
                 ),
             ]
@@ -349,14 +352,12 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
                 )
             yield record.verdict, sentence
     for each in document.drawn:
-        yield (
-            "",
-            (
-                f"{each.id} over {document.draws} draws: fails {tenths(each.mean)} of the rows in "
-                f"the mean, {tenths(each.worst)} in the worst draw; {each.any_draw.count:,} of "
-                f"{each.any_draw.total:,} rows in any"
-            ),
+        sentence = (
+            f"{each.id} over {document.draws} draws: fails {tenths(each.mean)} of the rows in "
+            f"the mean, {tenths(each.worst)} in the worst draw; {each.any_draw.count:,} of "
+            f"{each.any_draw.total:,} rows in any"
         )
+        yield "", sentence
     for curve in document.rates:
         over = ", ".join(
             f"{tenths(each.accuracy.rate)} at {100 * each.rate:g}%" for each in curve.points
@@ -375,7 +376,9 @@ def _name(record: RobustnessRecord, document: AuditDocument) -> str:
 def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
     """Each number, and what says what it is worth; labels are quoted."""
     local, constant = record.local, record.constant
-    gap = ("–", "")
+    gap = always = ("–", "")
+    if constant is not None:
+        always = tenths(constant.rate), f"{quoted(constant.answer)} [{tenths(constant.mean)}]"
     if record.gap is not None:
         gap = (points(record.gap), f"({points(record.low)} to {points(record.high)})")
     return [
@@ -389,12 +392,7 @@ def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
             f"{local.count:,} of {local.total:,}, {tenths(local.rate)}",
             f"({tenths(local.low)}–{tenths(local.high)})",
         ),
-        ("–", "")
-        if constant is None
-        else (
-            tenths(constant.rate),
-            f"{quoted(constant.answer)} [{tenths(constant.mean)}]",
-        ),
+        always,
     ]
 
 
@@ -443,15 +441,11 @@ def _reading(document: AuditDocument) -> Iterator[str]:
             "over rows."
         )
     if robustness.labels is not None and robustness.labels > 1:
-        parts = (
-            "sentences and in the mean over templates"
-            if templates_alone
-            else ("rows and in the mean over rules")
-        )
+        one, of = ("sentences", "templates") if templates_alone else ("rows", "rules")
         yield (
             f"In brackets beside p and p′ the same accuracy with 0 for a guess among "
             f"{robustness.labels} labels and 1 for perfection. The last column is what the best "
-            f"constant answer would score, over {parts}."
+            f"constant answer would score, over {one} and in the mean over {of}."
         )
     whole = robustness.records[0]
     if whole.rows and not templates_alone:
@@ -472,26 +466,13 @@ def _drawn(records: Sequence[RobustnessRecord]) -> list[RobustnessRecord]:
     return [*(each for each in records if each.about == "all rules"), *others][:MOST_LINES]
 
 
-def _at_taus(record: RobustnessRecord) -> list[str]:
-    shares = []
+def _at_taus(record: RobustnessRecord) -> Iterator[str]:
     for tau in _TAUS:
         reached = [count for least, count in record.curve if least <= tau]
-        shares.append(tenths(share_of(reached[-1] if reached else 0, record.rows).rate))
-    return shares
+        yield tenths(share_of(reached[-1] if reached else 0, record.rows).rate)
 
 
 def _row(record: RobustnessRecord, document: AuditDocument) -> str:
     cells = "".join(starmap(sheet.number, _cells(record, repr)))
     name = escaped(_name(record, document))
     return f'<tr><td><div class="code">{name}</div>{sheet.chip(record.verdict)}</td>{cells}</tr>'
-
-
-def _curve_row(record: RobustnessRecord, document: AuditDocument) -> str:
-    last = tenths(record.smallest_tau_everywhere)
-    cells = sheet.numbers(*_at_taus(record), last)
-    return f'<tr><td class="code">{escaped(_name(record, document))}</td>{cells}</tr>'
-
-
-def _left_out(records: int) -> list[str]:
-    more = records - _SHOWN
-    return [f"{more:,} more are in audit.json.", ""] if more > 0 else []

@@ -237,12 +237,7 @@ def estimate(
     beam: int,
     translates: bool,
 ) -> SearchEstimate:
-    """What the search will take from here on.
-
-    Args:
-        most: questions that there may be in all; None for no limit.
-        translates: whether these processes reword the rows, or a part of the user's own.
-    """
+    """What the search, of so many questions at most in all, will take from here on."""
     questions = (
         _QUESTIONS_WITHOUT_LIMIT * len(texts) if most is None else max(0, most - question_count)
     )

@@ -65,11 +65,7 @@ class Stages:
 
 @contextmanager
 def stages(*, shown: bool, every: float = EVERY) -> Iterator[Stages]:
-    """What to call with the progress of a command.
-
-    Args:
-        every: seconds between two lines where there is no terminal.
-    """
+    """What to call with the progress of a command; without a terminal, lines every some seconds."""
     if not shown:
         show = Stages()
     elif sys.stderr.isatty():

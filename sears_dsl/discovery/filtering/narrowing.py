@@ -191,9 +191,6 @@ def _shortest(
     return chosen
 
 
-# ---------------------------------------------------------------- what stands at a place
-
-
 @dataclass(frozen=True, slots=True)
 class _Condition:
     """What stands, or does not stand, at a place: signs by number; or the end of the text."""
@@ -299,9 +296,6 @@ def _name(token: TokenType, kind: _Kind, tagset: TagsetOption, tagger: Tagger) -
         return token.fine if known and _BARE.fullmatch(token.fine) else None
     word = token.text.lower() if kind == "lower" else token.text
     return word if len(tagger.split(word)) == 1 else None
-
-
-# ---------------------------------------------------------------- where a rule has room
 
 
 def _any_of(tests: Sequence[_OneToken]) -> _OneToken | Group:

@@ -2,6 +2,6 @@
 
 In: rules with their scopes. `predicates` numbers tests on tokens (`regexes` decides all patterns at
 once), `variants` writes out choices and quantifiers. Out: a `program.Program` for `match`, in which
-rules share their beginnings; `prefilter` tells from raw text which rows need a look; `diagnostics`
-says what no text could ever satisfy.
+rules share their beginnings (a trie) and are bits beside each other (`bit_planes`); `prefilter`
+tells from raw text which rows need a look; `diagnostics` says what no text could ever satisfy.
 """

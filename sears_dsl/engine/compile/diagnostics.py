@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
-from sears_dsl.engine.compile.predicates import PatternError
 from sears_dsl.engine.compile.program import Problem
+from sears_dsl.engine.compile.variants import every_element
 from sears_dsl.engine.noise.characters import has_place
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.amounts import print_function
@@ -83,14 +84,10 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
 
 def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
     """What an element can be, where the rule and its sets say so by words alone; else nothing."""
-    if target == 0:
-        target = 1 if len(rule.antecedent) == 1 else 0
-    if isinstance(target, int):
-        element = rule.antecedent[target - 1] if 0 < target <= len(rule.antecedent) else None
-    else:
-        elements = (*rule.left, *rule.antecedent, *rule.right)
-        element = next((each for each in elements if each.name == target), None)
-    texts = [] if element is None else list(_texts(element, scope))
+    element = _element(rule, target)
+    if element not in {*rule.left, *rule.antecedent, *rule.right}:  # None, or inside of a group
+        return []
+    texts = list(_texts(element, scope))
     return [text for text in texts if text is not None] if None not in texts else []
 
 
@@ -102,12 +99,11 @@ def _texts(element: Element, scope: RuleScope) -> Iterator[str | None]:
         for alternative in element.body.alternatives:
             parts = [list(_texts(each, scope)) for each in alternative]
             # Of several elements after one another there may be many: one text each is enough.
-            first = [texts[0] for texts in parts]
-            known = [text for text in first if text is not None]
+            known = [texts[0] for texts in parts if texts[0] is not None]
             if len(parts) == 1:
                 yield from parts[0]
             else:
-                yield " ".join(known) if len(known) == len(first) else None
+                yield " ".join(known) if len(known) == len(parts) else None
     else:
         yield from _members(element.body, scope)
 
@@ -150,7 +146,10 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
         if isinstance(piece, Inflected):
             known = _known(_element(rule, piece.target), scope)
             if known.fine is not None:
-                forms = _inflected(piece.word, known, known.fine)
+                form = inflect(piece.word, None, known.fine)
+                # The forms of `be` may yet be told by the token.
+                is_be = piece.word.lower() == "be" and known.lemma in (None, "be")
+                forms = [] if is_be and form.ambiguous else [form]
                 findings.extend(_findings(rule, piece, piece.word, known.fine, forms))
         elif isinstance(piece, Reference):
             tag = next((name for name in piece.functions if name in INFLECTION_TAGS), None)
@@ -158,13 +157,6 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
             if tag is not None and (word := known.word or known.lemma) is not None:
                 findings.extend(_findings(rule, piece, word, tag, _copied(known, tag)))
     return findings
-
-
-def _inflected(word: str, known: _WordKnowledge, tag: str) -> list[Inflection]:
-    """The forms of ``word.as($x)``; those of *be* may yet be told by the token."""
-    form = inflect(word, None, tag)
-    open_yet = word.lower() == "be" and form.ambiguous and known.lemma in (None, "be")
-    return [] if open_yet else [form]
 
 
 def _copied(known: _WordKnowledge, tag: str) -> list[Inflection]:
@@ -185,19 +177,11 @@ def _findings(
     span = piece.span or rule.span
     several = next((form for form in forms if form.ambiguous), None)
     if several is not None:
-        yield Diagnostic(
-            "E350",
-            f"`{word}` has more than one form for {tag}: {', '.join(several.forms)}",
-            span,
-            "write the form that is meant as a literal",
-        )
+        message = f"`{word}` has more than one form for {tag}: {', '.join(several.forms)}"
+        yield Diagnostic("E350", message, span, "write the form that is meant as a literal")
     else:
-        yield Diagnostic(
-            "E351",
-            f"`{word}` has no form for {tag}",
-            span,
-            "write the word that is meant as a literal",
-        )
+        message = f"`{word}` has no form for {tag}"
+        yield Diagnostic("E351", message, span, "write the word that is meant as a literal")
 
 
 def _element(rule: Rule, target: int | str) -> Element | None:
@@ -206,15 +190,7 @@ def _element(rule: Rule, target: int | str) -> Element | None:
         if target == 0:
             return rule.antecedent[0] if len(rule.antecedent) == 1 else None
         return rule.antecedent[target - 1] if target <= len(rule.antecedent) else None
-    waiting = [*rule.left, *rule.antecedent, *rule.right]
-    while waiting:
-        element = waiting.pop()
-        if element.name == target:
-            return element
-        if isinstance(element.body, Group):
-            for alternative in element.body.alternatives:
-                waiting.extend(alternative)
-    return None
+    return next((each for each in every_element(rule) if each.name == target), None)
 
 
 def _known(element: Element | None, scope: RuleScope) -> _WordKnowledge:
@@ -258,14 +234,20 @@ def inflects(rule: Rule) -> bool:
 def compiler_findings(
     rules: Sequence[tuple[Rule, RuleSource]], problems: Iterable[Problem]
 ) -> list[Diagnostic]:
-    """Everything that keeps rules from being compiled, in their order.
-
-    Args:
-        problems: what `program.build_program` found.
-    """
-    findings = [(number, _of_problem(*rules[number], problem)) for number, problem in problems]
-    findings.extend(_inflections(rules))
-    return [finding for _, finding in sorted(findings, key=lambda item: item[0])]
+    """Everything that keeps rules from being compiled, in their order; see `build_program`."""
+    findings = [
+        (number, _placed(Diagnostic(problem.code, problem.message, help=problem.advice),
+                         *rules[number]))
+        for number, problem in problems
+    ]  # fmt: skip
+    for number, (rule, ruleset) in enumerate(rules):
+        if _PLAIN.issuperset(map(type, rule.consequent)):
+            continue
+        of_rule = [each for each in noise_diagnostics(rule, ruleset) if each.code[0] == "E"]
+        if inflects(rule):
+            of_rule += compile_diagnostics(rule, ruleset)
+        findings += [(number, _placed(finding, rule, ruleset)) for finding in of_rule]
+    return [finding for _, finding in sorted(findings, key=itemgetter(0))]
 
 
 def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
@@ -283,23 +265,6 @@ def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
         for finding in noise_diagnostics(rule, ruleset)
         if finding.code[0] == "W"
     ]
-
-
-def _of_problem(rule: Rule, ruleset: RuleSource, problem: PatternError) -> Diagnostic:
-    finding = Diagnostic(problem.code, problem.message, help=problem.advice)
-    return _placed(finding, rule, ruleset)
-
-
-def _inflections(rules: Sequence[tuple[Rule, RuleSource]]) -> Iterator[tuple[int, Diagnostic]]:
-    for number, (rule, ruleset) in enumerate(rules):
-        if _PLAIN.issuperset(map(type, rule.consequent)):
-            continue
-        for finding in noise_diagnostics(rule, ruleset):
-            if finding.code[0] == "E":
-                yield number, _placed(finding, rule, ruleset)
-        if inflects(rule):
-            for finding in compile_diagnostics(rule, ruleset):
-                yield number, _placed(finding, rule, ruleset)
 
 
 def _placed(finding: Diagnostic, rule: Rule, ruleset: RuleSource) -> Diagnostic:

@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain, repeat, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.compile.regexes import RegexError, Regexes
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
+    Anchor,
     AttributeTest,
     Conjunction,
     Group,
@@ -37,6 +36,7 @@ from sears_dsl.language.rule import (
     Tag,
     TagsetOption,
     Test,
+    WholeUnit,
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
@@ -47,8 +47,6 @@ from sears_dsl.tagging.tokens import TokenType, TokenTypes
 
 Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 """A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
-
-BoolArray: TypeAlias = NDArray[np.bool_]
 
 _NEEDS_TAGS = frozenset({"coarse", "fine", "lemma"})
 
@@ -80,41 +78,6 @@ class Satisfied(NamedTuple):
         """What one type satisfies."""
         group = self.group_of[number]
         return self.ids[self.offsets[group] : self.offsets[group + 1]]
-
-
-@dataclass(frozen=True, slots=True)
-class _TypeBatch:
-    """Some token types, and what simple tests say of them.
-
-    Attributes:
-        count: how many types.
-        columns: per kind of test the predicate that holds, int32, -1 where none does.
-        matched: (types, regexes) whether a regex matches the text.
-    """
-
-    count: int
-    columns: dict[tuple[str, str], Int32Array]
-    matched: BoolArray
-
-    def simple(self, regexes: Int32Array) -> Int32Array:
-        """(types, any): the simple predicates that hold, -1 where none does."""
-        matched = np.where(self.matched, regexes, np.int32(-1))
-        return np.column_stack([*self.columns.values(), matched]).astype(np.int32)
-
-    def grouped(self) -> tuple[Int32Array, _TypeBatch]:
-        """The group of each type, and the groups as if they were types."""
-        words = (self.matched.shape[1] + 31) // 32
-        values = np.zeros((self.count, len(self.columns) + words), np.int32)
-        for place, column in enumerate(self.columns.values()):
-            values[:, place] = column
-        bits = np.packbits(self.matched, axis=1)
-        padded = np.zeros((self.count, 4 * words), np.uint8)
-        padded[:, : bits.shape[1]] = bits
-        values[:, len(self.columns) :] = padded.view(np.int32)
-        offsets = np.arange(self.count + 1, dtype=np.int64) * values.shape[1]
-        group_of, examples = number_sequences(values.ravel(), offsets)
-        columns = {name: column[examples] for name, column in self.columns.items()}
-        return group_of, _TypeBatch(len(examples), columns, self.matched[examples])
 
 
 class Predicates:
@@ -260,7 +223,13 @@ class Predicates:
             return self.of_test(operand, scope, split)
         members = []
         for alternative in operand.alternatives:
-            tests = [single_test(element.body) for element in alternative]
+            tests = [
+                each.body for each in alternative if not isinstance(each.body, Anchor | WholeUnit)
+            ]
+            if len(tests) < len(alternative):
+                raise PatternError(
+                    "E307", "an anchor tests no token", advice="write it outside of the negation"
+                )
             if len(tests) != 1 or (alternative[0].minimum, alternative[0].maximum) != (1, 1):
                 raise PatternError(
                     "E306",
@@ -275,16 +244,24 @@ class Predicates:
     def satisfied(self, types: TokenTypes, *, symbols: Int32Array | None = None) -> Satisfied:
         """Decide the predicates for token types.
 
-        Args:
-            types: distinct (text, coarse, fine) triples.
-            symbols: int32 (predicates,): what stands in the table for each predicate; -1 leaves
-                it out. None takes every predicate as itself.
+        Symbols, int32 (predicates,), stand in the table for them, -1 for one that is left out; None
+        takes every predicate as itself.
         """
         if symbols is None:
             symbols = np.arange(len(self.keys), dtype=np.int32)
-        group_of, batch = self._batch(types).grouped()
-        simple = batch.simple(np.fromiter(self._regex_of, np.int32, len(self._regex_of)))
-        return Satisfied(group_of, *self._decided(simple, symbols))
+        columns = [self._column(name, numbers, types) for name, numbers in self._values.items()]
+        matched = self._regexes.matched(types.words)[types.word_of]
+        bits = np.packbits(matched, axis=1)
+        padded = np.zeros((len(types), 4 * ((matched.shape[1] + 31) // 32)), np.uint8)
+        padded[:, : bits.shape[1]] = bits
+        values = np.column_stack([*columns, padded.view(np.int32)])
+        offsets = np.arange(len(types) + 1, dtype=np.int64) * values.shape[1]
+        group_of, examples = number_sequences(values.ravel(), offsets)
+        regexes = np.fromiter(self._regex_of, np.int32, len(self._regex_of))
+        matching = np.where(matched[examples], regexes, np.int32(-1))
+        # (groups, any): the simple predicates that hold, -1 where none does.
+        simple = np.column_stack([*(column[examples] for column in columns), matching])
+        return Satisfied(group_of, *self._decided(simple.astype(np.int32), symbols))
 
     def find_simple(self, token: TokenType) -> tuple[int, ...]:
         """The simple predicates that hold of one token: what tells which of the others do."""
@@ -298,11 +275,7 @@ class Predicates:
     def decided(
         self, simple_ids: Sequence[tuple[int, ...]], symbols: Int32Array
     ) -> tuple[Int32Array, Int32Array]:
-        """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``.
-
-        Args:
-            symbols: see `satisfied`.
-        """
+        """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``."""
         simple = np.array(list(zip_longest(*simple_ids, fillvalue=-1)), np.int32)
         return self._decided(np.ascontiguousarray(simple.reshape(-1, len(simple_ids)).T), symbols)
 
@@ -315,22 +288,19 @@ class Predicates:
 
     def holds(self, number: int, token: TokenType) -> bool:
         """Whether one token satisfies one predicate; for single questions, not for batches."""
-        batch = self._batch(TokenTypes.of([token]))
-        return self._holds(number, {int(column[0]) for column in batch.columns.values()}, batch)
+        return self._holds(number, self.find_simple(token))
 
-    def _holds(self, number: int, simple: Collection[int], batch: _TypeBatch) -> bool:
+    def _holds(self, number: int, simple: Collection[int]) -> bool:
         """The same, where the simple predicates are known."""
         match self.keys[number]:
             case ("any",):
                 return True
             case ("not", member):
-                return not self._holds(member, simple, batch)
+                return not self._holds(member, simple)
             case ("and", members):
-                return all(self._holds(member, simple, batch) for member in members)
+                return all(self._holds(member, simple) for member in members)
             case ("or", members):
-                return any(self._holds(member, simple, batch) for member in members)
-            case ("regex", *_):
-                return bool(batch.matched[0, self._regex_of[number]])
+                return any(self._holds(member, simple) for member in members)
         return number in simple
 
     def on_words(self, number: int) -> Callable[[str], bool]:
@@ -362,18 +332,18 @@ class Predicates:
                 advice="look-around and back-references are not there, so that matching is linear",
             ) from error
 
-    def _batch(self, types: TokenTypes) -> _TypeBatch:
-        columns = {}
-        for name, numbers in self._values.items():
-            if name[0] == "text" and 4 * len(numbers) < len(types.place_of):
-                columns[name] = _by_words(numbers, types)
-                continue
+    @staticmethod
+    def _column(name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:
+        """Which predicate of a kind holds of each type, at most one; -1 where none does."""
+        type_of: Int32Array | None
+        if name[0] == "text" and 4 * len(numbers) < len(types.place_of):
+            ids, type_of = np.full(len(types.words), -1, np.int32), types.word_of
+            for word in numbers.keys() & types.place_of.keys():
+                ids[types.place_of[word]] = numbers[word]
+        else:
             values, type_of = _attribute(name, types)
-            # At most one predicate of a kind holds.
             ids = np.fromiter(map(numbers.get, values, repeat(-1)), np.int32)
-            columns[name] = ids if type_of is None else ids[type_of]
-        matched = self._regexes.matched(types.words)[types.word_of]
-        return _TypeBatch(len(types), columns, matched)
+        return ids if type_of is None else ids[type_of]
 
 
 def _ignores_case(literal: Literal, options: Options) -> bool:
@@ -428,18 +398,6 @@ _APOSTROPHES = "'’ʼ"
 _HAS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 
 
-def single_test(body: object) -> Any:
-    """The body of an element that is a test or a group, for a place that tests one token."""
-    if not isinstance(body, (*_TESTS, Group)):
-        raise PatternError(
-            "E307", "an anchor tests no token", advice="write it outside of the negation"
-        )
-    return body
-
-
-_TESTS = (Literal, Tag, AttributeTest, Conjunction, Regex, Wildcard, SetReference, Negation)
-
-
 def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[str], Int32Array | None]:
     """What a kind of predicate looks at, and which of it each type has; None: a type, a value."""
     kind, tagset = name
@@ -474,17 +432,6 @@ _VALUES: Mapping[tuple[str, str], Callable[[TokenType], str]] = {
     ("coarse", "ud2"): lambda token: token.coarse,
     ("coarse", "sears2018"): lambda token: coarse_of(token.coarse, token.fine, "sears2018"),
 }
-
-
-def _by_words(numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:
-    """The predicate of each type, where few words have one."""
-    of_word = np.full(len(types.words), -1, np.int32)
-    for word, number in numbers.items():
-        place = types.place_of.get(word)
-        if place is not None:
-            of_word[place] = number
-    of_type: Int32Array = of_word[types.word_of]
-    return of_type
 
 
 class _Composites(NamedTuple):
@@ -529,15 +476,10 @@ class _Composites(NamedTuple):
 
 @kernel
 def _decide(simple: Any, composites: Any, symbols: Any) -> Any:
-    """The symbols of all predicates that hold, by group.
+    """The symbols of all predicates that hold, by group, as `Satisfied.offsets` and ``ids``.
 
-    Args:
-        simple: int32 (groups, any): the simple predicates that hold, -1 where none does.
-        composites: see `_Composites`.
-        symbols: int32 (predicates,): -1 for a predicate that is not told.
-
-    Returns:
-        (offsets, ids): see `Satisfied`.
+    ``simple`` has those that hold by simple tests, int32 (groups, any), -1 where none does; a
+    predicate of symbol -1 is not told.
     """
     groups = simple.shape[0]
     offsets = np.zeros(groups + 1, np.int32)

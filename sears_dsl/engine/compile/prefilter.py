@@ -85,11 +85,8 @@ class Prefilter:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
 
         A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
-        `TOKENS` only by rules that read no tags.
-
-        Args:
-            finder: tells rows by their tokens, so that raw text need not be searched; the same one
-                in each call.
+        `TOKENS` only by rules that read no tags. A finder, the same one in each call, tells rows by
+        their tokens, so that raw text need not be searched.
         """
         tiers = np.full(len(texts), self.least, np.uint8)
         if not self._scanners or not len(texts):
@@ -170,15 +167,10 @@ def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDAr
     by_pattern = np.zeros(len(program.rules.first_variant), np.bool_)
     tag_reading = np.asarray(consequents_need_tags, np.bool_)
     by_pattern[program.rules.pattern_of[tag_reading]] = True
-    needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
     tests = program.predicates.needs_tags
-    tested = np.fromiter(
-        (any(tests[test] for test in sequence) for sequence in program.sequences),
-        np.bool_,
-        len(program.sequences),
-    )
-    needs |= tested
-    return needs
+    tested = [any(map(tests.__getitem__, sequence)) for sequence in program.sequences]
+    needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
+    return needs | np.array(tested, np.bool_)
 
 
 def required_words(sequence: Sequence[int], predicates: Predicates) -> Words | None:

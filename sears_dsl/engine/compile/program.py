@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import NO_CHILD, NODE_SHIFT, Rules, first_slot
+from sears_dsl.engine.arrays import FOCUS, NO_CHILD, NODE_SHIFT, BitPlanes, Rules, first_slot
+from sears_dsl.engine.compile.bit_planes import bit_planes
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
 from sears_dsl.engine.compile.token_classes import TokenClasses
 from sears_dsl.engine.compile.variants import Split, Variant, expand
@@ -78,6 +79,9 @@ def build_trie(symbols: Int32Array, offsets: Int64Array, size: Integer) -> Any:
 Problem = tuple[int, PatternError]
 """A rule that cannot be compiled: its position and why."""
 
+# With more variants the bits of all classes would take too much room.
+_MOST_BITS = 1 << 17
+
 # An element that has to be written out by `variants`.
 _COMPLEX = -1
 _UNSEEN = -2
@@ -94,6 +98,7 @@ class Program:
         rules: what the kernels read.
         classes: which token types the rules tell apart, as far as they were seen.
         written: the variants of the last patterns, those that are not plain.
+        planes: the same rules as bits; None where there are too many.
         units: int32: the rules about whole units, which no path leads to.
         rated: bool (rules,): of which rules all instances are looked at; empty where of none.
     """
@@ -104,6 +109,7 @@ class Program:
     rules: Rules
     classes: TokenClasses
     written: Sequence[Sequence[Variant]]
+    planes: BitPlanes | None
     units: Int32Array
     rated: NDArray[np.bool_]
 
@@ -212,11 +218,7 @@ class _PatternTable:
 def build_program(
     rulesets: Sequence[tuple[Sequence[Rule], RuleScope]], split: Split
 ) -> tuple[Program, list[Problem]]:
-    """Compile rules.
-
-    Args:
-        rulesets: rules with the scope that gives them their meaning.
-        split: how the tokenizer splits a word of a rule into tokens.
+    """Compile rules under their scopes.
 
     Returns:
         The program, and what is wrong with rules that could not be compiled (by the position
@@ -252,22 +254,44 @@ def _assemble(
             rows.append((number, order, variant.left, variant.focus, variant.anchors))
             sequences.append(variant.tests)
     table = np.concatenate([plain_rows, np.array(rows, np.int32).reshape(-1, 5)])
-    symbols, trie = _trie(sequences, len(patterns.predicates))
+    symbols, flat, offsets = _flat(sequences, len(patterns.predicates))
+    trie = _Trie(*build_trie(flat, offsets, _table_size(len(flat))))
+    count = int(symbols.max(initial=-1)) + 1
+    pattern_count = plain_count + len(patterns.written)
+    rule_offsets = _offsets(pattern_of, pattern_count)
+    rules_of = np.argsort(pattern_of, kind="stable").astype(np.int32)
+    variant_counts = np.diff(first_variant, append=len(sequences))
+    single = np.full((pattern_count, 2), -1, np.int32)
+    alone = np.flatnonzero((np.diff(rule_offsets) == 1) & (variant_counts == 1))
+    single[alone, 0] = rules_of[rule_offsets[alone]]
+    single[alone, 1] = table[np.array(first_variant, np.int64)[alone], FOCUS]
     rules = Rules(
-        **_edges(trie, plain_count, int(symbols.max(initial=-1)) + 1),
+        **_edges(trie, plain_count, count),
         variants=np.ascontiguousarray(table),
         first_variant=np.array(first_variant, np.int32),
-        rule_offsets=_offsets(pattern_of, plain_count + len(patterns.written)),
-        rules_of=np.argsort(pattern_of, kind="stable").astype(np.int32),
+        rule_offsets=rule_offsets,
+        rules_of=rules_of,
         pattern_of=pattern_of.astype(np.int32),
+        single=single,
         deepest=max(map(len, sequences), default=0),
     )
+    planes = None
+    if len(sequences) <= _MOST_BITS:
+        planes = bit_planes(flat, offsets, rules.variants, count)
     units = np.array(patterns.units, np.int32)
     rated = np.array([rule.metadata.rate is not None for rule in every], np.bool_)
     rated = rated if rated.any() else rated[:0]
     classes = TokenClasses(patterns.predicates, symbols, rules)
     return Program(
-        patterns.predicates, symbols, sequences, rules, classes, patterns.written, units, rated
+        patterns.predicates,
+        symbols,
+        sequences,
+        rules,
+        classes,
+        patterns.written,
+        planes,
+        units,
+        rated,
     )
 
 
@@ -279,8 +303,10 @@ class _Trie(NamedTuple):
     final: Int32Array
 
 
-def _trie(sequences: Sequence[tuple[int, ...]], predicates: int) -> tuple[Int32Array, _Trie]:
-    """Symbols of the predicates that sequences test, and the trie of the sequences."""
+def _flat(
+    sequences: Sequence[tuple[int, ...]], predicates: int
+) -> tuple[Int32Array, Int32Array, Int64Array]:
+    """The symbol of each predicate that sequences test, and the sequences as symbols."""
     lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
     flat = np.fromiter(chain.from_iterable(sequences), np.int32, int(lengths.sum()))
     offsets = np.zeros(len(sequences) + 1, np.int64)
@@ -290,14 +316,13 @@ def _trie(sequences: Sequence[tuple[int, ...]], predicates: int) -> tuple[Int32A
     used[flat] = True
     expect(len(flat))
     symbols = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
-    return symbols, _Trie(*build_trie(symbols[flat], offsets, _table_size(len(flat))))
+    return symbols, symbols[flat], offsets
 
 
 def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     """The edges, and what ends at each node, as the kernels want them.
 
-    Args:
-        trie: the variants of plain patterns come first, each with its pattern's number.
+    The variants of plain patterns come first, each with its pattern's number.
     """
     parents, labels, final = trie
     endings = np.bincount(final, minlength=len(parents) + 1)

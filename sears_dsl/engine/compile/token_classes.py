@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import NO_CHILD, Classes, Heads, Rules
+from sears_dsl.engine.compile.bit_planes import PlaneMemory
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.runtime.array_types import Growing, Int32Array, Integer
 from sears_dsl.runtime.kernels import expect, kernel
@@ -83,11 +84,7 @@ class TokenClasses:
             return Classes(numbers, *self._known.arrays()), self._known.heads
 
     def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> bool:
-        """Write the classes of the few types that are new; False where there is no room for them.
-
-        Args:
-            places: where each of them is among the numbers.
-        """
+        """Write the classes of the few types that are new; False where there is no room."""
         known = self._known
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return False
@@ -261,10 +258,15 @@ def _put_codes(codes: Any, numbers: Any, slots: Any) -> None:
 
 
 class HeadsPool:
-    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`."""
+    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`.
+
+    Attributes:
+        planes: the same classes as bits.
+    """
 
     def __init__(self) -> None:
         self._idle: list[Heads] = []
+        self.planes = PlaneMemory()
 
     def take(self, tokens: int, classes: Classes, rules: Rules) -> Heads:
         """Heads for a scan of so many tokens; to be given back."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, product
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
@@ -110,15 +111,14 @@ def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -
     sides = [writer.sequence(part) for part in (rule.left, rule.antecedent, rule.right)]
     _check_count(len(sides[0]) * len(sides[1]) * len(sides[2]))
     variants: dict[tuple[tuple[int, ...], int, int, int], Variant] = {}
-    names = tuple(dict.fromkeys(_names(rule)))
-    for left in sides[0]:
-        for focus in sides[1]:
-            for right in sides[2]:
-                whole = left.as_context().then(focus).then(right.as_context())
-                anchors = _anchors(whole)
-                if anchors is not None:
-                    key = (whole.tests, len(left.tests), len(focus.tests), anchors)
-                    variants.setdefault(key, Variant(*key, whole, names))
+    # A name that took no part is bound too.
+    names = tuple({each.name: None for each in every_element(rule) if each.name is not None})
+    for left, focus, right in product(*sides):
+        whole = left.as_context().then(focus).then(right.as_context())
+        anchors = _anchors(whole)
+        if anchors is not None:
+            key = (whole.tests, len(left.tests), len(focus.tests), anchors)
+            variants.setdefault(key, Variant(*key, whole, names))
     return list(variants.values())
 
 
@@ -128,12 +128,9 @@ def bind(
     predicates: Predicates,
     token_type: Callable[[int], TokenType],
 ) -> Binding:
-    """How an instance lies on its row.
+    """How an instance that starts at a token, or is inserted before it, lies on its row.
 
-    Args:
-        start: first token of the replaced span, or where an insertion goes.
-        token_type: gives the type of a token of the row; asked only where an element leaves open
-            which of its alternatives matched.
+    The type of a token is asked only where an element leaves open which alternative matched.
     """
     origin = start - variant.left
     names = dict.fromkeys(variant.names, TokenRange(start, start)) if variant.names else {}
@@ -155,16 +152,14 @@ def _moved(place: TokenRange, by: int) -> TokenRange:
     return TokenRange(place.start + by, place.end + by)
 
 
-def _names(rule: Rule) -> Iterator[str]:
-    """Every name in a rule, so that a name that took no part is bound too."""
+def every_element(rule: Rule) -> Iterator[Element]:
+    """The elements of a rule, those inside of groups too."""
     waiting = [*rule.left, *rule.antecedent, *rule.right]
     while waiting:
         element = waiting.pop()
-        if element.name is not None:
-            yield element.name
+        yield element
         if isinstance(element.body, Group):
-            for alternative in element.body.alternatives:
-                waiting.extend(alternative)
+            waiting.extend(chain.from_iterable(element.body.alternatives))
 
 
 def _anchors(strand: _Strand) -> int | None:
@@ -221,24 +216,21 @@ class _Writer:
             single = self._single_tests(body)
             if single is not None:
                 return [self._choice(single)]
-            return [
-                strand for alternative in body.alternatives for strand in self.sequence(alternative)
-            ]
+            return list(chain.from_iterable(map(self.sequence, body.alternatives)))
         if isinstance(body, Literal):
             of_word = self.predicates.of_word
-            return [
-                _Strand(tests=tuple(of_word(word, body, self.scope) for word in words))
-                for words in spellings(body, self.scope.options, self.split)
-            ]
-        return [self._choice([_TagChoice(self._test(body), _tag_name(body))])]
+            cuts = spellings(body, self.scope.options, self.split)
+            return [_Strand(tuple(of_word(word, body, self.scope) for word in cut)) for cut in cuts]
+        return [self._choice([self._test(body)])]
 
     def _is_split(self, body: object) -> bool:
         if not isinstance(body, Literal):
             return False
         return any(len(words) > 1 for words in spellings(body, self.scope.options, self.split))
 
-    def _test(self, body: object) -> int:
-        return self.predicates.of_test(body, self.scope, self.split)  # type: ignore[arg-type]
+    def _test(self, body: object) -> _TagChoice:
+        test = self.predicates.of_test(body, self.scope, self.split)  # type: ignore[arg-type]
+        return _TagChoice(test, body.name if isinstance(body, Tag) else None)
 
     def _choice(self, choices: Sequence[_TagChoice]) -> _Strand:
         """Alternatives of one token each are one test."""
@@ -264,9 +256,5 @@ class _Writer:
             elif isinstance(body, Anchor) or self._is_split(body):
                 return None
             else:
-                choices.append(_TagChoice(self._test(body), _tag_name(body)))
+                choices.append(self._test(body))
         return choices
-
-
-def _tag_name(body: object) -> str | None:
-    return body.name if isinstance(body, Tag) else None

@@ -42,6 +42,7 @@ from sears_dsl.engine.arrays import (
     asks_edges,
     find_child,
     first_slot,
+    grown,
     is_protected,
 )
 from sears_dsl.engine.match.rescan import Scanned, same_ends
@@ -225,13 +226,6 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
 
 
 @kernel
-def _grown(array: Any, size: Integer) -> Any:
-    larger = np.empty(max(np.int64(size), 2 * array.shape[0]), array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
-
-
-@kernel
 def _select(hits: Int64Array, low: Integer, high: Integer, rules: Rules) -> Any:
     """Of the sorted hits low up to high, keep per pattern the leftmost that do not overlap.
 
@@ -395,7 +389,7 @@ def collect(  # noqa: PLR0915, PLR0917
                     moved = ((place - begin) - (at - old_begin)) << ORDER_BITS
                     for hit in range(old.firsts[at], past):
                         if total == hits.shape[0]:
-                            hits = _grown(hits, total + 1)
+                            hits = grown(hits, total + 1)
                         hits[total] = old.hits[hit] + moved
                         total += 1
                     continue
@@ -421,7 +415,7 @@ def collect(  # noqa: PLR0915, PLR0917
                     pattern = arena[at]
                     if keeps:
                         if total == hits.shape[0]:
-                            hits = _grown(hits, total + 1)
+                            hits = grown(hits, total + 1)
                         hits[total] = (np.int64(pattern) << RANK_BITS) | rank
                         total += 1
                     elif best[pattern] >> RANK_BITS != stamp:
@@ -461,7 +455,7 @@ def collect(  # noqa: PLR0915, PLR0917
                         pattern = ~child
                         if keeps:
                             if total == hits.shape[0]:
-                                hits = _grown(hits, total + 1)
+                                hits = grown(hits, total + 1)
                             hits[total] = (np.int64(pattern) << RANK_BITS) | rank
                             total += 1
                         elif best[pattern] >> RANK_BITS != stamp:
@@ -506,7 +500,7 @@ def collect(  # noqa: PLR0915, PLR0917
                     rank = (np.int64(start - begin) << ORDER_BITS) | np.int64(order)
                     if extent != EXTENT_FIRST:
                         if total == hits.shape[0]:
-                            hits = _grown(hits, total + 1)
+                            hits = grown(hits, total + 1)
                         hits[total] = (np.int64(pattern) << RANK_BITS) | rank
                         total += 1
                     elif best[pattern] >> RANK_BITS != stamp:
@@ -552,7 +546,7 @@ def collect(  # noqa: PLR0915, PLR0917
                         rank = np.int64(place - begin) << ORDER_BITS
                         if extent != EXTENT_FIRST:
                             if total == hits.shape[0]:
-                                hits = _grown(hits, total + 1)
+                                hits = grown(hits, total + 1)
                             hits[total] = (pattern << RANK_BITS) | rank
                             total += 1
                         elif best[pattern] >> RANK_BITS != stamp:
@@ -564,7 +558,7 @@ def collect(  # noqa: PLR0915, PLR0917
                 reaches[place - base_token] = farthest - place + 1
         if extent == EXTENT_FIRST:
             if total + count > hits.shape[0]:
-                hits = _grown(hits, total + count)
+                hits = grown(hits, total + count)
             for at in range(count):
                 pattern = np.int64(touched[at])
                 hits[total] = (pattern << RANK_BITS) | (best[pattern] & RANK)

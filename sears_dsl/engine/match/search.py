@@ -1,8 +1,8 @@
 """Runs a program over tokens: the one place where Python meets the kernels.
 
 In: a program, a batch of tokens, protected spans. Out: `Matches`, sorted by row, rule and start.
-Always holds: the result does not depend on the number of jobs or on how rows are batched; each hit
-that `scan` collects stands for one instance of every rule of its pattern. One kernel scans a block
+Always holds: the result does not depend on the number of jobs, on how rows are batched, or on which
+scan ran; each hit stands for one instance of every rule of its pattern. One kernel scans a block
 and makes the instances, since calling a compiled one with so many arrays takes longer than
 scanning a short row.
 Costs a look-up of the class of each distinct token type, then one scan of the token ids; with
@@ -11,10 +11,10 @@ several jobs blocks of rows are scanned in threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from typing import Literal as OneOf
 
 import numpy as np
@@ -22,20 +22,18 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine import arrays
 from sears_dsl.engine.arrays import (
-    FOCUS,
-    ORDER_BITS,
-    ORDER_MASK,
-    RANK,
-    RANK_BITS,
+    EXTENT_FIRST,
     ProtectedPlaces,
 )
 from sears_dsl.engine.compile.program import Program
+from sears_dsl.engine.match.bit_scan import collect_by_bits
+from sears_dsl.engine.match.instances import count_instances, expand_first, expand_hits
 from sears_dsl.engine.match.rescan import NO_ROWS, UNSCANNED, RowsAgain, Scanned, joined
 from sears_dsl.engine.match.scan import choose, collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array
-from sears_dsl.runtime.kernels import expect, kernel
+from sears_dsl.runtime.kernels import compiles, expect, kernel
 from sears_dsl.tagging.tokens import Tokens
 
 
@@ -94,37 +92,6 @@ def _between(
     return open_spans
 
 
-_DIGIT_BITS = 6
-_SHORT = 24  # up to here insertion sorts faster
-
-
-@kernel
-def _sort_by_rule(keys: Any, scratch: Any, count: Any, counters: Any, digits: Any) -> None:
-    """Sort keys (rule << 37 | rank) by rule, stably: insertion if short, else radix."""
-    if count <= _SHORT:
-        for place in range(1, count):
-            key = keys[place]
-            rule = key >> RANK_BITS
-            at = place
-            while at > 0 and keys[at - 1] >> RANK_BITS > rule:
-                keys[at] = keys[at - 1]
-                at -= 1
-            keys[at] = key
-        return
-    for digit in range(digits):
-        shift = RANK_BITS + digit * _DIGIT_BITS
-        counters[:] = 0
-        for place in range(count):
-            counters[((keys[place] >> shift) & ((1 << _DIGIT_BITS) - 1)) + 1] += 1
-        for value in range(counters.shape[0] - 1):
-            counters[value + 1] += counters[value]
-        for place in range(count):
-            value = (keys[place] >> shift) & ((1 << _DIGIT_BITS) - 1)
-            scratch[counters[value]] = keys[place]
-            counters[value] += 1
-        keys[:count] = scratch[:count]
-
-
 @kernel
 def find_instances(  # noqa: PLR0917 - arrays in the order in which they are made
     low: Any,
@@ -147,7 +114,47 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
     scanned = collect(
         low, high, extent, row_offsets, type_ids, classes, rules, heads, protection, none, old
     )
-    return _expand_hits(scanned[0], scanned[1], low, rules)
+    return _expanded(scanned[0], scanned[1], low, extent, rules)
+
+
+@kernel
+def find_instances_by_bits(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: Any,
+    high: Any,
+    extent: Any,
+    row_offsets: Any,
+    type_ids: Any,
+    of_type: Any,
+    planes: Any,
+    of_class: Any,
+    rules: Any,
+    protection: Any,
+) -> Any:
+    """The same as `find_instances`; the arguments are those of `collect_by_bits`."""
+    hits, offsets = collect_by_bits(
+        low,
+        high,
+        extent,
+        row_offsets,
+        type_ids,
+        of_type,
+        planes,
+        of_class,
+        rules,
+        protection,
+    )
+    return _expanded(hits, offsets, low, extent, rules)
+
+
+@kernel
+def _expanded(hits: Any, offsets: Any, low: Any, extent: Any, rules: Any) -> Any:
+    """The instances of the hits of an extent."""
+    rows, rule_count = offsets.shape[0] - 1, rules.pattern_of.shape[0]
+    if extent != EXTENT_FIRST or 512 * hits.shape[0] < rule_count * rows:
+        return expand_hits(hits, offsets, low, rules)
+    instances = np.empty((5, count_instances(hits, rules)), np.int32)
+    expand_first(hits, offsets, low, rules, instances, 0)
+    return instances
 
 
 @kernel
@@ -169,56 +176,7 @@ def find_instances_again(  # noqa: PLR0917 - arrays in the order in which they a
         low, high, extent, row_offsets, type_ids, classes, rules, heads, protection, was, old
     )
     hits, offsets = choose(scanned[0], scanned[1], extent, rules)
-    return _expand_hits(hits, offsets, low, rules), scanned
-
-
-@kernel
-def _count_instances(hits: Any, rules: Any) -> Any:
-    """How many instances of rules the hits of patterns stand for."""
-    total = np.int64(0)
-    for hit in hits:
-        pattern = hit >> RANK_BITS
-        total += rules.rule_offsets[pattern + 1] - rules.rule_offsets[pattern]
-    return total
-
-
-@kernel
-def _expand_hits(hits: Any, offsets: Any, low: Any, rules: Any) -> Any:
-    """From the hits of patterns to the instances of rules; see `find_instances`."""
-    instances = np.empty((5, _count_instances(hits, rules)), np.int32)
-    if len(hits) == 0:
-        return instances
-    place = np.int64(0)
-    most = np.int64(0)
-    for row in range(offsets.shape[0] - 1):
-        most = max(most, _count_instances(hits[offsets[row] : offsets[row + 1]], rules))
-    keys = np.empty(most, np.int64)
-    scratch = np.empty(most, np.int64)
-    counters = np.zeros((1 << _DIGIT_BITS) + 1, np.int64)
-    digits = 1
-    while rules.pattern_of.shape[0] >> (digits * _DIGIT_BITS) > 0:
-        digits += 1
-    for row in range(offsets.shape[0] - 1):
-        count = np.int64(0)
-        for at in range(offsets[row], offsets[row + 1]):
-            pattern = hits[at] >> RANK_BITS
-            rank = hits[at] & RANK
-            for of in range(rules.rule_offsets[pattern], rules.rule_offsets[pattern + 1]):
-                keys[count] = (np.int64(rules.rules_of[of]) << RANK_BITS) | rank
-                count += 1
-        _sort_by_rule(keys, scratch, count, counters, digits)
-        for at in range(count):
-            rule = keys[at] >> RANK_BITS
-            order = keys[at] & ORDER_MASK
-            start = (keys[at] & RANK) >> ORDER_BITS
-            variant = rules.first_variant[rules.pattern_of[rule]] + order
-            instances[0, place] = rule
-            instances[1, place] = low + row
-            instances[2, place] = start
-            instances[3, place] = start + rules.variants[variant, FOCUS]
-            instances[4, place] = order
-            place += 1
-    return instances
+    return expand_hits(hits, offsets, low, rules), scanned
 
 
 Extent: TypeAlias = OneOf["first", "all", "every"]
@@ -235,6 +193,11 @@ _EXTENTS = {
 _UNPROTECTED = arrays.ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
+_SMALL_BLOCK = 1 << 13  # no thread is begun for less
+_FEW_INSTANCES = 1 << 15  # likewise
+
+_Part = TypeVar("_Part")
+_Result = TypeVar("_Result")
 
 
 def search(
@@ -321,6 +284,9 @@ def _searched(
     classes, pool = program.classes.of(tokens.types)
     expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
+    planes, of_class = program.planes, None
+    if planes is not None and again is None and compiles():
+        of_class = pool.planes.of(classes, planes)
     was, old = NO_ROWS, UNSCANNED
     keeps = (
         again is not None
@@ -339,18 +305,52 @@ def _searched(
         pool.give_back(heads)
         return parts
 
-    blocks = _blocks(row_offsets)
-    if len(blocks) == 1 or jobs == 1:
-        scans = list(map(scan, blocks))
-    else:
-        with ThreadPoolExecutor(min(jobs, len(blocks))) as threads:
-            scans = list(threads.map(scan, blocks))
+    blocks = _blocks(row_offsets, jobs)
+    if of_class is not None:
+        as_bits = (row_offsets, type_ids, classes.of_type, planes, of_class)
+        shared = (_EXTENTS[extent], *as_bits, program.rules, protection)
+        return Matches(*_by_bits(blocks, shared, jobs))
+    scans = _in_threads(scan, blocks, jobs)
     if again is not None and keeps:
         scanned = joined(row_offsets, [parts for _, parts in scans])
         again.scanned.leave(again.rows, scanned, tagged=tokens.tagged, pool=pool)
     if len(scans) == 1:
         return Matches(*scans[0][0])
     return Matches(*np.concatenate([instances for instances, _ in scans], axis=1))
+
+
+def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
+    """The instances in all blocks; ``shared`` is what `collect_by_bits` takes behind them."""
+    if len(blocks) == 1:
+        return find_instances_by_bits(*blocks[0], *shared)
+    rules, lows = shared[-2], [low for low, _ in blocks]
+    scans = _in_threads(lambda block: collect_by_bits(*block, *shared), blocks, jobs)
+    if shared[0] != EXTENT_FIRST:
+        parts = zip(scans, lows, strict=True)
+        expanded = [expand_hits(hits, offsets, low, rules) for (hits, offsets), low in parts]
+        return np.concatenate(expanded, axis=1)
+    # All write into one array: putting parts together would take as long as writing them.
+    counts = [count_instances(hits, rules) for hits, _ in scans]
+    instances = np.empty((5, sum(counts)), np.int32)
+    places = np.cumsum([0, *counts[:-1]]).tolist()
+
+    def expand(block: tuple[int, tuple[Any, Any], int]) -> None:
+        low, (hits, offsets), place = block
+        expand_first(hits, offsets, low, rules, instances, place)
+
+    threads = jobs if instances.shape[1] > _FEW_INSTANCES else 1
+    _in_threads(expand, list(zip(lows, scans, places, strict=True)), threads)
+    return instances
+
+
+def _in_threads(
+    work: Callable[[_Part], _Result], parts: Sequence[_Part], jobs: int
+) -> list[_Result]:
+    """What work gives for each part, in order."""
+    if len(parts) == 1 or jobs == 1:
+        return list(map(work, parts))
+    with ThreadPoolExecutor(min(jobs, len(parts))) as threads:
+        return list(threads.map(work, parts))
 
 
 def _plain(array: Int32Array) -> Int32Array:
@@ -361,12 +361,16 @@ def _plain(array: Int32Array) -> Int32Array:
     return np.require(array, np.int32, ["C", "W"])
 
 
-def _blocks(row_offsets: Int32Array) -> list[tuple[int, int]]:
-    """Rows low up to high, of about `_BLOCK` tokens each: small enough to stay in the cache."""
+def _blocks(row_offsets: Int32Array, jobs: int) -> list[tuple[int, int]]:
+    """Rows low up to high, of about `_BLOCK` tokens each: small enough to stay in the cache.
+
+    Several threads get blocks of their own where there are rows enough.
+    """
     rows, tokens = len(row_offsets) - 1, int(row_offsets[-1])
-    if tokens <= _BLOCK:
+    size = min(_BLOCK, max(_SMALL_BLOCK, -(-tokens // jobs)))
+    if tokens <= size:
         return [(0, rows)]
-    cuts = np.searchsorted(row_offsets, np.arange(_BLOCK, tokens, _BLOCK))
+    cuts = np.searchsorted(row_offsets, np.arange(size, tokens, size))
     bounds = sorted({0, rows, *cuts.tolist()})
     return list(pairwise(bounds)) or [(0, rows)]
 

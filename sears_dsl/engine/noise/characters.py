@@ -9,11 +9,18 @@ place that could change.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
 from typing import NamedTuple
 
 from sears_dsl.engine.noise.draws import Draw, below, how_many, number, numbers
-from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.language.rule import TYPING_KINDS, Noise
+
+UNICODE = "17.0.0"
+"""The version of Unicode that the table of look-alikes is of."""
+
+_TABLE = Path(__file__).with_name("lookalikes.tsv")
 
 KEY_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 """The letters of a keyboard, row by row."""
@@ -64,16 +71,10 @@ def has_place(noise: Noise, text: str) -> bool:
 def shared(
     noise: Noise, share: int, instances: Sequence[PlacedText], unit: str, draw: Draw
 ) -> dict[int, str]:
-    """The texts of all instances that a function is given in a unit, a share of them changed.
+    """The texts of all instances that a function is given in a unit, by their places.
 
-    The share is of all characters that are no white space for look-alikes, of all letters for
-    slips; which of them change is drawn among all that can.
-
-    Args:
-        share: in millionths.
-
-    Returns:
-        The new text of the instance at each place.
+    A share, in millionths, is changed: of all characters that are no white space for
+    look-alikes, of all letters for slips; which of them is drawn among all that can.
     """
     if noise.kind == "homoglyph":
         counted = sum(not character.isspace() for _, text in instances for character in text)
@@ -105,13 +106,39 @@ def _ordered(
 # ---------------------------------------------------------------- look-alikes
 
 
+@lru_cache(maxsize=1)
+def lookalikes() -> Mapping[str, str]:
+    """For each character that has one the look-alike that takes its place; never itself.
+
+    Source: Unicode, UTS #39, intentional.txt, under the Unicode licence, of which
+    `training/lookalikes.py` makes the file.
+
+    Example:
+        >>> hex(ord(lookalikes()["o"])), "k" in lookalikes()
+        ('0x3bf', False)
+    """
+    rows = (line.split("\t") for line in _TABLE.read_text("ascii").splitlines())
+    return {chr(int(row[0], 16)): chr(int(row[1], 16)) for row in rows if row[0][:1] != "#"}
+
+
+@lru_cache(maxsize=1)
+def lookalikes_identity() -> str:
+    """The version of the table and a hash of its file, for manifests.
+
+    Example:
+        >>> lookalikes_identity().partition(" ")[0]
+        'unicode-17.0.0'
+    """
+    return f"unicode-{UNICODE} {sha256(_TABLE.read_bytes()).hexdigest()[:16]}"
+
+
 def _homoglyph_places(text: str) -> list[int]:
     table = lookalikes()
     return [i for i, character in enumerate(text) if character in table]
 
 
 def _replaced(text: str, places: Collection[int]) -> str:
-    table: Mapping[str, str] = lookalikes()
+    table = lookalikes()
     return "".join(table[c] if i in places else c for i, c in enumerate(text))
 
 
@@ -129,20 +156,15 @@ def keys_beside(letter: str) -> list[str]:
         >>> keys_beside("g"), keys_beside("é")
         (['f', 'h', 't', 'y', 'v', 'b'], [])
     """
-    return list(_BESIDE.get(letter, ()))
+    return _BESIDE.get(letter, [])
 
 
-def _all_beside() -> dict[str, tuple[str, ...]]:
-    """The keys that touch each key."""
-    around = ((0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0))
-    keys = {(r, c): key for r, row in enumerate(KEY_ROWS) for c, key in enumerate(row)}
-    return {
-        key: tuple(keys[r + y, c + x] for y, x in around if (r + y, c + x) in keys)
-        for (r, c), key in keys.items()
-    }
-
-
-_BESIDE = _all_beside()
+_AROUND = ((0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0))
+_KEYS = {(r, c): key for r, row in enumerate(KEY_ROWS) for c, key in enumerate(row)}
+_BESIDE = {
+    key: [_KEYS[r + y, c + x] for y, x in _AROUND if (r + y, c + x) in _KEYS]
+    for (r, c), key in _KEYS.items()
+}
 
 
 def _cased(letter: str, like: str) -> str:

@@ -61,10 +61,7 @@ def key(text: str) -> int:
 
 
 def number(draw: Draw, name: str, unit: str, place: int = 0, count: int = 0) -> int:
-    """The 64 bits of one decision.
-
-    Args:
-        count: which of several decisions of this name there.
+    """The 64 bits of one decision, of several of this name there by their count.
 
     Example:
         >>> hex(number(Draw(), "rate", "It is a good movie ."))
@@ -77,10 +74,7 @@ def number(draw: Draw, name: str, unit: str, place: int = 0, count: int = 0) -> 
 
 
 def numbers(draw: Draw, name: str, unit: str, places: Sequence[tuple[int, int]]) -> list[int]:
-    """The 64 bits of many decisions of one name in one unit.
-
-    Args:
-        places: (place, count) of each.
+    """The 64 bits of many decisions of one name in one unit, by place and count.
 
     Example:
         >>> unit = "It is a good movie ."
@@ -128,10 +122,7 @@ def below(bits: int, bound: int) -> int:
 
 
 def how_many(share: int, things: int, bits: int) -> int:
-    """A share of some things as a whole number: the next lower one, or by chance the next higher.
-
-    Args:
-        share: in millionths.
+    """A share, in millionths, of some things: the next lower number, or by chance the next higher.
 
     Example:
         >>> how_many(250_000, 8, 0), how_many(250_000, 7, 0), how_many(250_000, 7, 2**64 - 1)
@@ -139,21 +130,3 @@ def how_many(share: int, things: int, bits: int) -> int:
     """
     whole, rest = divmod(share * things, _MILLION)
     return whole + (below(bits, _MILLION) < rest)
-
-
-def chosen(
-    places: Sequence[tuple[int, int]], unit: str, share: int, name: str, draw: Draw
-) -> list[tuple[int, int]]:
-    """A share of some places of a unit: the first in the order of their numbers.
-
-    Args:
-        places: (place, count) of each, all different.
-        share: in millionths.
-
-    Example:
-        >>> chosen([(0, 0), (3, 0), (6, 0), (8, 0)], "It is a good", 500_000, "rate", Draw())
-        [(3, 0), (6, 0)]
-    """
-    count = how_many(share, len(places), number(draw, f"{name} share", unit))
-    order = sorted(zip(numbers(draw, name, unit, places), places, strict=True))
-    return sorted(at for _, at in order[:count])

@@ -9,7 +9,7 @@ bits, so that plain Python computes the same. Costs some ten nanoseconds a numbe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,14 +22,46 @@ UNTRIED, UNABLE, CHANGED, PLAIN = range(4)
 RATE_SHARE, RATE, SHARE, PLACE, KEY_LETTER, TYPO_KIND, FIRST_KIND = range(7)
 """Names of decisions, as places in an array: the last is the first of four kinds of slips."""
 
-HOMOGLYPH, TYPO = -1, 4
-"""Functions; 0 to 3 are the kinds of slips."""
+TYPO = 4
+"""A function; 0 to 3 are the kinds of slips."""
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _LARGEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 _MILLION = np.uint64(1_000_000)
 _SWAP, _DROP, _DOUBLE, _KEY = range(4)
+
+
+class InstancePlaces(NamedTuple):
+    """The instances of a rule, unit by unit, and what draws about them depend on.
+
+    Attributes:
+        places: int64 (instances,): where each begins in its unit.
+        offsets: int64 (units + 1,): the instances of each unit.
+        unit_keys: uint64 (units,): the texts of the units.
+        bases: uint64: what the decisions of each name have in common.
+    """
+
+    places: Int64Array
+    offsets: Int64Array
+    unit_keys: UInt64Array
+    bases: UInt64Array
+
+
+class InstancePoints(NamedTuple):
+    """The characters of instances, in the code points of a batch.
+
+    Attributes:
+        starts: int64 (instances,): the first code point of each.
+        ends: int64 (instances,): one past its last.
+        points: uint32: the code points of the batch.
+        foreign: bool: which of them are letters outside ASCII.
+    """
+
+    starts: Int64Array
+    ends: Int64Array
+    points: UInt32Array
+    foreign: Flags
 
 
 @kernel
@@ -67,27 +99,12 @@ def _how_many(share: Integer, things: Integer, bits: Integer) -> Any:
 
 
 @kernel
-def try_instances(  # noqa: PLR0917 - arrays in the order in which they are made
-    rate: Any,
-    able: Flags,
-    places: Int64Array,
-    offsets: Int64Array,
-    unit_keys: UInt64Array,
-    bases: UInt64Array,
-) -> Any:
-    """Which instances are looked at until a share of all of a unit is rewritten.
+def try_instances(rate: Any, able: Flags, where: InstancePlaces) -> Any:
+    """Which instances are looked at until a share of all of a unit, in millionths, is rewritten.
 
-    Args:
-        rate: in millionths.
-        able: bool (instances,): whether anything in them can change.
-        places: int64 (instances,): where each begins in its unit.
-        offsets: int64 (units + 1,): the instances of each unit.
-        unit_keys: uint64 (units,): the texts of the units.
-        bases: uint64: what the decisions of each name have in common.
-
-    Returns:
-        bool (instances,).
+    ``able``, bool (instances,), says in which anything can change.
     """
+    places, offsets, unit_keys, bases = where
     tried = np.zeros(able.shape[0], np.bool_)
     for unit in range(offsets.shape[0] - 1):
         low, high = offsets[unit], offsets[unit + 1]
@@ -116,34 +133,21 @@ def look_alike(  # noqa: PLR0917
     share: Integer,
     count: Integer,
     tried: Flags,
-    places: Int64Array,
-    starts: Int64Array,
-    ends: Int64Array,
-    offsets: Int64Array,
-    points: UInt32Array,
+    where: InstancePlaces,
+    what: InstancePoints,
     table: UInt32Array,
     spaces: Flags,
-    unit_keys: UInt64Array,
-    bases: UInt64Array,
 ) -> Any:
-    """Characters of the instances that are tried become their look-alikes.
+    """Characters of the instances that are tried become their look-alikes, in place.
 
-    Args:
-        share: of all of a unit, in millionths; 0: a number of places in each instance.
-        tried: bool (instances,).
-        places: int64 (instances,): where each begins in its unit.
-        starts: int64 (instances,): its first code point in the batch.
-        ends: int64 (instances,): one past its last.
-        offsets: int64 (units + 1,): the instances of each unit.
-        points: uint32: the code points of the batch; they are changed.
-        table: uint32: the look-alike of each code point, 0 where there is none.
-        spaces: bool: whether a code point is white space.
-        unit_keys: uint64 (units,): the texts of the units.
-        bases: uint64: what the decisions of each name have in common.
+    A share of 0 is a number of places in each instance. ``table``, uint32, has the look-alike of
+    each code point, 0 where there is none; ``spaces`` says which are white space.
 
     Returns:
         int8 (instances,): see `UNTRIED`. What is tried, able and spared by the share is `UNTRIED`.
     """
+    places, offsets, unit_keys, bases = where
+    starts, ends, points, _ = what
     become = np.zeros(tried.shape[0], np.int8)
     most = np.int64(0)
     for unit in range(offsets.shape[0] - 1):
@@ -307,36 +311,20 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
     kind: Integer,
     count: Integer,
     tried: Flags,
-    places: Int64Array,
-    starts: Int64Array,
-    ends: Int64Array,
-    offsets: Int64Array,
-    points: UInt32Array,
-    foreign: Flags,
+    where: InstancePlaces,
+    what: InstancePoints,
     keys: UInt32Array,
-    unit_keys: UInt64Array,
-    bases: UInt64Array,
 ) -> Any:
-    """Slips in each instance that is tried.
+    """So many slips of a kind, all that fit for 0, in each instance that is tried.
 
-    Args:
-        kind: 0 to 3, or `TYPO`.
-        count: of slips in each instance; 0: all that fit.
-        tried: bool (instances,).
-        places: int64 (instances,): where each begins in its unit.
-        starts: int64 (instances,): its first code point in the batch.
-        ends: int64 (instances,): one past its last.
-        offsets: int64 (units + 1,): the instances of each unit.
-        points: uint32: the code points of the batch.
-        foreign: bool: whether each is a letter outside ASCII.
-        keys: uint32 (26, 7): for each letter how many keys touch its own, and which.
-        unit_keys: uint64 (units,): the texts of the units.
-        bases: uint64: what the decisions of each name have in common.
+    ``keys``, uint32 (26, 7), has for each letter how many keys touch its own, and which.
 
     Returns:
         (become, written, bounds): see `UNTRIED`; the new code points of all instances, one after
         another; int64 (instances + 1,): where those of each are.
     """
+    places, offsets, unit_keys, bases = where
+    starts, ends, points, foreign = what
     become = np.zeros(tried.shape[0], np.int8)
     bounds = np.zeros(tried.shape[0] + 1, np.int64)
     size, widest = np.int64(0), np.int64(0)
@@ -421,37 +409,20 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
     share: Integer,
     tried: Flags,
     able: Flags,
-    places: Int64Array,
-    starts: Int64Array,
-    ends: Int64Array,
-    offsets: Int64Array,
-    points: UInt32Array,
-    foreign: Flags,
+    where: InstancePlaces,
+    what: InstancePoints,
     keys: UInt32Array,
-    unit_keys: UInt64Array,
-    bases: UInt64Array,
 ) -> Any:
-    """Slips in a share of all letters of the instances of a unit that are tried.
+    """Slips in a share, in millionths, of all letters of the instances of a unit that are tried.
 
-    Args:
-        kind: 0 to 3, or `TYPO`.
-        share: in millionths.
-        tried: bool (instances,).
-        able: bool (instances,): whether anything in them can change; if not, nothing is written.
-        places: the rest as for `misspell`.
-        starts: likewise.
-        ends: likewise.
-        offsets: likewise.
-        points: likewise.
-        foreign: likewise.
-        keys: likewise.
-        unit_keys: likewise.
-        bases: likewise.
+    In those that are not ``able`` to change nothing is written.
 
     Returns:
         As `misspell`. What is tried, able and spared by the share is `UNTRIED`; all instances of a
         unit are `PLAIN` where one is.
     """
+    places, offsets, unit_keys, bases = where
+    starts, ends, points, foreign = what
     become = np.zeros(tried.shape[0], np.int8)
     bounds = np.zeros(tried.shape[0] + 1, np.int64)
     size, widest = np.int64(0), np.int64(0)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from sears_dsl.engine.matches import Unit
-from sears_dsl.engine.noise.lookalikes import lookalikes_identity
+from sears_dsl.engine.noise.characters import lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
@@ -75,9 +75,6 @@ def noise_identity(
     rules: Sequence[tuple[Rule, RuleSource]], sources: Sources, *, seed: int
 ) -> dict[str, str]:
     """What decides the noise of rules, for manifests; nothing where they write none.
-
-    Args:
-        sources: of the run, as `sources_for` gives them.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -155,9 +152,6 @@ def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
     """The unit that a run has: what it says itself, else what its rulesets ask for.
 
     A ruleset that asks for none was written for whole texts.
-
-    Args:
-        chosen: what it says; None for nothing.
     """
     if chosen:
         return chosen

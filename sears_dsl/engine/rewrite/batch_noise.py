@@ -22,12 +22,18 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
 from sears_dsl.engine.noise import kernels
-from sears_dsl.engine.noise.characters import PlacedText, changed, has_place, keys_beside, shared
+from sears_dsl.engine.noise.characters import (
+    PlacedText,
+    changed,
+    has_place,
+    keys_beside,
+    lookalikes,
+    shared,
+)
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
-from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered, noise_calls
+from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered
 from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.span_map import apply_edits
@@ -37,39 +43,6 @@ from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import Token, Tokens
 
 _ALL = -1  # as many slips as fit
-
-
-class _Instances(NamedTuple):
-    """Where the instances of a rule are, in the code points of a batch.
-
-    Attributes:
-        places: int64 (instances,): where each begins in its unit.
-        starts: int64 (instances,): its first code point.
-        ends: int64 (instances,): one past its last.
-        offsets: int64 (units + 1,): the instances of each unit.
-        unit_keys: uint64 (units,): the texts of the units.
-        bases: uint64: what decisions of each name have in common.
-        points: uint32: the code points of the batch.
-        foreign: bool: which of them are letters outside ASCII.
-        rows: the row of each instance.
-        units: the text of each of these rows.
-    """
-
-    places: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    unit_keys: NDArray[np.uint64]
-    bases: NDArray[np.uint64]
-    points: NDArray[np.uint32]
-    foreign: NDArray[np.bool_]
-    rows: NDArray[np.integer]
-    units: Sequence[str] | Mapping[int, str]
-
-    def placed_text(self, at: int) -> PlacedText:
-        """The text of one instance, and its place."""
-        text = self.points[self.starts[at] : self.ends[at]].tobytes()
-        return PlacedText(int(self.places[at]), text.decode("utf-32-le", "surrogatepass"))
 
 
 def unit_offsets(rows: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -89,31 +62,27 @@ def first_characters(tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
     return places
 
 
-def _unit_keys(
-    texts: Sequence[str] | Mapping[int, str], rows: NDArray[np.integer]
-) -> NDArray[np.uint64]:
-    """The texts of some rows as the numbers that enter draws."""
-    return np.array([key(texts[row]) for row in rows.tolist()], np.uint64)
-
-
-def _bases(names: list[str], draw: Draw) -> NDArray[np.uint64]:
-    """What the decisions of each name have in common."""
-    return np.array([begun_name(draw, name) for name in names], np.uint64)
+def _where(
+    names: Sequence[str],
+    draw: Draw,
+    places: NDArray[np.int64],
+    rows: NDArray[np.integer],
+    texts: Sequence[str] | Mapping[int, str],
+) -> kernels.InstancePlaces:
+    """What decisions of some names about the instances of a rule depend on."""
+    offsets = unit_offsets(rows)
+    keys = np.array([key(texts[row]) for row in rows[offsets[:-1]].tolist()], np.uint64)
+    bases = np.array([begun_name(draw, name) for name in names], np.uint64)
+    return kernels.InstancePlaces(places, offsets, keys, bases)
 
 
 def tried_by_rate(
     rate: int, able: NDArray[np.bool_], tokens: Tokens, matches: Matches, draw: Draw
 ) -> NDArray[np.bool_]:
-    """Which matches of one rule are looked at until a share of those of each unit is rewritten.
-
-    Args:
-        rate: in millionths.
-    """
-    offsets = unit_offsets(matches.rows)
-    keys = _unit_keys(tokens.texts, matches.rows[offsets[:-1]])
-    bases = _bases(["rate share", "rate"], draw)
+    """Which matches of one rule are looked at until a share of those of each unit is rewritten."""
     places = first_characters(tokens, matches)
-    tried: NDArray[np.bool_] = kernels.try_instances(rate, able, places, offsets, keys, bases)
+    where = _where(["rate share", "rate"], draw, places, matches.rows, tokens.texts)
+    tried: NDArray[np.bool_] = kernels.try_instances(rate, able, where)
     return tried
 
 
@@ -127,12 +96,9 @@ def noisy_columns(
     draw: Draw,
     unrenderable: Counter[int],
 ) -> RewriteColumns:
-    """The rewrites of one rule.
+    """The rewrites of one rule; without a rate, in millionths, of all its matches.
 
-    Args:
-        rate: of its instances, in millionths; None: of all of them.
-        matches: of this rule alone, those that are to be rewritten if there is no rate.
-        unrenderable: here instances are counted in which nothing can change.
+    Instances are counted in which nothing can change.
     """
     points, text_offsets = characters_of(tokens.texts)
     base = tokens.row_offsets[matches.rows].astype(np.int64)
@@ -149,7 +115,7 @@ def noisy_columns(
     unable = int((new.become == kernels.UNABLE).sum())
     if unable:
         unrenderable[rule] += unable
-    return _columns(rule, texts, batch.instances)
+    return _columns(rule, texts, batch)
 
 
 def look_up_together(
@@ -203,14 +169,10 @@ def drawn_rewrites(
 ) -> list[Rewrite]:
     """The rewrites of one rule in rows where nothing is protected, whatever it draws.
 
-    Args:
-        tokens: the rows in which the matches were instances.
-        matches: as for `noisy_columns`.
-        bind: gives the elements of a match, by its number.
-        unrenderable: here instances are counted in which nothing can change.
+    ``bind`` gives the elements of a match, by its number.
     """
     rate, draw = renderer.rule.metadata.rate, renderer.drawing(drawing).draw
-    calls = tuple(noise_calls(renderer.rule))
+    calls = renderer.noise_calls
     able, settled = np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
     instances: dict[int, _RowInstance] = {}
     new_texts: dict[int, str | Unrendered] = {}
@@ -228,7 +190,7 @@ def drawn_rewrites(
         some = {at: instances[at] for at in new}
         new_texts |= _new_texts(renderer, calls, some, drawing, whole=True)
         for at, each in some.items():
-            alone[at] = renderer.render_new(each.text, each.tokens, each.binding, new_texts[at])
+            alone[at] = renderer.render(*each[1:], new=new_texts[at])
             able[at] = isinstance(alone[at], Edit)
     missing = [each for each in alone.values() if isinstance(each, Unrendered)]
     counted = sum(why.is_counted or rate is not None for why in missing)
@@ -281,11 +243,8 @@ def _new_texts(
 ) -> dict[int, str | Unrendered]:
     """What takes the place of some instances, their functions worked out together.
 
-    Args:
-        renderer: of their rule.
-        calls: its functions of characters.
-        instances: by their numbers, those of a row together and in order.
-        whole: whether of a share all that can change does.
+    Those of a row are together and in order. Of a share all that can change does, if it is to be
+    ``whole``.
     """
     written: dict[int, dict[tuple[int, int], dict[int, str]]] = {
         each.row: {call.key: {} for call in calls} for each in instances.values()
@@ -354,39 +313,42 @@ def _batch(
     rows: NDArray[np.integer],
     units: Sequence[str] | Mapping[int, str],
 ) -> _NoiseBatch:
-    """A function of instances; see `_Instances`."""
+    """A function of instances, in the code points of a batch."""
     kind = noise.kind
     first_kind = [kind] if kind == "homoglyph" else list(TYPING_KINDS)
     names = ["rate share", "rate", f"{kind} share", kind, "key letter", "typo kind", *first_kind]
-    offsets = unit_offsets(rows)
-    keys = _unit_keys(units, rows[offsets[:-1]])
     expect(len(points))
-    instances = _Instances(
-        places, starts, ends, offsets, keys, _bases(names, draw), points, _foreign(points),
-        rows, units,
-    )  # fmt: skip
-    return _NoiseBatch(noise, instances, draw)
+    where = _where(names, draw, places, rows, units)
+    what = kernels.InstancePoints(starts, ends, points, _foreign(points))
+    return _NoiseBatch(noise, draw, where, what, rows, units)
 
 
 class _NoiseBatch(NamedTuple):
-    """One function in all instances of a rule."""
+    """One function in all instances of a rule, with the row of each and the texts of the rows."""
 
     noise: Noise
-    instances: _Instances
     draw: Draw
+    where: kernels.InstancePlaces
+    what: kernels.InstancePoints
+    rows: NDArray[np.integer]
+    units: Sequence[str] | Mapping[int, str]
+
+    def _placed_text(self, at: int) -> PlacedText:
+        """The text of one instance, and its place."""
+        starts, ends, points, _ = self.what
+        text = points[starts[at] : ends[at]].tobytes().decode("utf-32-le", "surrogatepass")
+        return PlacedText(int(self.where.places[at]), text)
 
     def tried(self, rate: int | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which instances are looked at, and whether anything in those can change."""
-        instances = self.instances
-        tried = np.ones(len(instances.rows), np.bool_)
+        tried = np.ones(len(self.rows), np.bool_)
         if rate is None and (self.noise.share is None or self.noise.kind == "homoglyph"):
             return tried, tried
         able = self._has_place()
-        order = (instances.places, instances.offsets, instances.unit_keys, instances.bases)
         settled = ~able
         while True:
             if rate is not None:
-                tried = kernels.try_instances(rate, able, *order)
+                tried = kernels.try_instances(rate, able, self.where)
             new = tried & ~settled
             if not self._may_cancel or not new.any():
                 return tried, able
@@ -410,56 +372,53 @@ class _NoiseBatch(NamedTuple):
 
     def _has_place(self) -> NDArray[np.bool_]:
         """Whether anything in each instance can change, at one place at least."""
-        instances, points = self.instances, self.instances.points
+        starts, all_ends, points, foreign = self.what
 
         def count(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.int64]:
             sums = np.zeros(len(points) + 1, np.int64)
             np.cumsum(flags, out=sums[1:])
-            counts: NDArray[np.int64] = sums[ends] - sums[instances.starts]
+            counts: NDArray[np.int64] = sums[ends] - sums[starts]
             return counts
 
         if self.noise.kind == "homoglyph":
             table, _ = _look_alike_tables()
             known = np.minimum(points, len(table) - 1)
-            return count(table[known] != 0, instances.ends) > 0
+            return count(table[known] != 0, all_ends) > 0
         small = points | np.uint32(32)
         letters = (small > 96) & (small < 123) & (points < 128)
         if self.noise.kind == "swap":
             pairs = np.zeros(len(points), np.bool_)
             pairs[:-1] = letters[:-1] & letters[1:] & (small[:-1] != small[1:])
-            able = count(pairs, instances.ends - 1) > 0
+            able = count(pairs, all_ends - 1) > 0
         else:
-            able = count(letters, instances.ends) > (self.noise.kind == "drop")
-        for at in np.flatnonzero(count(instances.foreign, instances.ends)).tolist():
-            able[at] = has_place(self.noise, instances.placed_text(at).text)
+            able = count(letters, all_ends) > (self.noise.kind == "drop")
+        for at in np.flatnonzero(count(foreign, all_ends)).tolist():
+            able[at] = has_place(self.noise, self._placed_text(at).text)
         return able
 
     def written(self, tried: NDArray[np.bool_], able: NDArray[np.bool_]) -> _New:
         """What the instances become, by the kernels."""
-        noise, instances = self.noise, self.instances
-        where = (instances.places, instances.starts, instances.ends, instances.offsets)
-        keys = (instances.unit_keys, instances.bases)
+        noise, where, what = self.noise, self.where, self.what
         if noise.kind == "homoglyph":
-            new = instances.points.copy()
+            new = what.points.copy()
             share, count = noise.share or 0, noise.places
             count = len(new) if count == _ALL else count
-            tables = _look_alike_tables()
-            become = kernels.look_alike(share, count, tried, *where, new, *tables, *keys)
+            what = what._replace(points=new)
+            become = kernels.look_alike(share, count, tried, where, what, *_look_alike_tables())
             return _New(become, new, np.zeros(0, np.int64))
         kind = kernels.TYPO if noise.kind == "typo" else TYPING_KINDS.index(noise.kind)
-        letters = (instances.points, instances.foreign, _key_table())
         if noise.share is None:
             count = 0 if noise.places == _ALL else noise.places
-            return _New(*kernels.misspell(kind, count, tried, *where, *letters, *keys))
+            return _New(*kernels.misspell(kind, count, tried, where, what, _key_table()))
         share = noise.share
-        return _New(*kernels.misspell_share(kind, share, tried, able, *where, *letters, *keys))
+        return _New(*kernels.misspell_share(kind, share, tried, able, where, what, _key_table()))
 
     def texts(self, new: _New, able: NDArray[np.bool_]) -> dict[int, str]:
         """The new texts of the instances that change; what kernels leave is written here."""
         at_all = np.flatnonzero(new.become == kernels.CHANGED)
         points = new.points
         if self.noise.kind == "homoglyph":
-            lows, highs = self.instances.starts[at_all], self.instances.ends[at_all]
+            lows, highs = self.what.starts[at_all], self.what.ends[at_all]
         else:
             lows, highs = new.bounds[at_all], new.bounds[at_all + 1]
             points = points[: new.bounds[-1]]
@@ -473,11 +432,11 @@ class _NoiseBatch(NamedTuple):
         texts: dict[int, str] = {}
         units: dict[int, list[int]] = {}
         for at in np.flatnonzero(new.become == kernels.PLAIN).tolist():
-            units.setdefault(int(self.instances.rows[at]), []).append(at)
+            units.setdefault(int(self.rows[at]), []).append(at)
         noise = self.noise
         for row, some in units.items():
-            unit = self.instances.units[row]
-            placed_texts = {at: self.instances.placed_text(at) for at in some}
+            unit = self.units[row]
+            placed_texts = {at: self._placed_text(at) for at in some}
             if noise.share is not None:
                 written = shared(noise, noise.share, list(placed_texts.values()), unit, self.draw)
             for at, (place, text) in placed_texts.items():
@@ -503,22 +462,22 @@ def _foreign(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
     return flags
 
 
-def _columns(rule: int, texts: dict[int, str], instances: _Instances) -> RewriteColumns:
+def _columns(rule: int, texts: dict[int, str], batch: _NoiseBatch) -> RewriteColumns:
     """Rewrites out of new texts of instances."""
     chosen = np.array(sorted(texts), np.int64)
-    rows, counts = np.unique(instances.rows[chosen], return_counts=True)
+    rows, counts = np.unique(batch.rows[chosen], return_counts=True)
     offsets = np.zeros(len(rows) + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
-    starts = instances.places[chosen]
+    starts = batch.where.places[chosen]
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(texts[at], len(numbers)) for at in chosen.tolist()]
     return RewriteColumns(
         rules=np.full(len(rows), rule, np.int32),
         rows=rows.astype(np.int32),
-        originals=[instances.units[row] for row in rows.tolist()],
+        originals=[batch.units[row] for row in rows.tolist()],
         edit_offsets=offsets,
         edit_starts=starts.astype(np.int32),
-        edit_ends=(starts + instances.ends[chosen] - instances.starts[chosen]).astype(np.int32),
+        edit_ends=(starts + batch.what.ends[chosen] - batch.what.starts[chosen]).astype(np.int32),
         new_ids=np.array(ids, np.int32),
         new_texts=list(numbers),
     )

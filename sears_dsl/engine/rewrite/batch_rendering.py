@@ -34,8 +34,8 @@ from sears_dsl.engine.rewrite.batch_noise import (
     tried_by_rate,
     unit_offsets,
 )
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, in_place
-from sears_dsl.engine.rewrite.renderer import ALONE, Renderer, render_untouching
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
+from sears_dsl.engine.rewrite.renderer import ALONE, Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.slots import unchanged, write_formats
 from sears_dsl.engine.rewrite.span_map import apply_edits
@@ -48,9 +48,10 @@ from sears_dsl.engine.rewrite.templates import (
     Look,
     RenderingTemplates,
 )
-from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, UnitRenderer
+from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, unit_edits
 from sears_dsl.engine.rewrite.windows import (
     Characters,
+    arrays_of,
     begin_sentences,
     characters_of,
     describe_windows,
@@ -92,8 +93,6 @@ class Rendering:
         self.predicates = program.predicates
         self._templates = RenderingTemplates(rules, program, split)
         self._units = frozenset(program.units.tolist())
-        self._renderers: dict[int, Renderer] = {}
-        self._unit_renderers: dict[int, UnitRenderer] = {}
 
     def variant(self, rule: int, order: int) -> Variant:
         """One of the flat variants of a rule."""
@@ -104,7 +103,8 @@ class Rendering:
         rule = int(matches.rules[index])
         if rule in self._units:
             whole = TokenRange(int(matches.starts[index]), int(matches.ends[index]))
-            return Binding(*whole, (whole,), _names_of(self._rules[rule][0], whole))
+            name = self._rules[rule][0].antecedent[0].name
+            return Binding(*whole, (whole,), {} if name is None else {name: whole})
         variant = self._templates.variants(rule)[matches.variants[index]]
         first = int(tokens.row_offsets[matches.rows[index]])
 
@@ -128,7 +128,6 @@ class Rendering:
 
         Args:
             matches: sorted by row, rule and start; those of a rule in a row do not overlap.
-            protected: for each row the spans that no edit may touch.
             unrenderable: here instances are counted, by rule, whose words have no inflection.
             extent: under which the matches were found. Where an edit would take white space out
                 of a protected span, another instance is looked for; None looks for none.
@@ -141,42 +140,40 @@ class Rendering:
             return self._undrawn(tokens, matches, run)
         parts: list[RewriteColumns] = []
         left = drawn.copy()
-        if compiles():
-            for rule in np.unique(matches.rules[drawn]).tolist():
-                own = np.flatnonzero(matches.rules == rule)
-                some = matches.select(own)
-                tree, _ = self._rules[rule]
-                noise = in_place(tree)
-                if noise is not None:
-                    draw = self._unit_renderer(rule).draw(drawing)
-                    rate = tree.metadata.rate
-                    part = noisy_columns(
-                        rule, noise, rate, tokens, some, draw=draw, unrenderable=unrenderable
-                    )
-                    parts.append(part)
-                    left[own] = False
-                # Under a rate only words that it looks at are worth looking up.
-                elif not draws_text(tree) and not (
-                    tree.metadata.rate and looks_up(tree, "neighbor")
-                ):
-                    look_up_together(self._rules, tokens, some, drawing.sources)
-                    by_rate, other = self._rated(tokens, some, run)
-                    drawn[own[by_rate]] = False
-                    left[own[~other]] = False
-                else:
-                    free = self._unprotected(some, run)
-                    some = some.select(free)
-                    some_rewrites = drawn_rewrites(
-                        self.renderer(rule), tokens, some, partial(self.binding, tokens, some),
-                        drawing=drawing, unrenderable=unrenderable,
-                    )  # fmt: skip
-                    parts.append(RewriteColumns.of(some_rewrites))
-                    left[own[free]] = False
+        for rule in np.unique(matches.rules[drawn]).tolist() if compiles() else ():
+            own = np.flatnonzero(matches.rules == rule)
+            some = matches.select(own)
+            renderer, rate = self.renderer(rule), self._rules[rule][0].metadata.rate
+            if renderer.in_place is not None:
+                draw = renderer.drawing(drawing).draw
+                noise = renderer.in_place
+                part = noisy_columns(
+                    rule, noise, rate, tokens, some, draw=draw, unrenderable=unrenderable
+                )
+                parts.append(part)
+                left[own] = False
+            # Under a rate only words that it looks at are worth looking up.
+            elif not draws_text(renderer.rule) and not (
+                rate and looks_up(renderer.rule, "neighbor")
+            ):
+                look_up_together(self._rules, tokens, some, drawing.sources)
+                by_rate, other = self._rated(tokens, some, run)
+                drawn[own[by_rate]] = False
+                left[own[~other]] = False
+            else:
+                rows = some.rows.tolist()
+                free = np.array([not (protected and protected[row]) for row in rows], np.bool_)
+                some = some.select(free)
+                some_rewrites = drawn_rewrites(
+                    renderer, tokens, some, partial(self.binding, tokens, some),
+                    drawing=drawing, unrenderable=unrenderable,
+                )  # fmt: skip
+                parts.append(RewriteColumns.of(some_rewrites))
+                left[own[free]] = False
         rest = matches.select(left)
         look_up_together(self._rules, tokens, rest, drawing.sources)
         parts.append(self._undrawn(tokens, matches.select(~drawn), run))
-        rewrites = self._unit_by_unit(tokens, rest, run)
-        both = RewriteColumns.merged([*parts, RewriteColumns.of(rewrites)])
+        both = RewriteColumns.merged([*parts, self._unit_by_unit(tokens, rest, run)])
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
 
     def draws(self, rule: int) -> bool:
@@ -202,12 +199,11 @@ class Rendering:
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which matches of a rule are taken, by its rate if it has one, where no text is drawn.
 
-        Returns:
-            Those, and those of units in which an edit might touch what is protected: these are left
-            to the plain way.
+        Then those of units in which an edit might touch what is protected: they are left to the
+        plain way.
         """
         rule = int(matches.rules[0])
-        rate = self._rules[rule][0].metadata.rate
+        renderer, rate = self.renderer(rule), self._rules[rule][0].metadata.rate
         if rate is None:
             return np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
         protected, drawing = run.protected, run.drawing
@@ -218,31 +214,24 @@ class Rendering:
         for at in np.flatnonzero(outcomes == PLACED).tolist():
             row = int(matches.rows[at])
             other[at] = protected is not None and len(protected[row]) > 0
-            edit = self._unit_renderer(rule).alone(
-                tokens.texts[row], tokens.view(row), self.binding(tokens, matches, at), drawing
-            )
+            binding = self.binding(tokens, matches, at)
+            edit = renderer.render(tokens.texts[row], tokens.view(row), binding, drawing=drawing)
             able[at] = isinstance(edit, Edit)
         other = np.repeat(np.logical_or.reduceat(other, offsets[:-1]), np.diff(offsets))
-        draw = self._unit_renderer(rule).draw(drawing)
+        draw = renderer.drawing(drawing).draw
         tried = tried_by_rate(rate, able, tokens, matches, draw)
         passed_over = int((tried & ~able & ~other).sum())
         if passed_over:
             run.unrenderable[rule] += passed_over
         return tried & able & ~other, other
 
-    @staticmethod
-    def _unprotected(matches: Matches, run: RenderingRun) -> NDArray[np.bool_]:
-        """Which matches are in rows where nothing is protected."""
-        if run.protected is None:
-            return np.ones(len(matches), np.bool_)
-        return np.array([not run.protected[row] for row in matches.rows.tolist()], np.bool_)
-
-    def _unit_by_unit(self, tokens: Tokens, matches: Matches, run: RenderingRun) -> list[Rewrite]:
-        """Rewrites of rules that draw: each unit by itself."""
+    def _unit_by_unit(self, tokens: Tokens, matches: Matches, run: RenderingRun) -> RewriteColumns:
+        """Rewrites of each unit by itself: what draws, and what would touch what is protected."""
         rewrites: list[Rewrite] = []
         for row, rule, instances in self._instances(tokens, matches, run):
             text = tokens.texts[row]
-            edits, missing = self._unit_renderer(rule).edits(
+            edits, missing = unit_edits(
+                self.renderer(rule),
                 text,
                 tokens.view(row),
                 instances,
@@ -254,7 +243,7 @@ class Rendering:
                 run.unrenderable[rule] += sum(each.is_counted for each in missing)
             if edits:
                 rewrites.append(Rewrite(rule, row, text, apply_edits(text, edits), tuple(edits)))
-        return rewrites
+        return RewriteColumns.of(sorted(rewrites, key=lambda each: (each.row, each.rule)))
 
     def _instances(
         self, tokens: Tokens, matches: Matches, run: RenderingRun
@@ -302,18 +291,9 @@ class Rendering:
             )
         ]
 
-    def _unit_renderer(self, rule: int) -> UnitRenderer:
-        renderer = self._unit_renderers.get(rule)
-        if renderer is None:
-            renderer = self._unit_renderers[rule] = UnitRenderer(self.renderer(rule))
-        return renderer
-
     def renderer(self, rule: int) -> Renderer:
         """What renders the instances of a rule, one at a time."""
-        renderer = self._renderers.get(rule)
-        if renderer is None:
-            renderer = self._renderers[rule] = Renderer(*self._rules[rule])
-        return renderer
+        return self._templates.renderer(rule)
 
     def _undrawn(self, tokens: Tokens, matches: Matches, run: RenderingRun) -> RewriteColumns:
         """Rewrites of rules whose new text depends on their instances alone."""
@@ -323,51 +303,17 @@ class Rendering:
         forms = self._forms(tokens, matches, run.drawing)
         missing = forms.outcomes == MISSING
         edits = BatchEdits(tokens, matches, forms, protected)
-        elsewhere: list[Rewrite] = []
+        elsewhere = RewriteColumns.of([])
         if protected is not None and any(protected):
             touching = edits.touching(protected)
             edits.there[touching] = False
             if run.extent is not None and len(touching):
-                anew = np.isin(matches.rows, matches.rows[touching])
+                # What a rate has chosen touches nothing, and is not chosen anew.
+                anew = np.isin(matches.rows, matches.rows[touching]) & ~self._drawn[matches.rules]
                 edits.there[anew] = missing[anew] = False
-                elsewhere = self._elsewhere(tokens, matches.select(anew), protected, run)
+                elsewhere = self._unit_by_unit(tokens, matches.select(anew), run)
         run.unrenderable.update(matches.rules[missing].tolist())
-        return RewriteColumns.merged([edits.columns(), RewriteColumns.of(elsewhere)])
-
-    def _elsewhere(
-        self, tokens: Tokens, matches: Matches, protected: Protected, run: RenderingRun
-    ) -> list[Rewrite]:
-        """Rewrites of rows in which an edit would touch what is protected.
-
-        Instances that would are left out one by one, until none of those that are left does.
-        """
-        rows = np.unique(matches.rows).tolist()
-        part = tokens.select(rows)
-        spans = [[span for span in protected[row] if span[0] < span[1]] for row in rows]
-        every = search(self._program, part, extent="every", protected=spans)
-        pairs = set(zip(matches.rows.tolist(), matches.rules.tolist(), strict=True))
-        instances: dict[tuple[int, int], list[int]] = {}
-        for index in np.lexsort((every.variants, every.starts)).tolist():
-            place, rule = int(every.rows[index]), int(every.rules[index])
-            if (rows[place], rule) in pairs:
-                instances.setdefault((place, rule), []).append(index)
-        rewrites: list[Rewrite] = []
-        for (place, rule), indices in sorted(instances.items()):
-            text = part.texts[place]
-            edits, missing = render_untouching(
-                Renderer(*self._rules[rule]),
-                text,
-                part.view(place),
-                [self.binding(part, every, index) for index in indices],
-                first=run.extent == "first",
-                protected=spans[place],
-                drawing=run.drawing,
-            )
-            run.unrenderable[rule] += sum(each.is_counted for each in missing)
-            if edits:
-                new = apply_edits(text, edits)
-                rewrites.append(Rewrite(rule, rows[place], text, new, tuple(edits)))
-        return rewrites
+        return RewriteColumns.merged([edits.columns(), elsewhere])
 
     # ------------------------------------------------------------ inside
 
@@ -390,9 +336,9 @@ class Rendering:
         opens = np.zeros(len(rest), np.bool_)
         cased = np.flatnonzero(self._templates.cased.array[keys] & (some.starts < some.ends))
         first = tokens.row_offsets[some.rows[cased]] + some.starts[cased]
-        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], *characters)
-        arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends)
-        described = describe_windows(keys, opens, some.rows, lows, highs, *arrays, *characters)
+        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], characters)
+        arrays = arrays_of(tokens)
+        described = describe_windows(keys, opens, some.rows, lows, highs, arrays, characters)
         numbers, examples = number_sequences(*described)
         heads = described[0][described[1][examples]]
         columns = (examples, heads, lows[examples], highs[examples])
@@ -418,8 +364,8 @@ class Rendering:
         replaced = np.flatnonzero(become[:, 0] == REPLACED)
         some, edges = matches.select(replaced), become[replaced, 2:]
         base = tokens.row_offsets[some.rows]
-        arrays = (tokens.row_offsets, tokens.starts, tokens.ends)
-        beside = neighbours(some.rows, base + some.starts, base + some.ends, *arrays, *characters)
+        lows, highs = base + some.starts, base + some.ends
+        beside = neighbours(some.rows, lows, highs, arrays_of(tokens), characters)
         reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
         return reaching
 
@@ -440,9 +386,3 @@ class Rendering:
             return (MISSING if new.is_counted else SILENT), -1, 0, 0
         outcome = PLACED if left == ALONE else REPLACED
         return outcome, texts.setdefault(new, len(texts)), left, right
-
-
-def _names_of(rule: Rule, whole: TokenRange) -> dict[str, TokenRange]:
-    """What the element of a rule about units is called."""
-    name = rule.antecedent[0].name
-    return {} if name is None else {name: whole}

@@ -59,9 +59,8 @@ _OF_PEOPLES = re.compile(rf"(?:{'|'.join(_PEOPLES.split())}|\w+(?:[ei]an|ese|ica
 def shape_of(old: str, *, opens: bool) -> int:
     """The casing of a replaced span.
 
-    Args:
-        opens: whether it stands at the start of a sentence, where the capital of ``I`` says
-            something; elsewhere the pronoun is a word without a capital.
+    Where it opens a sentence the capital of ``I`` says something; elsewhere the pronoun is a word
+    without a capital.
 
     Example:
         >>> [shape_of(old, opens=False) for old in ("film", "Film", "FILM", "'S", "I", "I AM")]
@@ -117,11 +116,9 @@ def first_word(text: str, place: int) -> int:
 
 
 def capitalized(text: str, place: int = 0) -> tuple[int, str]:
-    """The word at a place, behind opening marks, with a capital.
+    """Where the word at a place, behind opening marks, ends; and the text to there with a capital.
 
-    Returns:
-        Where it ends, and the text from the place to there; the text is the old one where there is
-        no word in lower case, or a clitic.
+    The place and no text where there is no word in lower case, or a clitic.
 
     Example:
         >>> capitalized(' "good" film'), capitalized("iPhone"), capitalized("'s")
@@ -137,8 +134,7 @@ def capitalized(text: str, place: int = 0) -> tuple[int, str]:
 def uncapitalized(text: str, *, no_name: bool) -> str:
     """A text whose first word loses its capital if it is no name.
 
-    Args:
-        no_name: whether a tag says so; else function words alone lose it.
+    Unless a tag says so, function words alone lose it.
 
     Example:
         >>> [uncapitalized(each, no_name=False) for each in ("The film", "London", "I", "THE")]
@@ -151,7 +147,9 @@ def uncapitalized(text: str, *, no_name: bool) -> str:
         return text
     if not word[0][0].isupper() or word[0][1:] != word[0][1:].lower():
         return text
-    if is_function_word(word[0]) or (no_name and not _OF_PEOPLES.match(word[0].lower())):
+    low = word[0].lower()
+    is_no_name = re.split("['’ʼ]", low, maxsplit=1)[0] in _FUNCTION_WORDS
+    if is_no_name or (no_name and not _OF_PEOPLES.match(low)):
         return text[0].lower() + text[1:]
     return text
 
@@ -177,8 +175,3 @@ CASE_FUNCTIONS: dict[str, Callable[[str], str]] = {
     "uncap": without_capital,
 }
 """What the functions of casing make of a text."""
-
-
-def is_function_word(word: str) -> bool:
-    """Whether a word is surely no name."""
-    return re.split("['’ʼ]", word.lower(), maxsplit=1)[0] in _FUNCTION_WORDS

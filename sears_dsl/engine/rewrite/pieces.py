@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
+from sears_dsl.engine.compile.variants import every_element
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import PlacedText, changed
@@ -23,8 +24,6 @@ from sears_dsl.engine.rewrite.spacing import is_punctuation
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Drawn,
-    Element,
-    Group,
     Inflected,
     Literal,
     Noise,
@@ -308,14 +307,8 @@ def _drawn_part(piece: Drawn, rule: Rule, scope: RuleScope, piece_number: int) -
 def _matched_by(reference: SetReference, rule: Rule) -> tuple[list[int], list[str]]:
     """The elements of a rule that are a set: numbers in the antecedent, and names."""
     places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
-    waiting: list[Element] = [*rule.left, *rule.antecedent, *rule.right]
-    names: list[str] = []
-    while waiting:
-        element = waiting.pop()
-        if element.body == reference and element.name is not None:
-            names.append(element.name)
-        if isinstance(element.body, Group):
-            waiting += [inner for each in element.body.alternatives for inner in each]
+    elements = every_element(rule)
+    names = [each.name for each in elements if each.body == reference and each.name is not None]
     return places, names
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Binding, Edit
@@ -39,6 +40,7 @@ from sears_dsl.engine.rewrite.pieces import (
     Unrendered,
     in_place,
     kept_punctuation,
+    noise_calls,
     parts_of,
 )
 from sears_dsl.engine.rewrite.spacing import (
@@ -50,15 +52,12 @@ from sears_dsl.engine.rewrite.spacing import (
     replacement,
     stands_before,
 )
-from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.engine.rewrite.span_map import Reach
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
-    Element,
     Group,
     Literal,
-    Noise,
-    Reference,
     Regex,
     Rule,
     RuleScope,
@@ -76,7 +75,23 @@ NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
 ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
-"""When the edge of new text needs more than its place; numbers of `windows.neighbours`."""
+"""When the edge of new text needs more than its place (see `Renderer.placed`): however its
+neighbour stands; where there is no white space between; where a letter or digit touches it; or
+never. Numbers of `windows.neighbours`."""
+
+
+class Written(NamedTuple):
+    """What instances become that look alike.
+
+    Attributes:
+        new: the new text.
+        left: when the left edge of it needs more than its place.
+        right: the same of the right edge.
+    """
+
+    new: str | Unrendered
+    left: int = ALONE
+    right: int = ALONE
 
 
 class Around(NamedTuple):
@@ -117,8 +132,14 @@ NOTHING = Around()
 class Renderer:
     """Makes the edits of one rule.
 
-    Args:
-        rule: a rule without errors.
+    Attributes:
+        noise_calls: its functions of characters.
+        in_place: the one function of characters that it consists of, if it does.
+        follows_case: whether new text depends on the casing of the old one, and on the start of a
+            sentence.
+        repairs: whether an edit may take along an article farther before it.
+        needs_binding: whether new text copies anything; if not, start and end of an instance are
+            enough.
 
     Raises:
         CompileError: a reference to an element that is not there.
@@ -132,45 +153,25 @@ class Renderer:
         Edit(start=0, end=11, old='The film is', new='It is')
     """
 
-    __slots__ = (
-        "_attached",
-        "_constants",
-        "_follows_case",
-        "_in_place",
-        "_parts",
-        "_repairs",
-        "_same",
-        "rule",
-        "scope",
-    )
-
     def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = parts_of) -> None:
         self.rule = rule
-        self.scope = scope
-        self._same = Unrendered.NO_PLACE if _changes_characters(rule) else Unrendered.UNCHANGED
-        self._in_place = in_place(rule) is not None
+        self.noise_calls = tuple(noise_calls(rule))
+        self.in_place = in_place(rule)
+        self.follows_case = follows_case(rule, scope)
+        self.repairs = scope.options.repair == "on"
+        self._same = Unrendered.NO_PLACE if self.noise_calls else Unrendered.UNCHANGED
         self._attached = bool(rule.consequent) and rule.consequent[0].glued
-        self._follows_case = follows_case(rule, scope)
-        self._repairs = scope.options.repair == "on"
-        punctuation = kept_punctuation(rule)
         self._parts: list[Part] = []
         self._constants: tuple[str, ...] | None = None
-        if not punctuation and all(isinstance(piece, Text) for piece in rule.consequent):
-            chunks = [
-                Chunk(piece.text, piece.glued, literal=True)
-                for piece in rule.consequent
-                if isinstance(piece, Text)
-            ]
-            self._constants = tuple(
-                _joined("", (), chunks, shape) for shape in range(2 * WITH_PRONOUN)
-            )
+        punctuation = kept_punctuation(rule)
+        texts = [piece for piece in rule.consequent if isinstance(piece, Text)]
+        if not punctuation and len(texts) == len(rule.consequent):
+            chunks = [Chunk(piece.text, piece.glued, literal=True) for piece in texts]
+            shapes = range(2 * WITH_PRONOUN)
+            self._constants = tuple(_joined("", (), chunks, shape) for shape in shapes)
         else:
             self._parts = list(parts(rule, scope, punctuation))
-
-    @property
-    def needs_binding(self) -> bool:
-        """Whether new text copies anything; if not, start and end of an instance are enough."""
-        return self._constants is None
+        self.needs_binding = self._constants is None
 
     def render(
         self,
@@ -178,6 +179,7 @@ class Renderer:
         tokens: Sequence[Token],
         binding: Binding,
         *,
+        new: str | Unrendered | None = None,
         before: Sequence[Edit] = (),
         following: int | None = None,
         protected: Spans = (),
@@ -186,28 +188,13 @@ class Renderer:
         """The edit that one instance makes.
 
         Args:
+            new: what `new_text` gave; None asks it.
             before: the edits of the same row so far, in order; a deletion beside one of them
                 takes no white space twice.
             following: the first token of the instance after this one, which stays untouched.
-            protected: spans of characters whose casing stays as it is.
         """
-        new = self.new_text(text, tokens, binding, drawing)
-        return self.render_new(
-            text, tokens, binding, new, before=before, following=following, protected=protected
-        )
-
-    def render_new(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        binding: Binding,
-        new: str | Unrendered,
-        *,
-        before: Sequence[Edit] = (),
-        following: int | None = None,
-        protected: Spans = (),
-    ) -> Rendered:
-        """The edit that one instance makes whose new text is known; see `render`."""
+        if new is None:
+            new = self.new_text(text, tokens, binding, drawing)
         if isinstance(new, Unrendered):
             return new
         barrier = len(text)
@@ -241,8 +228,8 @@ class Renderer:
             return self._written(instance, PLAIN) or Unrendered.UNCHANGED
         start = tokens[binding.start].start
         old = text[start : tokens[binding.end - 1].end]
-        opens = self._follows_case and begins_sentence(text, start)
-        shape = shape_of(old, opens=opens) if self._follows_case else PLAIN
+        opens = self.follows_case and begins_sentence(text, start)
+        shape = shape_of(old, opens=opens) if self.follows_case else PLAIN
         opens = opens and shape % WITH_PRONOUN == CAPITAL
         new = self._written(instance, shape, opens=opens)
         if isinstance(new, Unrendered) or not new or self._attached:
@@ -254,32 +241,25 @@ class Renderer:
         seed = self.rule.metadata.seed
         if not seed:
             return drawing
-        draw = Draw(drawing.draw.seed + seed, drawing.draw.number)
-        return replace(drawing, draw=draw)
+        return replace(drawing, draw=Draw(drawing.draw.seed + seed, drawing.draw.number))
 
-    @property
-    def follows_case(self) -> bool:
-        """Whether new text depends on the casing of the old one, and on the start of a sentence."""
-        return self._follows_case
-
-    @property
-    def repairs(self) -> bool:
-        """Whether an edit may take along an article farther before it."""
-        return self._repairs
-
-    def edges(self, old: str, new: str) -> tuple[int, int]:
-        """When new text of a span needs more than its place: see `placed`.
-
-        Returns:
-            For the left and the right side: `ALONE` if it needs more however its neighbour stands,
-            `TOUCHED` if it does where there is no white space between, `WORD` if it does where a
-            letter or digit touches it, `NEVER` if what touches it does not matter.
-        """
-        if not new or self._attached or self._repairs or reaches_out(old, new):
-            return ALONE, ALONE
+    def written(
+        self,
+        text: str,
+        tokens: Sequence[Token],
+        binding: Binding,
+        drawing: Drawing = UNDRAWN,
+    ) -> Written:
+        """What an instance becomes, and all that look like it."""
+        new = self.new_text(text, tokens, binding, drawing)
+        if binding.start == binding.end or isinstance(new, Unrendered):
+            return Written(new)
+        old = text[tokens[binding.start].start : tokens[binding.end - 1].end]
+        if not new or self._attached or self.repairs or reaches_out(old, new):
+            return Written(new)
         left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
         apart_left, apart_right = may_be_parted(old, new)
-        return left if apart_left else NEVER, WORD if apart_right else NEVER
+        return Written(new, left if apart_left else NEVER, WORD if apart_right else NEVER)
 
     def inserted(
         self,
@@ -289,19 +269,15 @@ class Renderer:
         new: str,
         around: Around = NOTHING,
     ) -> Rendered:
-        """The edit that puts new text between two tokens.
+        """The edit that puts new text between where the token before ends and the token after.
 
         At the start of a sentence the new text takes the capital, and the word that had it keeps
         it only if it may be a name.
-
-        Args:
-            previous: where the token before ends; None at the row's start.
-            following: first and one past the last character of the token after; None at its end.
         """
         edit = insertion(text, previous, following, new, glued=self._attached)
         if edit is None:
             return Unrendered.UNCHANGED
-        if following is not None and edit.start == following[0] and self._follows_case:
+        if following is not None and edit.start == following[0] and self.follows_case:
             edit = _before_first_word(text, edit, following, around)
         return self._agreeing(text, edit, around)
 
@@ -317,14 +293,9 @@ class Renderer:
     ) -> Rendered:
         """The edit that puts new text in the place of a span, or deletes it.
 
-        Args:
-            start: first character of the span.
-            end: one past its last.
-            new: what `new_text` gave.
-            previous: where the token before the span ends; None at the row's start.
-            around: the other edits of the row, and what is protected.
+        ``previous`` is where the token before the span ends; None at the row's start.
         """
-        if self._in_place:
+        if self.in_place is not None:
             return Edit(start, end, text[start:end], new)
         before = stands_before(text, start, around.before)
         limit = max(around.limit, previous or 0)
@@ -336,14 +307,14 @@ class Renderer:
             edit = deletion(
                 text, start, end, before=before, limit=around.limit, barrier=around.barrier
             )
-            if self._follows_case and around.begins_with_capital(text, start):
+            if self.follows_case and around.begins_with_capital(text, start):
                 edit = _passed_on(text, edit, around)
         edit = self._agreeing(text, edit, around)
         return Unrendered.UNCHANGED if edit.new == edit.old else edit
 
     def _agreeing(self, text: str, edit: Edit, around: Around) -> Edit:
         """The edit with articles that agree, under ``option repair = on``."""
-        if not self._repairs:
+        if not self.repairs:
             return edit
         wider = agreed(text, edit, limit=around.limit)
         return edit if around.forbids(wider.start, edit.start) else wider
@@ -360,14 +331,6 @@ class Renderer:
                 first = not any(map(str.isalnum, "".join(each.text for each in chunks)))
                 chunks.append(_moved(chunk, instance, first=first) if opens else chunk)
         return _joined(instance.text, instance.tokens, chunks, shape)
-
-
-def _changes_characters(rule: Rule) -> bool:
-    """Whether a function of a rule changes characters, where any of them can."""
-    functions = (
-        f for piece in rule.consequent if isinstance(piece, Reference) for f in piece.functions
-    )
-    return any(isinstance(f, Noise) and f.kind not in {"neighbor", "paraphrase"} for f in functions)
 
 
 def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
@@ -425,18 +388,12 @@ def render_untouching(
     drawing: Drawing = UNDRAWN,
     new_text: NewText | None = None,
 ) -> tuple[list[Edit], list[Unrendered]]:
-    """The edits of those instances of a row that touch no protected span.
+    """The edits of those instances of a row that touch no protected span, and what is missing.
 
-    Args:
-        text: the row.
-        instances: every one of the row, in the order of preference; they may overlap.
-        first: whether one is wanted, or all that do not overlap.
-        protected: spans of characters that stay as they are.
-        new_text: gives the new text of an instance; None: the renderer writes it.
+    Instances come in the order of preference and may overlap; the first one may be wanted alone.
+    The renderer writes their text unless ``new_text`` gives it.
     """
-    if new_text is None:
-        new_text = lambda binding: renderer.new_text(text, tokens, binding, drawing)  # noqa: E731
-    left = list(instances)
+    left, reach = list(instances), Reach(protected)
     while True:
         chosen: list[Binding] = []
         for binding in left:
@@ -448,15 +405,14 @@ def render_untouching(
         missing: list[Unrendered] = []
         followings = [*(each.start for each in chosen[1:]), None]
         for binding, following in zip(chosen, followings, strict=False):
-            rendered = renderer.render_new(
-                text, tokens, binding, new_text(binding),
-                before=edits, following=following, protected=protected,
+            rendered = renderer.render(
+                text, tokens, binding, new=new_text(binding) if new_text else None,
+                before=edits, following=following, protected=protected, drawing=drawing,
             )  # fmt: skip
             if isinstance(rendered, Unrendered):
                 missing.append(rendered)
                 continue
-            step = SpanMap([rendered]) if protected else None
-            if step and any(start < end and step.touching(start, end) for start, end in protected):
+            if reach.touches(rendered.start, rendered.end):
                 place = (binding.start, binding.end)
                 left = [each for each in left if (each.start, each.end) != place]
                 break
@@ -471,36 +427,29 @@ def render_untouching(
 def follows_case(rule: Rule, scope: RuleScope) -> bool:
     """Whether words of the consequent take the casing of what they replace."""
     return scope.options.case != "exact" and not any(
-        _names_casing(element, scope) for element in rule.antecedent
+        _names_casing(element.body, scope) for element in rule.antecedent
     )
 
 
-def _names_casing(element: Element, scope: RuleScope) -> bool:
+def _names_casing(body: object, scope: RuleScope) -> bool:
     """Whether an element says which casing its tokens have, so that courtesies are off."""
-    if isinstance(element.body, Group):
-        return any(
-            _names_casing(inner, scope)
-            for alternative in element.body.alternatives
-            for inner in alternative
-        )
-    return _test_names_casing(element.body, scope)
-
-
-def _test_names_casing(test: object, scope: RuleScope) -> bool:
     # A negation says what a token is not; its casing stays open.
-    match test:
+    match body:
+        case Group():
+            elements = chain.from_iterable(body.alternatives)
+            return any(_names_casing(inner.body, scope) for inner in elements)
         case Literal():
-            if test.quoted or test.ignore_case:
-                return not test.ignore_case
-            return scope.options.case != "ignore" and test.text != test.text.lower()
+            if body.quoted or body.ignore_case:
+                return not body.ignore_case
+            return scope.options.case != "ignore" and body.text != body.text.lower()
         case Regex():
-            return not test.ignore_case
+            return not body.ignore_case
         case AttributeTest():
-            return test.attribute == "text" and not test.negated
+            return body.attribute == "text" and not body.negated
         case Conjunction():
-            return any(_test_names_casing(part, scope) for part in test.tests)
+            return any(_names_casing(part, scope) for part in body.tests)
         case SetReference():
-            return any(_test_names_casing(member, scope) for member in scope.members(test))
+            return any(_names_casing(member, scope) for member in scope.members(body))
     return False
 
 

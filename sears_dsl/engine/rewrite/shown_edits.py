@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.noise.lookalikes import lookalikes
+from sears_dsl.engine.noise.characters import lookalikes
 
 
 class ShownPiece(NamedTuple):

@@ -22,16 +22,15 @@ from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.pieces import kept_punctuation
 from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
-from sears_dsl.engine.rewrite.windows import Characters, is_word, touches
-from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
-from sears_dsl.runtime.array_types import (
-    Flags,
-    Growing,
-    Int32Array,
-    Int64Array,
-    UInt8Array,
-    UInt32Array,
+from sears_dsl.engine.rewrite.windows import (
+    Characters,
+    TokenArrays,
+    arrays_of,
+    is_word,
+    touches,
 )
+from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
+from sears_dsl.runtime.array_types import Flags, Growing, Int32Array, Int64Array, UInt8Array
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 
@@ -192,7 +191,6 @@ def write_formats(
         nothing = np.zeros(len(keys), np.bool_)
         return FormattedTexts(nothing, nothing, np.full(len(keys), -1, np.int32), [])
     words: dict[str, int] = {}
-    arrays = (tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends, *characters)
     lows = tokens.row_offsets[matches.rows] + matches.starts
     highs = tokens.row_offsets[matches.rows] + matches.ends
     word_of = np.zeros(len(tokens.types), np.int32)
@@ -202,21 +200,11 @@ def write_formats(
         word_of[number] = words.setdefault(types[number].text, len(words))
     is_clitic = np.array([begins_with_clitic(word) for word in words], np.bool_)
     kinds = np.array([_edges(word) for word in words], np.uint8)
+    of_formats = (formats.slot_offsets.array, formats.slots.array, formats.edge_slots.array)
     described, offsets, has_text, placed = _describe_slots(
-        keys,
-        has,
-        formats.reaches.array,
-        matches.rows,
-        lows,
-        highs,
-        formats.slot_offsets.array,
-        formats.slots.array,
-        formats.edge_slots.array,
-        word_of,
-        is_clitic,
-        kinds,
-        *arrays,
-    )
+        keys, has, formats.reaches.array, matches.rows, lows, highs, *of_formats,
+        word_of, is_clitic, kinds, arrays_of(tokens), characters,
+    )  # fmt: skip
     numbers, examples = number_sequences(described, offsets)
     spelled = [*words, ""]  # the last one for slots that copy nothing
     texts: dict[str, int] = {}
@@ -276,19 +264,15 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
     word_of: Int32Array,
     is_clitic: Flags,
     kinds: UInt8Array,
-    row_offsets: Int32Array,
-    type_ids: Int32Array,
-    starts: Int32Array,
-    ends: Int32Array,
-    points: UInt32Array,
-    text_offsets: Int64Array,
+    tokens: TokenArrays,
+    characters: Characters,
 ) -> Any:
     """A sequence for each match: its format, then for each slot the word and what stands before it.
 
-    Returns:
-        (values, offsets, has_text, placed): see `number_sequences` and `FormattedTexts`; the
-        sequence is empty where the format does not tell the text.
+    It is empty where the format does not tell the text; see `FormattedTexts`.
     """
+    row_offsets, type_ids, starts, ends = tokens
+    points, text_offsets = characters
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
     has_text = np.zeros(count, np.bool_)

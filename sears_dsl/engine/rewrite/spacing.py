@@ -103,11 +103,7 @@ def opens(before: str) -> bool:
 
 
 def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
-    """The end of what stands before a place after some edits: its white space and the last word.
-
-    Args:
-        before: edits that end there or earlier, in order.
-    """
+    """The end of what stands before a place after some edits: its white space and the last word."""
     if not before:
         return text[max(0, _space_before(text, place, 0) - _REACH) : place]
     pieces: list[str] = []
@@ -148,8 +144,6 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     Of two marks that would come together (``a, really, b``) one goes; two words stay apart.
 
     Args:
-        start: first character of the span.
-        end: one past its last.
         before: what stands before the span after the edits so far, see `stands_before`.
         limit: where the edit before this one ends; nothing left of it can be taken along.
         barrier: where the next span begins; nothing right of it can be taken along.
@@ -215,12 +209,7 @@ def replacement(
 ) -> Edit | None:
     """Put new text in the place of characters start:end; None: nothing is left of it.
 
-    Args:
-        start: first character of the span.
-        end: one past its last.
-        glued: whether it is attached to the token before, as ``~`` says.
-        before: as for `deletion`.
-        limit: where the edit before this one, and the token before, end.
+    Glued it is attached to the token before, as ``~`` says; see `deletion`.
     """
     old = text[start:end]
     bare = before.rstrip()
@@ -329,9 +318,7 @@ def insertion(
 ) -> Edit | None:
     """Insert a text between two tokens; None: nothing is left to write.
 
-    Args:
-        previous: where the token before ends; None at the row's start.
-        following: first and one past the last character of the token after; None at the row's end.
+    At an end of the row there is no end of the token before, or no token after.
     """
     new, doubled = _single(
         new,

@@ -15,7 +15,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, count
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,8 +26,8 @@ from sears_dsl.engine.arrays import LEFT, number_sequences
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.compile.variants import Split, Variant, bind, expand
 from sears_dsl.engine.matches import Binding, Matches
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
-from sears_dsl.engine.rewrite.renderer import ALONE, Renderer, follows_case
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
+from sears_dsl.engine.rewrite.renderer import Renderer, Written, follows_case
 from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of
 from sears_dsl.engine.rewrite.windows import HEAD_BITS, Characters
 from sears_dsl.language.rule import (
@@ -90,12 +90,9 @@ class PlainRules:
         return plain
 
     def describe(self, rules: Sequence[Rule], heads: Int32Array) -> Described:
-        """Tell which rules write alike.
+        """Tell which plain rules write alike; they have to live as long as this.
 
-        Args:
-            rules: plain ones; they have to live as long as this.
-            heads: for each rule a number that is the same where everything else is that decides
-                what becomes of a match.
+        The head of a rule is the same where everything else is that decides about its matches.
         """
         pieces = self._pieces.of([rule.consequent for rule in rules])
         elements = self._elements.of([rule.antecedent for rule in rules])
@@ -184,11 +181,7 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
     element_offsets: Int64Array,
     known_elements: Int32Array,
 ) -> Any:
-    """A sequence for each rule: its head, then what each piece writes and which element that is.
-
-    Returns:
-        (values, offsets): see `number_sequences`.
-    """
+    """A sequence for each rule: its head, then what each piece writes and which element that is."""
     count = heads.shape[0]
     offsets = np.zeros(count + 1, np.int64)
     most = np.int64(0)
@@ -226,62 +219,12 @@ MOST_WRITTEN = 1 << 16
 _REPAIRS, _CASED = 1, 2
 
 
-class RenderingTemplate:
-    """How instances are rendered; what most of them do not need is made when one does.
-
-    Args:
-        variants: gives the flat variants of the rule.
-        form: see below.
-
-    Attributes:
-        format: what tells the new text of most instances without the renderer, if there is one.
-        reads_context: whether the consequent may refer to tokens outside of the replaced span.
-    """
-
-    def __init__(
-        self,
-        rule: tuple[Rule, RuleScope],
-        variants: Callable[[], Sequence[Variant]],
-        order: int,
-        form: SlotFormat | None,
-    ) -> None:
-        self._rule = rule
-        self._variants = variants
-        self._order = order
-        self.format = form
-        self.reads_context = any(
-            isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
-            for piece in rule[0].consequent
-        )
-
-    @cached_property
-    def follows_case(self) -> bool:
-        """Whether new text may depend on where a sentence begins."""
-        return follows_case(*self._rule)
-
-    @cached_property
-    def renderer(self) -> Renderer:
-        """Writes the new text."""
-        return Renderer(*self._rule)
-
-    @cached_property
-    def variant(self) -> Variant | None:
-        """How elements lie on tokens; None where the renderer needs no binding."""
-        return self._variants()[self._order] if self.renderer.needs_binding else None
-
-
-class Written(NamedTuple):
-    """What instances become that look alike.
-
-    Attributes:
-        new: the new text.
-        left: when the left edge of it needs more than its place; see `Renderer.edges`.
-        right: the same of the right edge.
-    """
-
-    new: str | Unrendered
-    left: int = ALONE
-    right: int = ALONE
+def reads_context(rule: Rule) -> bool:
+    """Whether the consequent may refer, by a name, to tokens outside of the replaced span."""
+    return any(
+        isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
+        for piece in rule.consequent
+    )
 
 
 class Look(NamedTuple):
@@ -314,7 +257,7 @@ class Windows(NamedTuple):
     highs: Int32Array
 
 
-class RenderingTemplates(Sequence[RenderingTemplate]):
+class RenderingTemplates:
     """The templates that matches have needed so far.
 
     Args:
@@ -333,8 +276,8 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         self._program = program
         self._split = split
         self._alone = threading.RLock()
-        self._recipes: list[tuple[int, int, SlotFormat | None]] = []
-        self._templates: dict[int, RenderingTemplate] = {}
+        self._recipes: list[tuple[int, int]] = []
+        self._renderers: dict[int, Renderer] = {}
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
         self.cased = Growing(np.zeros(0, np.bool_))
@@ -343,17 +286,16 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         self._plain = PlainRules()
         self._written: dict[bytes, int] = {}  # what plain rules write → their template
 
-    def __len__(self) -> int:
-        return len(self._recipes)
+    def renderer(self, rule: int) -> Renderer:
+        """What renders the instances of a rule, one at a time."""
+        renderer = self._renderers.get(rule)
+        if renderer is None:
+            renderer = self._renderers[rule] = Renderer(*self._rules[rule])
+        return renderer
 
-    def __getitem__(self, number: int) -> RenderingTemplate:  # type: ignore[override]
-        template = self._templates.get(number)
-        if template is None:
-            rule, order, form = self._recipes[number]
-            of_rule = partial(self.variants, rule)
-            template = RenderingTemplate(self._rules[rule], of_rule, order, form)
-            self._templates[number] = template
-        return template
+    def renderer_of(self, number: int) -> Renderer:
+        """What writes the new text of a template."""
+        return self.renderer(self._recipes[number][0])
 
     def variants(self, rule: int) -> Sequence[Variant]:
         """The flat variants of a rule."""
@@ -397,9 +339,8 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
     ) -> Written:
         """What matches become that look alike, worked out once for all batches.
 
-        Args:
-            drawing: what neighbours are looked up in, for rules that write them: these are not
-                remembered, since the next run may look them up elsewhere.
+        With a drawing, in which neighbours are looked up, nothing is remembered: the next run may
+        look them up elsewhere.
         """
         example, head, low, high = look
         row, start = int(matches.rows[example]), int(matches.starts[example])
@@ -408,22 +349,19 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
         key = (head, between, *map(tokens.types.__getitem__, kinds))
         written = self._texts.get(key) if drawing is None else None
         if written is None:
-            template = self[head >> HEAD_BITS]
-            first, end = int(tokens.row_offsets[row]), int(matches.ends[example])
-            binding = Binding(start, end, ())
-            if template.variant is not None:
-                types, ids = tokens.types, tokens.type_ids
+            rule, order = self._recipes[head >> HEAD_BITS]
+            renderer = self.renderer(rule)
+            binding = Binding(start, int(matches.ends[example]), ())
+            if renderer.needs_binding:
+                first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
                 binding = bind(
-                    template.variant,
+                    self.variants(rule)[order],
                     start,
                     self._program.predicates,
                     lambda position: types[int(ids[first + position])],
                 )
             view, made_from = tokens.view(row), drawing or UNDRAWN
-            written = Written(template.renderer.new_text(text, view, binding, made_from))
-            if start < end and isinstance(written.new, str):
-                old = text[tokens.starts[first + start] : tokens.ends[first + end - 1]]
-                written = Written(written.new, *template.renderer.edges(old, written.new))
+            written = renderer.written(text, view, binding, made_from)
             if len(self._texts) >= MOST_WRITTEN:
                 self._texts.clear()
             if drawing is None:
@@ -479,13 +417,11 @@ class RenderingTemplates(Sequence[RenderingTemplate]):
     def _make(self, some: Sequence[tuple[int, int, SlotFormat | None]]) -> range:
         """The numbers of new templates: of a variant of a rule, and a format if it has one."""
         first = len(self._recipes)
-        self._recipes += some
+        self._recipes += [(rule, order) for rule, order, _ in some]
         # What has a format copies tokens of the span, in their casing.
-        templates = [
-            self[first + at] if form is None else None for at, (*_, form) in enumerate(some)
-        ]
-        self._read_context.extend([each is not None and each.reads_context for each in templates])
-        self.cased.extend([each is not None and each.follows_case for each in templates])
+        rules = [self._rules[rule] if form is None else None for rule, _, form in some]
+        self._read_context.extend([each is not None and reads_context(each[0]) for each in rules])
+        self.cased.extend([each is not None and follows_case(*each) for each in rules])
         self.formats.extend([form for _, _, form in some])
         return range(first, len(self._recipes))
 

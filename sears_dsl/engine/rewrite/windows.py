@@ -9,14 +9,14 @@ and both begin a sentence or neither does, where that counts. Costs some 10 ns a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sears_dsl.engine.rewrite.casing import CLOSING, OPENING, STOPS
 from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt32Array
 from sears_dsl.runtime.kernels import kernel
+from sears_dsl.tagging.tokens import Tokens
 
 HEAD_BITS = 3
 """A sequence begins with the key of its window, and so many bits below it."""
@@ -24,8 +24,16 @@ HEAD_BITS = 3
 _SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
 _OPENING, _CLOSING, _STOPS = (tuple(map(ord, marks)) for marks in (OPENING, CLOSING, STOPS))
 
-Characters = tuple[NDArray[np.uint32], NDArray[np.int64]]
+TokenArrays: TypeAlias = tuple[Int32Array, Int32Array, Int32Array, Int32Array]
+"""Where the tokens of each row begin, their types, starts and ends; see `Tokens`."""
+
+Characters: TypeAlias = tuple[UInt32Array, Int64Array]
 """The characters of some texts, one after another, and where each text begins."""
+
+
+def arrays_of(tokens: Tokens) -> TokenArrays:
+    """The tokens as kernels want them."""
+    return tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends
 
 
 def characters_of(texts: Sequence[str]) -> Characters:
@@ -58,22 +66,19 @@ def is_word(point: Integer) -> Any:
 
 
 @kernel
-def neighbours(  # noqa: PLR0917 - arrays in the order in which they are made
+def neighbours(
     rows: Int32Array,
     lows: Int32Array,
     highs: Int32Array,
-    row_offsets: Int32Array,
-    starts: Int32Array,
-    ends: Int32Array,
-    characters: UInt32Array,
-    text_offsets: Int64Array,
+    tokens: TokenArrays,
+    characters: Characters,
 ) -> Any:
-    """What touches each window on its left and on its right.
+    """What touches each window on its left and on its right, uint8 (2, windows).
 
-    Returns:
-        uint8 (2, windows): 2 for what may be a letter or digit, 1 for something else, 0 for white
-        space or nothing.
+    2 for what may be a letter or digit, 1 for something else, 0 for white space or nothing.
     """
+    row_offsets, _, starts, ends = tokens
+    points, text_offsets = characters
     count = rows.shape[0]
     contacts = np.zeros((2, count), np.uint8)
     for window in range(count):
@@ -82,9 +87,9 @@ def neighbours(  # noqa: PLR0917 - arrays in the order in which they are made
             continue
         at = text_offsets[row]
         if touches(low, row, row_offsets, starts, ends):
-            contacts[0, window] = 1 + is_word(characters[at + starts[low] - 1])
+            contacts[0, window] = 1 + is_word(points[at + starts[low] - 1])
         if touches(high, row, row_offsets, starts, ends):
-            contacts[1, window] = 1 + is_word(characters[at + ends[high - 1]])
+            contacts[1, window] = 1 + is_word(points[at + ends[high - 1]])
     return contacts
 
 
@@ -97,31 +102,23 @@ def _is_space(point: Integer) -> Any:
 
 
 @kernel
-def begin_sentences(
-    rows: Int32Array, places: Int32Array, characters: UInt32Array, text_offsets: Int64Array
-) -> Any:
-    """For each place in a row whether a word there begins a sentence; see `casing.begins_sentence`.
-
-    Args:
-        rows: int32 (places,).
-        places: characters of the rows.
-        characters: of the texts, see `characters_of`.
-        text_offsets: where the characters of each row begin.
-    """
+def begin_sentences(rows: Int32Array, places: Int32Array, characters: Characters) -> Any:
+    """Whether a word at each place in a row begins a sentence; see `casing.begins_sentence`."""
+    points, text_offsets = characters
     flags = np.zeros(places.shape[0], np.bool_)
     for number in range(places.shape[0]):
         begin = text_offsets[rows[number]]
         at = begin + places[number]
-        while at > begin and np.int64(characters[at - 1]) in _OPENING:
+        while at > begin and np.int64(points[at - 1]) in _OPENING:
             at -= 1
         if at > begin:
-            if not _is_space(characters[at - 1]):
+            if not _is_space(points[at - 1]):
                 continue
-            while at > begin and _is_space(characters[at - 1]):
+            while at > begin and _is_space(points[at - 1]):
                 at -= 1
-            while at > begin and np.int64(characters[at - 1]) in _CLOSING:
+            while at > begin and np.int64(points[at - 1]) in _CLOSING:
                 at -= 1
-        flags[number] = at == begin or np.int64(characters[at - 1]) in _STOPS
+        flags[number] = at == begin or np.int64(points[at - 1]) in _STOPS
     return flags
 
 
@@ -132,30 +129,16 @@ def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are m
     rows: Int32Array,
     lows: Int32Array,
     highs: Int32Array,
-    row_offsets: Int32Array,
-    type_ids: Int32Array,
-    starts: Int32Array,
-    ends: Int32Array,
-    characters: UInt32Array,
-    text_offsets: Int64Array,
+    tokens: TokenArrays,
+    characters: Characters,
 ) -> Any:
-    """A sequence for each window: its key, tokens and what lies between them.
+    """A sequence for each window: its key, below 2 ** 28, tokens and what lies between them.
 
-    Args:
-        keys: int32 (windows,), each below 2 ** 28.
-        opens: bool (windows,): whether they begin a sentence, where that counts.
-        lows: the first token of each, counted in the batch.
-        highs: one past the last.
-        type_ids: the type of each token.
-        starts: its first character in its row.
-        ends: one past its last.
-        characters: of the texts, see `characters_of`.
-        text_offsets: where the characters of each row begin.
-
-    Returns:
-        (values, offsets): see `number_sequences`. A gap between two tokens is 0 where they touch,
-        its character plus 1 where it is one, or minus its length and then its characters.
+    A gap between two tokens is 0 where they touch, its character plus 1 where it is one, or minus
+    its length and then its characters.
     """
+    row_offsets, type_ids, starts, ends = tokens
+    points, text_offsets = characters
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
     total = np.int64(0)
@@ -185,9 +168,9 @@ def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are m
                 values[at] = -gap
                 at += 1
                 for place in range(gap):
-                    values[at] = np.int32(characters[here + place])
+                    values[at] = np.int32(points[here + place])
                     at += 1
             else:
-                values[at] = np.int32(characters[here]) + 1 if gap == 1 else 0
+                values[at] = np.int32(points[here]) + 1 if gap == 1 else 0
                 at += 1
     return values, offsets

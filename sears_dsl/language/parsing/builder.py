@@ -441,8 +441,6 @@ def _bounds(quantifier: str) -> str:
     return f"both bounds are written, up to eight: {code(f'NOUN{{{low},{high}}}')}"
 
 
-# ---------------------------------------------------------------- templates
-
 _TEMPLATE_PIECE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|(?:\\.|[^{}\\])+")
 _SLOT_WORD = r"[A-Za-z][A-Za-z0-9_]*"
 _CALLS = rf"((?:\.{_SLOT_WORD}(?:\([^()]*\))?)*)"

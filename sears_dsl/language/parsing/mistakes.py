@@ -445,8 +445,6 @@ def _fallback(line: str, position: int) -> Finding:
     )
 
 
-# ---------------------------------------------------------------- notation of other tools
-
 _VALUES = re.compile(r"\[\s*(\w+)\s*(!?)=\s*([^\s\]&|]+(?:\|[^\s\]&|]+)+)\s*\]")
 _WORD = r"[^\s\[\]{}()|,=&]+"
 # Glued to an element, braces are a quantifier.

@@ -46,16 +46,11 @@ _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $pict
 
 @dataclass(frozen=True, slots=True)
 class RequestMap:
-    """What is sent.
+    """What is sent."""
 
-    Attributes:
-        body: JSON with placeholders; None stands for ``{"inputs": "$texts"}``, with ``$rows``
-            where rows have several columns.
-        headers: of the request; a value ``$env.NAME`` is read from the environment, so that no
-            secret stands in a file.
-    """
-
+    # JSON with placeholders; None is {"inputs": "$texts"}, $rows where rows have several columns.
     body: Any = None
+    # A value $env.NAME is read from the environment, so that no secret stands in a file.
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,13 +66,9 @@ class RequestMap:
                 )
         many = any(name in (*_MANY, _EACH) for name in placeholders)
         if not placeholders or (many and self.row_by_row):
+            both = "has placeholders for one row beside those for all"
             raise UsageError(
-                "the request's body "
-                + (
-                    "has placeholders for one row beside those for all"
-                    if placeholders
-                    else "has no text"
-                ),
+                f"the request's body {both if placeholders else 'has no text'}",
                 help=f"it needs {_PLACEHOLDERS}",
             )
 
@@ -98,9 +89,7 @@ class RequestMap:
                 "the headers of a request map are texts",
                 help='for example {"Authorization": "$env.TOKEN"}',
             )
-        if "body" not in content:
-            return cls(headers=headers)
-        return cls(content["body"], headers)
+        return cls(content.get("body"), headers)
 
     def render(self, rows: Sequence[Row]) -> Any:
         """The body of a request about some rows; about one where ``row_by_row``."""
@@ -126,19 +115,12 @@ class RequestMap:
 
 @dataclass(frozen=True, slots=True)
 class ResponseMap:
-    """Where the labels are.
+    """Where the labels are: JSON pointers (RFC 6901), ``*`` for every element of a list."""
 
-    Attributes:
-        labels: a JSON pointer (RFC 6901), in which ``*`` stands for every element of a list: it
-            leads to one label for each row.
-        names: label in the response → label in the data; empty where they are the same.
-        confidences: a pointer to how sure the model is of each label, from 0.0 to 1.0; empty where
-            it does not say.
-    """
-
-    labels: str = _LABELS
+    labels: str = _LABELS  # leads to one label for each row
+    # Label in the response → label in the data; empty where they are the same.
     names: Mapping[str, str] = field(default_factory=dict)
-    confidences: str = ""
+    confidences: str = ""  # how sure the model is of each, from 0.0 to 1.0; empty: it does not say
 
     def __post_init__(self) -> None:
         for pointer in (self.labels, self.confidences):
@@ -323,10 +305,8 @@ class HttpPredictor(AnsweringPredictor):
                 help="point at the one label, as in /label, or send many rows: $texts, $rows",
             )
         self._posting = Posting(url, headers=self._request.sent_headers(), **waits)
-
-    @property
-    def identity(self) -> str:
-        """The address without what may be secret, and a hash of it whole and of both maps."""
+        self.connections = self._posting.connections
+        # The address without what may be secret, and a hash of it whole and of both maps.
         settings = [
             str(self._posting.url), self._request.body, self._response.labels,
             dict(self._response.names),
@@ -334,17 +314,13 @@ class HttpPredictor(AnsweringPredictor):
         if self._response.confidences:
             settings.append(self._response.confidences)
         content = json.dumps(settings, sort_keys=True).encode()
-        return f"{self._posting.place} ({blake2b(content, digest_size=6).hexdigest()})"
+        digest = blake2b(content, digest_size=6).hexdigest()
+        self._identity = f"{self._posting.place} ({digest})"
 
     @property
     def batch_size(self) -> int:
         """64 rows a request, or one where each row has its own."""
         return 1 if self._request.row_by_row else _ROWS_A_REQUEST
-
-    @property
-    def connections(self) -> int:
-        """As given: so many threads may ask at the same time."""
-        return self._posting.connections
 
     @property
     def remarks(self) -> list[str]:
@@ -355,15 +331,13 @@ class HttpPredictor(AnsweringPredictor):
         """The labels of the endpoint, with confidences where the map says where they are."""
         if not rows:
             return []
-        predictions = self._ask_all(rows)
+        predictions = (
+            [self._pair(self._ask([row])) for row in rows]
+            if self._request.row_by_row
+            else self._pairs(self._ask(rows))
+        )
         answers = answers_of(self._posting.place, rows, predictions, comparison=self._comparison)
         return [Answer(self._response.named(label), sure) for label, sure in answers]
-
-    def _ask_all(self, rows: Sequence[Row]) -> Any:
-        """Labels, or pairs of a label and a confidence."""
-        if not self._request.row_by_row:
-            return self._pairs(self._ask(rows))
-        return [self._pair(self._ask([row])) for row in rows]
 
     def _pairs(self, document: Any) -> Any:
         labels = self._response.extract(document)

@@ -45,6 +45,7 @@ class LanguageModel:
         }
         own.update(waits)
         self._posting = Posting(settings.url, headers=settings.headers, **own)
+        self.connections = self._posting.connections
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
         self._counting = Lock()
         self._question_count = self._remembered = self._uncounted = self._sent = self._received = 0
@@ -65,11 +66,6 @@ class LanguageModel:
     def labels(self) -> frozenset[str]:
         """The labels that it may give; none where its answers are taken as they are."""
         return frozenset(self._settings.labels.values())
-
-    @property
-    def connections(self) -> int:
-        """As given: so many threads may ask at the same time."""
-        return self._posting.connections
 
     @property
     def remarks(self) -> list[str]:

@@ -160,7 +160,9 @@ class Posting:
         start = repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
         status = f"answered {answer.status_code} {answer.reason_phrase}"
         if answer.status_code in _TRY_AGAIN:
-            pause = _seconds(answer.headers.get("Retry-After", ""))
+            # A date or nothing counts as no wish.
+            wish = answer.headers.get("Retry-After", "")
+            pause = min(float(wish), _LONGEST_PAUSE) if wish.strip().isdecimal() else 0.0
             advice = _SLOWER if answer.status_code == _TOO_MANY else _UNREACHED
             raise _MayPassError(status, f": {start}", pause, advice)
         if answer.status_code in _REFUSALS:
@@ -224,8 +226,3 @@ def _delay(key: str, attempt: int) -> float:
     spread = int.from_bytes(seed) / 2**32
     pause: float = _FIRST_PAUSE * 2**attempt
     return min(_LONGEST_PAUSE, pause) * (0.75 + 0.5 * spread)
-
-
-def _seconds(header: str) -> float:
-    """What Retry-After asks for; a date or nothing counts as no wish."""
-    return min(float(header), _LONGEST_PAUSE) if header.strip().isdecimal() else 0.0

@@ -61,34 +61,25 @@ class Prices:
 class PromptSettings:
     """A language model behind an OpenAI-compatible endpoint, and what it is asked.
 
-    Attributes:
-        address: where it is; ``/chat/completions`` is put behind it where that is missing.
-        model: its name there.
-        prompt: what a row becomes: ``$text`` is its text, ``$column.NAME`` the text of a column,
-            ``$row`` all of it as JSON, ``$$`` a dollar.
-        system: said before it; empty for nothing.
-        labels: word in the answer → label in the data; empty takes the answer as it is.
-        key: ``$env.NAME``, a variable of the environment that holds the key; empty for none.
-        parameters: what else is sent, with temperature 0 where they do not say.
-        price: of a million tokens; None where nobody said.
-        cache: a file that keeps answers from run to run; empty for none.
-        room: tokens that an answer may have where the parameters do not say.
-        connections: questions that may be on their way at the same time.
+    In the prompt ``$text`` is a row's text, ``$column.NAME`` the text of a column, ``$row`` all of
+    it as JSON, ``$$`` a dollar.
     """
 
-    address: str
-    model: str
+    address: str  # where it is; /chat/completions is put behind it where that is missing
+    model: str  # its name there
     prompt: str
-    system: str = ""
+    system: str = ""  # said before it; empty for nothing
+    # Word in the answer → label in the data; empty takes the answer as it is.
     labels: Mapping[str, str] = field(default_factory=dict)
-    key: str = ""
+    key: str = ""  # $env.NAME, a variable of the environment that holds the key; empty for none
+    # What else is sent, with temperature 0 where they do not say.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    price: Prices | None = None
-    cache: str = ""
-    room: int = MOST_TOKENS
+    price: Prices | None = None  # of a million tokens; None where nobody said
+    cache: str = ""  # a file that keeps answers from run to run; empty for none
+    room: int = MOST_TOKENS  # tokens that an answer may have where the parameters do not say
     timeout: float = 30.0
     retries: int = 3
-    connections: int = 4
+    connections: int = 4  # questions that may be on their way at the same time
 
     def __post_init__(self) -> None:
         if not (self.address and self.model):
@@ -219,7 +210,7 @@ class PromptSettings:
         if not self.labels:
             return answer.strip() or None
         labels_by_word = {word.casefold(): label for word, label in self.labels.items()}
-        whole = _bare(answer)
+        whole = answer.casefold().strip(" \t\r\n*_`'\"“”‘’.,:;!()[]{}<>")
         if whole in labels_by_word:
             return labels_by_word[whole]
         # Of "very negative" and "negative" the longer one is meant where both could be.
@@ -261,11 +252,6 @@ def _waits(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-
-
-def _bare(answer: str) -> str:
-    """An answer in lower case without marks and white space around it."""
-    return answer.casefold().strip(" \t\r\n*_`'\"“”‘’.,:;!()[]{}<>")
 
 
 def _labels(value: object) -> dict[str, str]:

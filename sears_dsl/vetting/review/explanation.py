@@ -119,9 +119,7 @@ def explained(rule: Rule, scope: RuleScope) -> tuple[tuple[str, str], ...]:
 
 
 def _signs(rule: Rule, scope: RuleScope) -> Iterator[tuple[str, str]]:
-    yield from _of_elements(rule.left, scope)
-    yield from _of_elements(rule.antecedent, scope)
-    yield from _of_elements(rule.right, scope)
+    yield from _of_elements((*rule.left, *rule.antecedent, *rule.right), scope)
     if rule.consequent and rule.consequent[0].glued:
         yield "~", "no space: glued to the word before"
     for piece in rule.consequent:

@@ -113,8 +113,7 @@ class Session(Deciding):
     @property
     def left(self) -> int:
         """Rules that were neither accepted nor rejected."""
-        left: int = self._judging()["left"]
-        return left
+        return int(self._judging()["left"])
 
     @property
     def progress(self) -> str:
@@ -169,6 +168,8 @@ class Session(Deciding):
         flipped: set[int] = set()
         for rule in accepted:
             flipped |= effects.rows_flipped(rule)
+        last = self.state.last.get("judge")
+        undone = None if last is None else last.content.get("rule")
         return {
             "items": decided + open_items,
             "next": ids[places[0].rule] if places else None,
@@ -178,14 +179,9 @@ class Session(Deciding):
             "most": self.most,
             "mistakes": len(flipped),
             "undo": self._undo("judge"),
-            "undo_rule": self._last_rule(),
+            # So that the page can go there.
+            "undo_rule": undone if undone in self._ids else None,
         }
-
-    def _last_rule(self) -> str | None:
-        """The rule that undo would be about, so that the page can go there."""
-        last = self.state.last.get("judge")
-        name = None if last is None else last.content.get("rule")
-        return name if name in self._ids else None
 
     def _item(self, rule: int, verdict: str, *, gain: float = 0.0, new: str = "") -> View:
         bench = self.bench
@@ -272,11 +268,13 @@ class Session(Deciding):
         rule = bench.ruleset.rules[place]
         summary = bench.summary(bench.effects, place)
         verdict = self.state.rules.get(name)
-        written = sides(rule)
+        marks = self._marks(place)
+        applications = bench.effects.applications
+        pairs = applications.pairs(applications.of_rule(place))
         return {
             "id": name,
             "text": bench.effects.texts[place],
-            **written._asdict(),
+            **sides(rule)._asdict(),
             **self._meaning(rule),
             "why": _why(rule.metadata),
             "expect": str(rule.expectation),
@@ -284,23 +282,14 @@ class Session(Deciding):
             "reasons": dict(reasons_of(rule)),
             "summary": asdict(summary),
             "verdict": None if verdict is None else asdict(verdict),
-            "differing": self._differing(place),
-            "narrowed": [
-                asdict(each) for each in proposals(bench, self.trials, place, self._marks(place))
-            ],
+            "differing": sum(marks.get(pair) is False for pair in pairs),
+            "narrowed": [asdict(each) for each in proposals(bench, self.trials, place, marks)],
         }
 
     def _meaning(self, rule: Rule) -> View:
         signs = explained(rule, self.bench.ruleset)
         listed = [{"sign": sign, "meaning": meaning} for sign, meaning in signs]
         return {"words": in_words(rule), "signs": listed}
-
-    def _differing(self, rule: int) -> int:
-        applications = self.bench.effects.applications
-        marks = self._marks(rule)
-        return sum(
-            marks.get(pair) is False for pair in applications.pairs(applications.of_rule(rule))
-        )
 
     def _marks(self, rule: int) -> Mapping[Pair, bool]:
         """What was said of pairs, of those that are judged as this rule's are."""
@@ -409,7 +398,7 @@ class Session(Deciding):
             text = effects.texts[0]
             if text in {each.text for each in self.state.written}:
                 raise UsageError("this rule is saved already", help="write another one")
-            return {"text": text, "examples": self._first_examples(effects, 0)}
+            return {"text": text, "examples": self._first_examples(effects)}
         if kind == "remove":
             text = text_of(content, "text")
             if text not in {each.text for each in self.state.written}:
@@ -443,7 +432,7 @@ class Session(Deciding):
             effects = self.trials.known(text_of(content, "new"), rule.expectation)
             if effects.texts[0] == text:
                 raise UsageError("the rule is as it was", help="change it, or accept it")
-            return entry | {"new": effects.texts[0], "shown": self._first_examples(effects, 0)}
+            return entry | {"new": effects.texts[0], "shown": self._first_examples(effects)}
         if kind != "skip":
             entry["shown"] = self._drawn(place)
         return entry
@@ -463,9 +452,9 @@ class Session(Deciding):
         chosen = np.random.default_rng(seed).permutation(len(pairs))[:_KEPT]
         return [list(pairs[place]) for place in chosen.tolist()]
 
-    def _first_examples(self, effects: RuleTable, rule: int) -> list[list[str]]:
-        """(original, rewritten) of the examples that are shown first."""
-        _, examples = self.bench.examples(effects, rule, mistakes=False, most=_KEPT)
+    def _first_examples(self, effects: RuleTable) -> list[list[str]]:
+        """(original, rewritten) of the examples of one rule that are shown first."""
+        _, examples = self.bench.examples(effects, 0, mistakes=False, most=_KEPT)
         return [[each.original, each.rewritten] for each in examples]
 
 

@@ -11,7 +11,7 @@ hundred texts are remembered. Costs what the workbench costs, once a text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
@@ -178,7 +178,7 @@ class Proposal:
 
 def proposals(
     bench: Workbench, trials: Trials, rule: int, marks: Mapping[Pair, bool]
-) -> list[Proposal]:
+) -> Iterator[Proposal]:
     """Rules instead of one, by which pairs were marked as the same, of whichever rule.
 
     Nothing where no pair of the rule was marked as differing, or where no condition on the words
@@ -192,7 +192,7 @@ def proposals(
     }
     marked = {pair: marks[pair] for pair in pairs if pair in marks}
     if all(marked.values()):
-        return []
+        return
     of_row = dict(zip(applications.rows[rewrites].tolist(), pairs, strict=True))
     written = bench.effects.rules[rule]
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
@@ -206,25 +206,21 @@ def proposals(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
     same = sum(marked.values())
-    proposed = []
     for each in narrower:
         text = print_rule(each.rule)
         effects = trials.applied(text).applications
         own = effects.pairs(effects.of_rule(0))
-        proposed.append(
-            Proposal(
-                text=text,
-                same=sum(marked.get(pair) is True for pair in own),
-                of_same=same,
-                differs=sum(marked.get(pair) is False for pair in own),
-                of_differs=len(marked) - same,
-                changed=len(own),
-                of_changed=len(pairs),
-                mistakes=sum(pair in flipping for pair in own),
-                of_mistakes=len(flipping),
-            )
+        yield Proposal(
+            text=text,
+            same=sum(marked.get(pair) is True for pair in own),
+            of_same=same,
+            differs=sum(marked.get(pair) is False for pair in own),
+            of_differs=len(marked) - same,
+            changed=len(own),
+            of_changed=len(pairs),
+            mistakes=sum(pair in flipping for pair in own),
+            of_mistakes=len(flipping),
         )
-    return proposed
 
 
 def _verdict(same: bool | None) -> int:

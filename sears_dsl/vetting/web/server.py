@@ -57,17 +57,8 @@ _FILES = {
     "": ("index.html", "text/html; charset=utf-8"),
     "vetting.css": ("vetting.css", "text/css; charset=utf-8"),
     **{
-        name: (name, "text/javascript; charset=utf-8")
-        for name in (
-            "main.js",
-            "server.js",
-            "parts.js",
-            "reasons.js",
-            "judge.js",
-            "write.js",
-            "pick.js",
-            "read.js",
-        )
+        f"{name}.js": (f"{name}.js", "text/javascript; charset=utf-8")
+        for name in ("main", "server", "parts", "reasons", "judge", "write", "pick", "read")
     },
     "icon.svg": ("icon.svg", "image/svg+xml"),
 }
@@ -217,7 +208,9 @@ def _answering(
             answered = await answer(page_request)
             return answered if isinstance(answered, Response) else JSONResponse(answered)
         except SearsError as error:
-            return _told(error)
+            kinds = {Outdated: 409, ModelError: 502, DataError: 507}
+            status = next((code for kind, code in kinds.items() if isinstance(error, kind)), 400)
+            return JSONResponse({"error": error.message, "help": error.help}, status_code=status)
 
     return respond
 
@@ -232,12 +225,6 @@ async def _content(request: Request) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise UsageError("the request is no JSON object", help="load the page again")
     return content
-
-
-def _told(error: SearsError) -> Response:
-    kinds = {Outdated: 409, ModelError: 502, DataError: 507}
-    status = next((code for kind, code in kinds.items() if isinstance(error, kind)), 400)
-    return JSONResponse({"error": error.message, "help": error.help}, status_code=status)
 
 
 async def _file(request: Request) -> Response:

@@ -12,13 +12,12 @@ from functools import partial
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from naive_noise import how_many, number, rewrite
 
 from benchmarks.noise_speed import noise_called
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.reference import rewrite
-from sears_dsl.engine.reference_noise import how_many, number
 from sears_dsl.engine.rewrite.batch_noise import drawn_rewrites, noisy_columns
 from sears_dsl.engine.rewrite.pieces import Drawing, in_place
 from sears_dsl.engine.rewrite.rewrites import Rewrites

@@ -7,9 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.noise.characters import PlacedText, changed, has_place, keys_beside, shared
+from sears_dsl.engine.noise.characters import (
+    PlacedText,
+    changed,
+    has_place,
+    keys_beside,
+    lookalikes,
+    shared,
+)
 from sears_dsl.engine.noise.draws import Draw, number
-from sears_dsl.engine.noise.lookalikes import lookalikes
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Noise
 from sears_dsl.tagging.pinned import PinnedTagger

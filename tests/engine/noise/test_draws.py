@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from naive_noise import chosen
 
-from sears_dsl.engine.noise.draws import Draw, below, chosen, how_many, key, mix, number
+from sears_dsl.engine.noise.draws import Draw, below, how_many, key, mix, number
 
 FILM = "It is a good movie ."
 

@@ -9,6 +9,7 @@ from command_line import call
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Unit
+from sears_dsl.engine.rewrite import batch_rendering
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.rule_tests import run_tests
@@ -110,3 +111,17 @@ def test_equal_texts_get_equal_noise_wherever_they_stand(tagger: FastTagger) -> 
     by_text = {each.original: each.text for each in matcher.apply(texts)}
     assert all(by_text[each.original] == each.text for each in matcher.apply(texts[::-1]))
     assert len({each.text for each in matcher.apply(texts, draw=1)} | set(by_text.values())) > 3
+
+
+@pytest.mark.parametrize("rule", [SHOUT, "movie -> film"])
+def test_a_rule_does_what_it_does_alone_beside_one_that_would_touch_what_is_protected(
+    rule: str, tagger: FastTagger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_rendering, "compiles", lambda: True)
+    text, protected = "It is a really good movie, a movie.", [[(7, 8), (14, 15), (22, 22)]]
+    texts: list[list[str]] = []
+    for rules in (rule, f"{rule}\nreally -> <>"):
+        matcher = compile_rules([parse(rules)], tagger=tagger)
+        done = matcher.apply([text], scope="all", protected=protected)
+        texts.append([each.text for each in done if each.rule == 0])
+    assert texts[0] == texts[1]

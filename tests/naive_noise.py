@@ -1,4 +1,4 @@
-"""The naive noise: what rules that draw mean, by the definition of the draws and nothing else.
+"""The naive rewriting: what rules mean, those that draw by the definition of the draws alone.
 
 In: a rule that draws, one unit with its tokens and the instances of the rule. Out: the edits, and
 why those of other instances are missing. It works with whole numbers of Python, a character and an
@@ -14,9 +14,12 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
 from sears_dsl.engine.matches import Binding, Edit, TokenRange
-from sears_dsl.engine.noise.lookalikes import lookalikes
+from sears_dsl.engine.noise import draws as numbered
+from sears_dsl.engine.noise.characters import lookalikes
+from sears_dsl.engine.reference import Extent, Split, candidates, is_protected
 from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
 from sears_dsl.engine.rewrite.pieces import (
+    UNDRAWN,
     Chunk,
     Drawing,
     Instance,
@@ -26,6 +29,7 @@ from sears_dsl.engine.rewrite.pieces import (
 )
 from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.language.check_noise import draws
 from sears_dsl.language.rule import (
     Drawn,
     Element,
@@ -46,6 +50,33 @@ if TYPE_CHECKING:
 _64_BITS = (1 << 64) - 1
 _KINDS = ("swap", "drop", "double", "key")
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+
+def rewrite(
+    rule: Rule,
+    file: Ruleset,
+    text: str,
+    tokens: Sequence[Token],
+    *,
+    split: Split,
+    extent: Extent = "first",
+    protected: Sequence[tuple[int, int]] = (),
+    drawing: Drawing = UNDRAWN,
+) -> tuple[list[Edit], list[Unrendered]]:
+    """The edits that a rule makes in one row, and why those of other instances are missing.
+
+    An instance whose edit would touch a protected span, such as the white space that a deletion
+    takes along, is none; others are looked for. See `find`.
+    """
+    every = candidates(rule, file, tokens, split=split)
+    possible = [each for each in every if not is_protected(each, tokens, protected)]
+    first = extent == "first"
+    if draws(rule):
+        naive = NaiveNoise(rule, file, text, tokens, drawing)
+        return naive.edits(possible, first=first, protected=protected)
+    return render_untouching(
+        Renderer(rule, file), text, tokens, possible, first=first, protected=protected
+    )
 
 
 class NaiveNoise:
@@ -73,10 +104,8 @@ class NaiveNoise:
     ) -> tuple[list[Edit], list[Unrendered]]:
         """The edits of the unit, and why those of other instances are missing.
 
-        Args:
-            possible: every instance, in the order of preference; they may overlap.
-            first: whether one is wanted where the rule has no rate, or all that do not overlap.
-            protected: spans of characters that stay as they are.
+        Instances come in the order of preference and may overlap; without a rate the first one may
+        be wanted alone.
         """
         rate = self._rule.metadata.rate
         shares = any(
@@ -400,6 +429,15 @@ def how_many(share: int, things: int, bits: int) -> int:
     """A share, in millionths, of so many things."""
     whole, rest = divmod(share * things, 1_000_000)
     return whole + 1 if below(bits, 1_000_000) < rest else whole
+
+
+def chosen(
+    places: Sequence[tuple[int, int]], unit: str, share: int, name: str, draw: numbered.Draw
+) -> list[tuple[int, int]]:
+    """A share, in millionths, of places of a unit, by the engine's numbers of them."""
+    count = numbered.how_many(share, len(places), numbered.number(draw, f"{name} share", unit))
+    ranks = numbered.numbers(draw, name, unit, places)
+    return sorted(at for _, at in sorted(zip(ranks, places, strict=True))[:count])
 
 
 # ---------------------------------------------------------------- characters

@@ -1,0 +1,283 @@
+"""How much memory the matching of rules touches, and how often that is in no cache.
+
+Method: the kernels of the scan and of what its hits become are run as plain Python over arrays that
+write down every access (`Watched`), on some sentences that each come once; the accesses then go
+through caches of lines of 64 bytes that forget what was used longest ago (`count_misses`), each
+cache by itself. So nothing depends on the processor of the machine, which may have no counters.
+In: the sentences and rules of `matching`, sparse ones. Out: for each array its size, the bytes of
+the lines that were touched, and accesses and misses by token and by match.
+Bias: caches are empty at first, and nobody else uses them; no line is fetched ahead; the stack of
+the kernel and what compiled code keeps in registers are left out, and so are the few rules of which
+a word is written in several ways. Writing counts as reading.
+
+    python -m benchmarks.misses
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from benchmarks import matching
+from benchmarks.record import Row, write_record
+from sears_dsl.engine.compile.program import Program
+from sears_dsl.engine.match.bit_scan import scan_rows
+from sears_dsl.engine.match.instances import count_instances, expand_first
+from sears_dsl.engine.match.search import search
+from sears_dsl.language.rule import Rule
+from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, Kernel, expect, kernel
+from sears_dsl.tagging.tokens import Tokens
+
+LINE_BITS = 6
+# Bytes, and lines that may be where one line belongs.
+CACHES: Mapping[str, tuple[int, int]] = {
+    "32 KiB": (1 << 15, 8),
+    "256 KiB": (1 << 18, 8),
+    "1 MiB": (1 << 20, 16),
+    "32 MiB": (1 << 25, 16),
+}
+RULES = (1_000, 100_000)
+ROWS = 300
+LEAST_SHARE = 0.005  # arrays with a smaller share of the accesses are left out of the table
+
+
+@dataclass
+class Trace:
+    """All accesses in their order: of which array, and at which address.
+
+    Attributes:
+        names: of the arrays.
+        sizes: their bytes.
+        arrays: the array of each access, by its place among the names.
+        addresses: the byte of each access.
+        end: the first address that is free.
+    """
+
+    names: list[str] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    arrays: list[int] = field(default_factory=list)
+    addresses: list[int] = field(default_factory=list)
+    end: int = 1 << 12
+
+    def watch(self, name: str, array: Any) -> Watched:
+        """The array with a name and an address of its own, at the beginning of a page."""
+        self.names.append(name)
+        self.sizes.append(array.nbytes)
+        begin = self.end
+        self.end += -(-(array.nbytes + 1) >> 12) << 12
+        return Watched(array, self, len(self.names) - 1, begin)
+
+    def watch_fields(self, group: Any) -> Any:
+        """A named tuple with its arrays watched."""
+        return group._replace(
+            **{
+                name: self.watch(f"{type(group).__name__}.{name}", value)
+                for name, value in group._asdict().items()
+                if isinstance(value, np.ndarray)
+            }
+        )
+
+
+class Watched:
+    """An array in rows that writes down which bytes are asked for.
+
+    Example:
+        >>> trace = Trace()
+        >>> squares = trace.watch("squares", np.array([0, 1, 4]))
+        >>> int(squares[2]), trace.addresses
+        (4, [4112])
+    """
+
+    def __init__(self, array: Any, trace: Trace, number: int, begin: int) -> None:
+        self._array, self._trace, self._number, self._begin = array, trace, number, begin
+        self.shape = array.shape
+
+    def _note(self, index: Any) -> None:
+        strides = self._array.strides
+        places = index if isinstance(index, tuple) else (index,)
+        self._trace.arrays.append(self._number)
+        self._trace.addresses.append(self._begin + sum(map(_times, places, strides)))
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int) and self._array.ndim == 2:
+            row = self._array[index]
+            return Watched(row, self._trace, self._number, self._begin + index * row.nbytes)
+        self._note(index)
+        return self._array[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._note(index)
+        self._array[index] = value
+
+
+def _times(place: Any, stride: int) -> int:
+    return int(place) * stride
+
+
+def watched_call(trace: Trace, function: Kernel, rooms: Sequence[str], *arguments: Any) -> Any:
+    """What a kernel gives as plain Python, with the arrays that it makes watched as well.
+
+    Args:
+        rooms: their names, in the order in which they are made.
+    """
+    names = iter(rooms)
+
+    def made(make: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *shape: trace.watch(f"{function.plain.__name__}: {next(names)}", make(*shape))
+
+    numpy = {name: getattr(np, name) for name in ("int64", "uint64", "int32", "uint32")}
+    space = SimpleNamespace(**numpy, empty=made(np.empty), zeros=made(np.zeros))
+    plain = function.plain
+    copy = FunctionType(plain.__code__, {**plain.__globals__, "np": space}, plain.__name__)
+    return copy(*arguments)
+
+
+@kernel
+def count_misses(lines: Any, arrays: Any, sets: Any, ways: Any, misses: Any) -> None:
+    """Add to the misses of each array those of a cache that is empty at first.
+
+    Args:
+        lines: int64: the line of each access, in order.
+        arrays: int64: whose access it is.
+        sets: how many places there are for lines, by their remainder; a power of two.
+        ways: so many lines may be in each place; the one that was used longest ago goes.
+        misses: int64 (arrays,).
+    """
+    cached = np.full((sets, ways), -1, np.int64)
+    used = np.zeros((sets, ways), np.int64)
+    for at in range(lines.shape[0]):
+        line = lines[at]
+        place = line & (sets - 1)
+        oldest = 0
+        hit = False
+        for way in range(ways):
+            if cached[place, way] == line:
+                used[place, way] = at + 1
+                hit = True
+                break
+            if used[place, way] < used[place, oldest]:
+                oldest = way
+        if not hit:
+            misses[arrays[at]] += 1
+            cached[place, oldest] = line
+            used[place, oldest] = at + 1
+
+
+def misses_of(trace: Trace, size: int, ways: int) -> list[int]:
+    """The misses of each array in a cache of so many bytes."""
+    misses = np.zeros(len(trace.names), np.int64)
+    lines = np.array(trace.addresses, np.int64) >> LINE_BITS
+    sets = (size >> LINE_BITS) // ways
+    expect(len(lines) * ways)
+    count_misses(lines, np.array(trace.arrays, np.int64), sets, ways, misses)
+    counts: list[int] = misses.tolist()
+    return counts
+
+
+def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
+    """All accesses of matching all rows, and how many instances there are."""
+    rows = len(tokens)
+    classes, pool = program.classes.of(tokens.types)
+    planes = program.planes
+    of_class = None if planes is None else pool.planes.of(classes, planes)
+    if planes is None or of_class is None:
+        sys.exit("misses: there are no bits for so many rules")
+    trace = Trace()
+    rules = trace.watch_fields(program.rules)
+    row_offsets = trace.watch("row_offsets", tokens.row_offsets)
+    room = 2 * len(planes.codes) + 200 * len(tokens.type_ids)
+    hits = trace.watch("hits", np.zeros(room, np.int64))
+    offsets = trace.watch("hit_offsets", np.zeros(rows + 1, np.int64))
+    done = watched_call(
+        trace,
+        scan_rows,
+        ("still open", "kinds", "begins"),
+        0,
+        rows,
+        True,
+        row_offsets,
+        trace.watch("type_ids", tokens.type_ids),
+        trace.watch("Classes.of_type", classes.of_type),
+        trace.watch_fields(planes),
+        trace.watch_fields(of_class),
+        hits,
+        offsets,
+    )
+    total = int(offsets._array[rows])
+    count = int(count_instances(hits._array[:total], program.rules))
+    instances = trace.watch("instances", np.zeros((5, count), np.int32))
+    watched_call(trace, expand_first, ("present", "waiting"), hits, offsets, 0, rules, instances, 0)
+    expected = search(program, tokens)
+    columns = (expected.rules, expected.rows, expected.starts, expected.ends, expected.variants)
+    if done != rows or not np.array_equal(instances._array, np.stack(columns)):
+        sys.exit("misses: the plain kernels found something else")
+    return trace, count
+
+
+def table(program: Program, tokens: Tokens) -> list[dict[str, float | int | str]]:
+    """For each array and for all: its bytes, the lines that are touched, accesses, misses."""
+    trace, matches = traced(program, tokens)
+    lines = np.array(trace.addresses, np.int64) >> LINE_BITS
+    owners = np.array(trace.arrays, np.int64)
+    accesses = np.bincount(owners, minlength=len(trace.names))
+    by_cache = {name: misses_of(trace, *cache) for name, cache in CACHES.items()}
+    words, rows = len(tokens.type_ids), []
+    for number, name in enumerate(trace.names):
+        if accesses[number] >= LEAST_SHARE * len(lines):
+            touched = len(np.unique(lines[owners == number])) << LINE_BITS
+            counts = {cache: misses[number] for cache, misses in by_cache.items()}
+            rows.append((name, trace.sizes[number], touched, int(accesses[number]), counts))
+    touched = len(np.unique(lines)) << LINE_BITS
+    totals = {cache: sum(misses) for cache, misses in by_cache.items()}
+    rows.append(("all", sum(trace.sizes), touched, len(lines), totals))
+    return [
+        {
+            "array": name,
+            "bytes": size,
+            "touched": touched,
+            "accesses_a_token": round(count / words, 3),
+            **{f"misses_a_token_{cache}": round(n / words, 4) for cache, n in counts.items()},
+            **{f"misses_a_match_{cache}": round(n / matches, 4) for cache, n in counts.items()},
+        }
+        for name, size, touched, count, counts in rows
+    ]
+
+
+def of_single_variants(rules: Sequence[Rule]) -> Program:
+    """The rules without the few of which a word is written in several ways, such as *cannot*."""
+    program = matching.compiled(rules)
+    assert program.planes is not None
+    patterns = program.rules.pattern_of
+    return matching.compiled(
+        [
+            rule
+            for rule, pattern in zip(rules, patterns.tolist(), strict=True)
+            if pattern < program.planes.several
+        ]
+    )
+
+
+def main() -> None:
+    """Print the tables and write the record."""
+    expect(ENOUGH_TO_COMPILE + 1)
+    tokens = matching.tagged_sentences()
+    miner = matching.Miner([tokens.row(row) for row in range(len(tokens))])
+    some = tokens.select(range(ROWS))
+    rows = []
+    for count in RULES:
+        program = of_single_variants(miner.rules(count))
+        search(program, tokens)  # so that all classes are known, as after a first batch
+        rows += [
+            Row(f"{count:,} rules: {figures.pop('array')}", figures)
+            for figures in table(program, some)
+        ]
+    write_record("misses", rows)
+
+
+if __name__ == "__main__":
+    main()

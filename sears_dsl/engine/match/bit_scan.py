@@ -1,0 +1,249 @@
+"""The scan by bits: 64 variants are followed at once (bit-parallel matching).
+
+In: the planes of `compile.bit_planes`. Out: hits as `scan.collect` gives them. Always holds: the
+hits are those of the walk along the trie. A token that begins something reads the words that hold
+it; from each of these the bits of the following tokens leave those variants that match. What is hit
+is closed for the rest of the row where the first hit is enough, so that each is looked at once.
+Costs some 70 nanoseconds a token with a thousand mined rules; the lines that are read are then
+150 KiB (`python -m benchmarks.misses`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sears_dsl.engine.arrays import (
+    EXTENT_FIRST,
+    FOCUS,
+    ORDER_BITS,
+    ORDER_MASK,
+    RANK,
+    RANK_BITS,
+    BitPlanes,
+    ClassPlanes,
+    ProtectedPlaces,
+    Rules,
+    grown,
+    is_protected,
+)
+from sears_dsl.engine.match.scan import choose
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
+from sears_dsl.runtime.kernels import kernel
+
+# The place of a single bit by its remainder: no two of 64 powers of two have one in common.
+BIT_OF = np.zeros(67, np.uint64)
+for _bit in range(64):
+    BIT_OF[(1 << _bit) % 67] = _bit
+
+
+@kernel
+def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
+    low: int,
+    high: int,
+    closing: bool,
+    row_offsets: Int32Array,
+    type_ids: Int32Array,
+    of_type: Int32Array,
+    planes: BitPlanes,
+    of_class: ClassPlanes,
+    hits: Int64Array,
+    offsets: Int64Array,
+) -> Any:
+    """Put the hits of rows low up to high behind each other, as far as there is room.
+
+    Nothing is called and no array is made in the loops: either makes them several times as slow.
+
+    Args:
+        closing: whether the first hit of a variant in a row is enough.
+        hits: int64: has room for more hits than there are variants, behind those of earlier rows.
+        offsets: int64: offsets[k] is where the hits of row k begin; that of row low is there.
+
+    Returns:
+        The first row that is not done, for want of room; else ``high``.
+    """
+    # Local names, since a field of a tuple is looked up each time.
+    codes, bases, depths, starts = planes.codes, planes.bases, planes.depths, planes.starts
+    entry_offsets, entry_words, masks = of_class.offsets, of_class.words, of_class.masks
+    blocks, pool = of_class.blocks, of_class.pool
+    seconds, bits, ahead = planes.seconds, of_class.bits, of_class.ahead
+    longest, past = np.int64(planes.longest), np.int64(planes.past)
+    # Indices without a sign: those with one are looked at each time, whether they count from the
+    # end.
+    none, one, three, six, seven = (
+        np.uint64(0),
+        np.uint64(1),
+        np.uint64(3),
+        np.uint64(6),
+        np.uint64(7),
+    )
+    room = hits.shape[0] - codes.shape[0]
+    words = depths.shape[0]
+    still_open = np.empty(words, np.uint64)
+    longest_row = np.int64(0)
+    for row in range(low, high):
+        longest_row = max(longest_row, np.int64(row_offsets[row + 1]) - row_offsets[row])
+    kinds = np.zeros(longest_row + longest + 1, np.uint32)
+    begins = np.empty(longest_row + 2, np.uint32)
+    anchored = starts.shape[0] > 0
+    for row in range(low, high):
+        begin = np.int64(row_offsets[row])
+        count = np.int64(row_offsets[row + 1]) - begin
+        total = np.uint64(offsets[row])
+        for at in range(count):
+            kinds[at] = of_type[type_ids[begin + at]] + 1
+        for at in range(count, count + longest + 1):
+            kinds[at] = 0
+        for at in range(words):
+            still_open[at] = ~none
+        # Places where something may begin, put together without a branch that would be guessed.
+        waiting = 0
+        for at in range(count + past):
+            begins[waiting] = at
+            waiting += (ahead[kinds[at]] & bits[kinds[at + 1]]) != none
+        for nth in range(waiting):
+            place = np.uint64(begins[nth])
+            kind = np.uint64(kinds[place])
+            rank = np.int64(place << six)
+            if np.int64(total) > room:
+                return row
+            following = bits[np.uint64(kinds[place + one])]
+            stop = np.uint64(entry_offsets[kind + one])
+            for at in range(np.uint64(entry_offsets[kind]), stop):
+                word = np.uint64(entry_words[at])
+                if seconds[word] & following == none:
+                    continue
+                mask = masks[at] & still_open[word]
+                if anchored and place > none:
+                    mask &= ~starts[word]
+                if mask == none:
+                    continue
+                cell = np.uint64(bases[word])
+                for then in range(place + one, place + np.uint64(depths[word])):
+                    block = np.uint64(blocks[np.uint64(kinds[then]), cell >> three])
+                    mask &= pool[block, cell & seven]
+                    if mask == none:
+                        break
+                    cell += one
+                if closing:
+                    still_open[word] ^= mask
+                while mask != none:
+                    lowest = mask & (~mask + one)
+                    mask ^= lowest
+                    bit = BIT_OF[lowest % np.uint64(67)]
+                    hits[total] = codes[(word << six) + bit] + rank
+                    total += one
+        offsets[row + 1] = np.int64(total)
+    return high
+
+
+@kernel
+def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: int,
+    high: int,
+    extent: Integer,
+    row_offsets: Int32Array,
+    type_ids: Int32Array,
+    of_type: Int32Array,
+    planes: BitPlanes,
+    of_class: ClassPlanes,
+    rules: Rules,
+    protection: ProtectedPlaces,
+) -> Any:
+    """Find the hits in rows low up to high.
+
+    Args:
+        high: one past the last row.
+        extent: `EXTENT_FIRST`, `EXTENT_ALL` or `EXTENT_EVERY` (overlapping ones too).
+        row_offsets: int32 (rows + 1,): tokens of each row of the batch.
+        type_ids: int32 (tokens,): type of each token.
+        of_type: see `Classes`.
+
+    Returns:
+        (hits, offsets): the hits of row low + k are hits[offsets[k]:offsets[k + 1]]. Under
+        `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted.
+    """
+    protected = protection.covered.shape[0] > 0
+    closing = extent == EXTENT_FIRST and not protected
+    more = planes.codes.shape[0] + 1
+    own_offsets = row_offsets[low : high + 1]
+    hits = np.empty(more + 8 * (np.int64(row_offsets[high]) - row_offsets[low]), np.int64)
+    offsets = np.zeros(high - low + 1, np.int64)
+    row = 0
+    while row < high - low:
+        row = scan_rows(
+            row,
+            high - low,
+            closing,
+            own_offsets,
+            type_ids,
+            of_type,
+            planes,
+            of_class,
+            hits,
+            offsets,
+        )
+        if row < high - low:
+            hits = grown(hits, hits.shape[0] + more)
+    if protected:
+        leave_protected(low, hits, offsets, own_offsets, rules, protection)
+    if not closing:
+        return choose(hits[: offsets[high - low]], offsets, extent, rules)
+    if planes.several < rules.rule_offsets.shape[0] - 1:
+        leave_smallest(hits, offsets, np.int64(planes.several) << RANK_BITS)
+    return hits[: offsets[high - low]], offsets
+
+
+@kernel
+def leave_smallest(hits: Int64Array, offsets: Int64Array, least: Integer) -> None:
+    """Of the hits of a pattern in a row keep the smallest, where variants of it have one each.
+
+    Args:
+        least: the smallest hit that there may be of a pattern with several variants.
+    """
+    end = np.int64(0)
+    begin = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        several = 0
+        for at in range(begin, offsets[row + 1]):
+            several += hits[at] >= least
+        if several > 1:
+            hits[begin : offsets[row + 1]].sort()
+        pattern = np.int64(-1)
+        for at in range(begin, offsets[row + 1]):
+            if several < 2 or hits[at] >> RANK_BITS != pattern:
+                pattern = hits[at] >> RANK_BITS
+                hits[end] = hits[at]
+                end += 1
+        begin = offsets[row + 1]
+        offsets[row + 1] = end
+
+
+@kernel
+def leave_protected(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: int,
+    hits: Int64Array,
+    offsets: Int64Array,
+    row_offsets: Int32Array,
+    rules: Rules,
+    protection: ProtectedPlaces,
+) -> None:
+    """Of the hits of rows from low on keep those that touch nothing protected.
+
+    Args:
+        row_offsets: from row low on.
+    """
+    end = np.int64(0)
+    begin = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        for at in range(begin, offsets[row + 1]):
+            hit = hits[at]
+            start = row_offsets[row] + ((hit & RANK) >> ORDER_BITS)
+            variant = rules.first_variant[hit >> RANK_BITS] + (hit & ORDER_MASK)
+            stop = start + rules.variants[variant, FOCUS]
+            if not is_protected(start, stop, low + row, protection.covered, protection.closed):
+                hits[end] = hit
+                end += 1
+        begin = offsets[row + 1]
+        offsets[row + 1] = end

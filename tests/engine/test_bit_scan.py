@@ -1,0 +1,163 @@
+"""The scan by bits against the walk along the trie, and the planes that it reads."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sears_dsl.engine.compile.bit_planes import PlaneMemory
+from sears_dsl.engine.compile.program import Program, build_program
+from sears_dsl.engine.match.search import (
+    _EXTENTS,
+    _protection,
+    find_instances,
+    find_instances_by_bits,
+    search,
+)
+from sears_dsl.language.loader import parse
+from sears_dsl.language.rule import Element, Literal, Rule, Tag, Text
+from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.pinned import PinnedTagger
+
+TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "good": ("ADJ", "JJ"), "is": ("AUX", "VBZ")})
+WORDS = ("good", "movie", "is", "a", "x", "?")
+# Contexts, anchors, options, negations, insertions at either end of a row, long variants.
+WRITTEN = (
+    "good movie -> x",
+    "NOUN -> x",
+    "movie? is a{0,3} -> x",
+    "<s> good -> x",
+    "movie </s> -> x",
+    "<s> a </s> -> x",
+    "<> -> x / __ </s>",
+    "<> -> x / <s> __",
+    "<> -> x / a __ movie",
+    "<> -> x / is __ ADJ",
+    "!is (NOUN|a) -> x",
+    "_ _ _ ? -> x",
+    "ADJ -> x / a? __ NOUN",
+    "is a good movie is a good movie -> x",
+    "(good|movie x)? a -> x",
+)
+
+
+def program_of(*written: str) -> Program:
+    ruleset = parse("\n".join(written))
+    program, problems = build_program([(ruleset.rules, ruleset)], TAGGER.split)
+    assert not problems
+    return program
+
+
+def by_both(
+    program: Program,
+    texts: list[str],
+    extent: str,
+    protected: list[list[tuple[int, int]]] | None = None,
+) -> list[list[list[int]]]:
+    """The instances by bits, and by the trie."""
+    tokens = TAGGER.tag(texts)
+    classes, pool = program.classes.of(tokens.types)
+    rows = (0, len(tokens), _EXTENTS[extent], tokens.row_offsets, tokens.type_ids)  # type: ignore[index]
+    places = _protection(tokens, tokens.row_offsets, protected)
+    assert program.planes is not None
+    planes = pool.planes.of(classes, program.planes)
+    heads = pool.take(len(tokens.type_ids), classes, program.rules)
+    bits = find_instances_by_bits(
+        *rows, classes.of_type, program.planes, planes, program.rules, places
+    )
+    trie = find_instances(*rows, classes, program.rules, heads, places)
+    return [bits.tolist(), trie.tolist()]
+
+
+@given(
+    st.lists(st.sampled_from(WRITTEN), min_size=1, max_size=8, unique=True),
+    st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=4),
+    st.sampled_from(("first", "all", "every")),
+    st.data(),
+)
+def test_bits_find_what_the_trie_finds(
+    written: list[str], texts: list[str], extent: str, data: st.DataObject
+) -> None:
+    program = program_of(*written)
+    place = st.integers(0, 20)
+    span = st.tuples(place, place).map(lambda ends: (min(ends), max(ends)))
+    protected = data.draw(
+        st.none() | st.lists(st.lists(span, max_size=1), min_size=len(texts), max_size=len(texts))
+    )
+    bits, trie = by_both(program, texts, extent, protected)
+    assert bits == trie
+
+
+def test_more_hits_than_there_was_room_for_are_all_there() -> None:
+    program = program_of(*(f"{' '.join(['_'] * k)} -> x" for k in range(1, 40)), "a -> y")
+    texts = [" ".join(["a"] * 60), "", "a b", " ".join(["b"] * 50)]
+    for extent in ("first", "all", "every"):
+        bits, trie = by_both(program, texts, extent)
+        assert bits == trie
+    assert len(by_both(program, texts, "every")[0][0]) > 2_000
+
+
+def test_hundreds_of_rules_and_classes_that_come_batch_after_batch() -> None:
+    draw = random.Random(0)
+    words = [f"w{k}" for k in range(60)]
+    elements = [Element(Literal(word, quoted=True)) for word in words] + [
+        Element(Tag(name)) for name in ("NOUN", "ADJ", "X")
+    ]
+    antecedents = {tuple(draw.choices(elements, k=draw.randint(1, 4))) for _ in range(300)}
+    rules = [Rule(antecedent, (Text("x"),)) for antecedent in antecedents]
+    program, _ = build_program([(rules, Ruleset(()))], TAGGER.split)
+    for _ in range(3):
+        some = [*draw.sample(words, 20), "movie", "good", "unknown"]
+        texts = [" ".join(draw.choices(some, k=draw.randint(0, 12))) for _ in range(15)]
+        bits, trie = by_both(program, texts, "first")
+        assert bits == trie
+
+
+def test_a_class_has_the_bits_of_what_it_satisfies() -> None:
+    program = program_of("good movie -> x", "good -> x", "NOUN a </s> -> x", "movie -> x")
+    tokens = TAGGER.tag(["good movie a x"])
+    classes, _ = program.classes.of(tokens.types)
+    planes = program.planes
+    assert planes is not None
+    of_class = PlaneMemory().of(classes, planes)
+    assert of_class is not None
+
+    def cell(token: int, place: int) -> int:
+        """The bits of a token, or of the end, at a place behind the first."""
+        number = 0 if token < 0 else classes.of_type[tokens.type_ids[token]] + 1
+        at = int(planes.bases[0]) + place - 1
+        return int(of_class.pool[of_class.blocks[number, at >> 3], at & 7])
+
+    patterns = (planes.codes >> 37).tolist()
+    bit = [1 << patterns.index(pattern) for pattern in program.rules.pattern_of.tolist()]
+    shorter = bit[1] | bit[3]
+    assert cell(1, 1) == shorter | bit[0]
+    assert cell(2, 1) == shorter | bit[2]
+    assert cell(-1, 2) == shorter | bit[0] | bit[2]
+    assert cell(-1, 1) == shorter
+    begins = [
+        sum(map(int, of_class.masks[low:high])) for low, high in pairwise(of_class.offsets.tolist())
+    ]
+    first = classes.of_type[tokens.type_ids]
+    assert begins[first[0] + 1] == bit[0] | bit[1]
+    assert begins[first[1] + 1] == bit[2] | bit[3]
+    assert begins[0] == begins[first[3] + 1] == 0
+
+
+@pytest.mark.parametrize("extent", ["first", "all", "every"])
+def test_threads_write_what_one_writes(extent: str) -> None:
+    program = program_of(*WRITTEN)
+    draw = random.Random(1)
+    tokens = TAGGER.tag([" ".join(draw.choices(WORDS, k=12)) for _ in range(3_000)])
+    by_trie = replace(program, planes=None)
+    one = search(by_trie, tokens, extent=extent)  # type: ignore[arg-type]
+    two = search(program, tokens, extent=extent, jobs=3)  # type: ignore[arg-type]
+    assert np.array_equal(one.rules, two.rules)
+    assert one.tuples() == two.tuples()
+    assert np.array_equal(one.variants, two.variants)
