@@ -170,22 +170,30 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
             vectors=options["vectors"],
         ),
         input=data,
+        output=options["output"],
+        mode=options["mode"],
+        columns=options["columns"],
+        protect=options["protect"],
         spans=tuple(map(SpanColumn.parse, options["spans"])),
+        on_touched=options["on_touched"],
+        keep=options["keep"],
+        scope=options["scope"],
+        unit=options["unit"],
+        id_column=options["id_column"],
         format=options["input_format"],
+        output_format=options["output_format"],
         reading=ReadOptions(
             encoding=options["encoding"],
             errors=options["errors"],
             header=not options["no_header"],
             limit=options["limit"],
         ),
+        jobs=options["jobs"],
+        resume=options["resume"],
         share=TextShare.parse(options["share"], seed=options["seed"]),
-        **{
-            name: options[name]
-            for name in ("output", "mode", "columns", "protect", "on_touched", "keep", "scope",
-                         "unit", "id_column", "output_format", "jobs", "resume", "with_originals",
-                         "draws")
-        },
-    )  # fmt: skip
+        with_originals=options["with_originals"],
+        draws=options["draws"],
+    )
     with chosen_workers(options, data) as workers:
         watched = not quiet and sys.stderr.isatty()
         report = _watched(request, workers) if watched else _applied(request, workers)
