@@ -21,7 +21,6 @@ import numpy as np
 
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.few_matches import FewMatches
-from sears_dsl.engine.match.rescan import RowsAgain, ScannedRows
 from sears_dsl.engine.match.search import Protected, search
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
@@ -202,7 +201,6 @@ def chain_rows(
     underway = _Underway(texts, protected, intact, without)
     unrenderable: Counter[int] = Counter()
     going = np.arange(len(texts), dtype=np.int32)
-    scanned = ScannedRows()
     while len(going):
         # Each row takes its next rule that fires.
         changed_rows = [np.zeros(0, np.int32)]
@@ -212,10 +210,7 @@ def chain_rows(
             if underway.protected is not None:
                 inside = list(map(underway.protected.__getitem__, rows.tolist()))
                 inside = inside if any(inside) else None
-            again = RowsAgain(rows, scanned)
-            matches = search(
-                program, tokens, extent=scope, protected=inside, jobs=jobs, again=again
-            )
+            matches = search(program, tokens, extent=scope, protected=inside, jobs=jobs)
             left = matches.select(matches.rules >= underway.next_rules[rows][matches.rows])
             while len(left):
                 # The next rule of each row that has not changed yet.

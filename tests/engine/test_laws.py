@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_noise import rewrite
 from strategies import LAW, rules
 
-from sears_dsl.engine.match.rescan import RowsAgain, ScannedRows
-from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Binding, Rewrite, Scope
 from sears_dsl.engine.reference import candidates, find
@@ -364,30 +361,6 @@ def test_a_chain_is_one_rule_after_another(part: Ruleset, rows: list[str], scope
     assert [row.text for row in chained] == expected
     for row, text in zip(chained, rows, strict=True):
         assert (row.text is text) == (not row.steps)
-
-
-@LAW
-@given(
-    rulesets(),
-    st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=4),
-    st.sampled_from(("first", "all")),
-    st.data(),
-)
-def test_rows_that_are_scanned_again_match_what_fresh_rows_match(
-    part: Ruleset, rows: list[list[str]], scope: Scope, data: st.DataObject
-) -> None:
-    program = compile_rules([_compilable(part)], tagger=TAGGER).program
-    scanned = ScannedRows()
-    going = list(range(len(rows)))
-    for _ in range(4):
-        tokens = TAGGER.tag(["".join(rows[row]) for row in going])
-        again = RowsAgain(np.array(going, np.int32), scanned)
-        protected = data.draw(st.none() | st.just([[(0, 2)]] * len(going)))
-        found = search(program, tokens, extent=scope, protected=protected, again=again)
-        assert found.tuples() == search(program, tokens, extent=scope, protected=protected).tuples()
-        going = data.draw(st.lists(st.sampled_from(going), min_size=1, unique=True).map(sorted))
-        for row in going:
-            rows[row][data.draw(st.integers(0, 2))] = data.draw(st.just("") | texts)
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is that run")

@@ -14,7 +14,6 @@ from sears_dsl.engine.compile.predicates import PatternError, Predicates
 from sears_dsl.engine.compile.program import Program, build_program
 from sears_dsl.engine.compile.token_classes import CodeTable, TokenClasses
 from sears_dsl.engine.compile.variants import expand
-from sears_dsl.engine.match.rescan import NO_ROWS, UNSCANNED
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.match.search import search
 from sears_dsl.language.loader import parse
@@ -219,9 +218,7 @@ def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
         )
         rows = (0, len(tokens), EXTENT_FIRST, tokens.row_offsets, tokens.type_ids)
         for _ in range(2):  # the second time what was remembered serves
-            by_row, offsets, *_ = collect(
-                *rows, classes, program.rules, heads, nothing, NO_ROWS, UNSCANNED
-            )
+            by_row, offsets = collect(*rows, classes, program.rules, heads, nothing)
         # Nothing is remembered where there is no room, else as much as there is room for.
         assert (heads.used[0] > 0) == (arena > 1)
         hits.append([sorted(by_row[a:b].tolist()) for a, b in pairwise(offsets.tolist())])

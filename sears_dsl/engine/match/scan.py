@@ -5,9 +5,6 @@ pattern that touches nothing protected; under `EXTENT_FIRST` a pattern has one h
 first in the order of the language. The work per token depends on the rules that can match there: a
 token that can start nothing costs a few array reads.
 
-Of a row that was scanned before, and changed since, only those tokens are walked from where a path
-may meet what changed; what begins elsewhere is what it was (`Scanned`).
-
 What two neighbouring classes of tokens begin is remembered in `Heads` when the pair first comes:
 the plain patterns that end with them and the nodes to go on from, just what walking the trie over
 them would give. Natural text has few frequent pairs, so that most first steps become one look-up.
@@ -23,7 +20,6 @@ from sears_dsl.engine.arrays import (
     ANCHORS,
     ENTRY,
     EXTENT_ALL,
-    EXTENT_EVERY,
     EXTENT_FIRST,
     FOCUS,
     LEFT,
@@ -45,7 +41,6 @@ from sears_dsl.engine.arrays import (
     grown,
     is_protected,
 )
-from sears_dsl.engine.match.rescan import Scanned, same_ends
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
@@ -292,8 +287,6 @@ def collect(  # noqa: PLR0915, PLR0917
     rules: Rules,
     heads: Heads,
     protection: ProtectedPlaces,
-    was: Int32Array,
-    old: Scanned,
 ) -> Any:
     """Find the hits in rows low up to high.
 
@@ -303,26 +296,13 @@ def collect(  # noqa: PLR0915, PLR0917
         row_offsets: int32 (rows + 1,): tokens of each row of the batch.
         type_ids: int32 (tokens,): type of each token.
         heads: what this thread remembers; it may be fresh.
-        was: int32 (rows,): which of the old rows each one was, -1 where none; nothing is protected
-            then, and each variant tests a token. Empty where nothing is kept for later.
-        old: what was found in them.
 
     Returns:
-        (hits, offsets, firsts, reaches, kinds): the hits of row low + k are
-        hits[offsets[k]:offsets[k + 1]]. Under `EXTENT_FIRST` a pattern has one, its smallest;
-        else they are sorted. Where rows are told by ``was`` there are all hits, whatever the
-        extent, with the rest of `Scanned` from the first token of row low on.
+        (hits, offsets): the hits of row low + k are hits[offsets[k]:offsets[k + 1]]. Under
+        `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted.
     """
     protected = protection.covered.shape[0] > 0
     everywhere = rules.accept_offsets[1] > 0  # some variants test no token
-    keeps = was.shape[0] > 0
-    if keeps:
-        extent = np.int64(EXTENT_EVERY)
-    base_token = np.int64(row_offsets[low])
-    kept_tokens = np.int64(row_offsets[high]) - base_token if keeps else np.int64(0)
-    firsts = np.empty(kept_tokens, np.int64)
-    reaches = np.empty(kept_tokens, np.int32)
-    kinds = np.empty(kept_tokens, np.int32)
     patterns = rules.rule_offsets.shape[0] - 1
     # Under `first`: (row - low + 1) << 37 | the smallest rank of the pattern in that row.
     best = np.zeros(patterns if extent == EXTENT_FIRST else 0, np.int64)
@@ -337,7 +317,7 @@ def collect(  # noqa: PLR0915, PLR0917
     # What a pair begins is worth remembering, if it is not too much.
     most = 5 * (widest + 1) * (widest + 1) + ENTRY
     remembering = (
-        (extent == EXTENT_FIRST or keeps)
+        extent == EXTENT_FIRST
         and not everywhere
         and not protected
         and most < heads.arena.shape[0] // 4
@@ -355,44 +335,10 @@ def collect(  # noqa: PLR0915, PLR0917
         count = 0
         stamp = np.int64(row - low + 1)
         following = of_type[type_ids[begin]] if begin < end else np.int32(-1)
-        same_start = np.int64(begin)  # tokens before it begin what they began
-        same_end = np.int64(end) + 1  # likewise from here on
-        old_begin = np.int64(0)
-        old_end = np.int64(0)
-        if keeps:
-            for at in range(begin, end):
-                kinds[at - base_token] = of_type[type_ids[at]]
-            if was[row] >= 0:
-                old_begin = np.int64(old.row_offsets[was[row]])
-                old_end = np.int64(old.row_offsets[was[row] + 1])
-                left, right = same_ends(kinds, begin - base_token, end - base_token, old, was[row])
-                same_start, same_end = begin + left, end - right
         for place in range(begin, end + 1):
             kind = following
             following = of_type[type_ids[place + 1]] if place + 1 < end else np.int32(-1)
             depth = 1
-            if keeps and place < end:
-                firsts[place - base_token] = total
-                reaches[place - base_token] = 2
-                at = -1  # the same token in the old row
-                if place >= same_end:
-                    at = old_end - (end - place)
-                elif place < same_start:
-                    at = old_begin + place - begin
-                    if place + old.reaches[at] > same_start:
-                        at = -1
-                if at >= 0:
-                    reaches[place - base_token] = old.reaches[at]
-                    past = (
-                        old.hit_offsets[was[row] + 1] if at + 1 == old_end else old.firsts[at + 1]
-                    )
-                    moved = ((place - begin) - (at - old_begin)) << ORDER_BITS
-                    for hit in range(old.firsts[at], past):
-                        if total == hits.shape[0]:
-                            hits = grown(hits, total + 1)
-                        hits[total] = old.hits[hit] + moved
-                        total += 1
-                    continue
             if not everywhere:
                 if kind < 0:
                     continue
@@ -400,7 +346,6 @@ def collect(  # noqa: PLR0915, PLR0917
                     following < 0 or classes.first[kind] & bits[following] == 0
                 ):
                     continue
-            farthest = np.int64(place + 1)  # the last place that was looked at
             if remembering:
                 pair = (np.int64(kind) << NODE_SHIFT) | np.int64(following + 1)
                 slot = first_slot(kind, following + 1, heads.slots.shape[0])
@@ -413,12 +358,7 @@ def collect(  # noqa: PLR0915, PLR0917
                 nodes_at = base + ENTRY + arena[base]
                 for at in range(base + ENTRY, nodes_at):
                     pattern = arena[at]
-                    if keeps:
-                        if total == hits.shape[0]:
-                            hits = grown(hits, total + 1)
-                        hits[total] = (np.int64(pattern) << RANK_BITS) | rank
-                        total += 1
-                    elif best[pattern] >> RANK_BITS != stamp:
+                    if best[pattern] >> RANK_BITS != stamp:
                         best[pattern] = (stamp << RANK_BITS) | rank
                         touched[count] = pattern
                         count += 1
@@ -426,9 +366,6 @@ def collect(  # noqa: PLR0915, PLR0917
                     continue
                 third = np.uint64(0)
                 third_kind = np.int32(-1)
-                farthest = np.int64(place + 2)
-                if keeps:
-                    reaches[place - base_token] = 3
                 if place + 2 < end:
                     third_kind = of_type[type_ids[place + 2]]
                     third = bits[third_kind]
@@ -453,12 +390,7 @@ def collect(  # noqa: PLR0915, PLR0917
                             depth += 1
                             continue
                         pattern = ~child
-                        if keeps:
-                            if total == hits.shape[0]:
-                                hits = grown(hits, total + 1)
-                            hits[total] = (np.int64(pattern) << RANK_BITS) | rank
-                            total += 1
-                        elif best[pattern] >> RANK_BITS != stamp:
+                        if best[pattern] >> RANK_BITS != stamp:
                             best[pattern] = (stamp << RANK_BITS) | rank
                             touched[count] = pattern
                             count += 1
@@ -509,7 +441,6 @@ def collect(  # noqa: PLR0915, PLR0917
                         count += 1
                     elif rank < best[pattern] & RANK:
                         best[pattern] = (stamp << RANK_BITS) | rank
-                farthest = max(farthest, np.int64(after))
                 if after >= end:
                     continue
                 kind = of_type[type_ids[after]]
@@ -554,8 +485,6 @@ def collect(  # noqa: PLR0915, PLR0917
                             best[pattern] = (stamp << RANK_BITS) | rank
                             touched[count] = pattern
                             count += 1
-            if keeps and place < end:
-                reaches[place - base_token] = farthest - place + 1
         if extent == EXTENT_FIRST:
             if total + count > hits.shape[0]:
                 hits = grown(hits, total + count)
@@ -563,9 +492,9 @@ def collect(  # noqa: PLR0915, PLR0917
                 pattern = np.int64(touched[at])
                 hits[total] = (pattern << RANK_BITS) | (best[pattern] & RANK)
                 total += 1
-        elif not keeps:
+        else:
             hits[offsets[row - low] : total].sort()
             if extent == EXTENT_ALL:
                 total = _select(hits, offsets[row - low], total, rules)
         offsets[row - low + 1] = total
-    return hits[:total], offsets, firsts, reaches, kinds
+    return hits[:total], offsets

@@ -28,8 +28,7 @@ from sears_dsl.engine.arrays import (
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.match.bit_scan import collect_by_bits
 from sears_dsl.engine.match.instances import count_instances, expand_first, expand_hits
-from sears_dsl.engine.match.rescan import NO_ROWS, UNSCANNED, RowsAgain, Scanned, joined
-from sears_dsl.engine.match.scan import choose, collect
+from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array
@@ -109,12 +108,10 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
     Returns:
         int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
     """
-    none, no_hits = np.zeros(0, np.int32), np.zeros(0, np.int64)
-    old = Scanned(none, none, none, no_hits, no_hits, no_hits)
-    scanned = collect(
-        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection, none, old
+    hits, offsets = collect(
+        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection
     )
-    return _expanded(scanned[0], scanned[1], low, extent, rules)
+    return _expanded(hits, offsets, low, extent, rules)
 
 
 @kernel
@@ -157,28 +154,6 @@ def _expanded(hits: Any, offsets: Any, low: Any, extent: Any, rules: Any) -> Any
     return instances
 
 
-@kernel
-def find_instances_again(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: Any,
-    high: Any,
-    extent: Any,
-    row_offsets: Any,
-    type_ids: Any,
-    classes: Any,
-    rules: Any,
-    heads: Any,
-    protection: Any,
-    was: Any,
-    old: Any,
-) -> Any:
-    """The same of rows of which it is known what they were, and what `collect` gives."""
-    scanned = collect(
-        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection, was, old
-    )
-    hits, offsets = choose(scanned[0], scanned[1], extent, rules)
-    return expand_hits(hits, offsets, low, rules), scanned
-
-
 Extent: TypeAlias = OneOf["first", "all", "every"]
 """``first`` instance of a rule in a row, ``all`` that do not overlap, or ``every`` one."""
 
@@ -207,15 +182,12 @@ def search(
     extent: Extent = "first",
     protected: Protected | None = None,
     jobs: int = 1,
-    again: RowsAgain | None = None,
 ) -> Matches:
     """Find the instances of all rules in all rows.
 
     Args:
         extent: which instances of a rule in a row; of rules with a rate ``first`` means all.
         protected: for each row spans of characters in which no instance may be.
-        again: which rows these are; what was found in them before is looked up, and what is found
-            now is kept.
     """
     if extent not in _EXTENTS:
         raise UsageError(
@@ -234,7 +206,6 @@ def search(
         extent="all" if extent == "first" and len(program.rated) else extent,
         protected=protected,
         jobs=jobs,
-        again=again,
     )
     if extent == "first" and len(program.rated):
         heads = (np.diff(matches.rules, prepend=-1) != 0) | (np.diff(matches.rows, prepend=-1) != 0)
@@ -276,7 +247,6 @@ def _searched(
     extent: Extent,
     protected: Protected | None,
     jobs: int,
-    again: RowsAgain | None,
 ) -> Matches:
     """The instances of the rules that paths lead to."""
     row_offsets = _plain(tokens.row_offsets)
@@ -285,38 +255,23 @@ def _searched(
     expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
     planes, of_class = program.planes, None
-    if planes is not None and again is None and compiles():
+    if planes is not None and compiles():
         of_class = pool.planes.of(classes, planes)
-    was, old = NO_ROWS, UNSCANNED
-    keeps = (
-        again is not None
-        and protection is _UNPROTECTED
-        and len(tokens) > 0
-        and program.rules.accept_offsets[1] == 0
-    )
-    if again is not None and keeps:
-        was, old = again.scanned.before(again.rows, tagged=tokens.tagged, pool=pool)
-
-    def scan(block: tuple[int, int]) -> tuple[Int32Array, Any]:
-        rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
-        heads = pool.take(len(type_ids), classes, program.rules)
-        arrays = (*rows, classes, program.rules, heads, protection)
-        parts = find_instances_again(*arrays, was, old) if keeps else (find_instances(*arrays), ())
-        pool.give_back(heads)
-        return parts
-
     blocks = _blocks(row_offsets, jobs)
     if of_class is not None:
         as_bits = (row_offsets, type_ids, classes.of_type, planes, of_class)
         shared = (_EXTENTS[extent], *as_bits, program.rules, protection)
         return Matches(*_by_bits(blocks, shared, jobs))
+
+    def scan(block: tuple[int, int]) -> Int32Array:
+        heads = pool.take(len(type_ids), classes, program.rules)
+        rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
+        instances: Int32Array = find_instances(*rows, classes, program.rules, heads, protection)
+        pool.give_back(heads)
+        return instances
+
     scans = _in_threads(scan, blocks, jobs)
-    if again is not None and keeps:
-        scanned = joined(row_offsets, [parts for _, parts in scans])
-        again.scanned.leave(again.rows, scanned, tagged=tokens.tagged, pool=pool)
-    if len(scans) == 1:
-        return Matches(*scans[0][0])
-    return Matches(*np.concatenate([instances for instances, _ in scans], axis=1))
+    return Matches(*(scans[0] if len(scans) == 1 else np.concatenate(scans, axis=1)))
 
 
 def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
