@@ -40,11 +40,11 @@ _SECTIONS = {
     ),
     "Options": (),
     "Paraphrases and scores": (
-        "paraphrases", "scorer", "tau", "pivots", "device", "jobs", "beam", "oracle",
+        "paraphrases", "scorer", "tau", "pivots", "device", "beam", "oracle",
     ),
     "The run": (
-        "seed", "engine", "address", "workers", "resume", "restart", "yes", "tagger", "no_cache",
-        "allow_imports_outside", "quiet", "as_json", "help",
+        "jobs", "seed", "engine", "address", "workers", "resume", "restart", "yes", "tagger",
+        "no_cache", "allow_imports_outside", "quiet", "as_json", "help",
     ),
 }  # fmt: skip
 # Shorter lists need no sections.
