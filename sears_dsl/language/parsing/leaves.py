@@ -13,9 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from sears_dsl.language.amounts import read_places, read_share
 from sears_dsl.language.rule import FUNCTIONS, NAMED_FUNCTIONS, NOISE_KINDS, Noise
-from sears_dsl.language.words import code
+from sears_dsl.language.words import code, read_places, read_share
 
 _WITHOUT_AMOUNT = (*NAMED_FUNCTIONS, "neighbor", "paraphrase")
 _NOISE_BEFORE = re.compile(rf"\.({'|'.join(NOISE_KINDS)})([ \t]*)$")

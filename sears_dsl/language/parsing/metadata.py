@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sears_dsl.errors import Span
-from sears_dsl.language.amounts import WHOLE, print_share, read_share
 from sears_dsl.language.parsing.leaves import Node, Report, plain_string
 from sears_dsl.language.rule import Expectation, Metadata, RuleTest
-from sears_dsl.language.words import code, nearest, quote
+from sears_dsl.language.words import WHOLE, code, nearest, print_share, quote, read_share
 
 KEYS = ("expect", "label", "rate", "seed", "severity", "tags", "author", "why", "test")
 """The keys of metadata, in the order in which they are printed."""
