@@ -9,57 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic
-from sears_dsl.language.check_tests import check_test
-from sears_dsl.language.measure import longest
+from sears_dsl.language.measure import draws, is_unit, longest
 from sears_dsl.language.rule import (
     Anchor,
-    Drawn,
     Element,
     Group,
     Noise,
     Reference,
     Rule,
-    RuleScope,
     RuleSource,
-    SetReference,
     WholeUnit,
     Wildcard,
 )
 
 
-def is_unit(rule: Rule) -> bool:
-    """Whether a rule is about whole units."""
-    return len(rule.antecedent) == 1 and isinstance(rule.antecedent[0].body, WholeUnit)
-
-
-def draws(rule: Rule) -> bool:
-    """Whether what a rule writes, or where, is drawn or looked up in the whole unit."""
-    return rule.metadata.rate is not None or any(
-        isinstance(piece, Drawn)
-        or (isinstance(piece, Reference) and any(isinstance(f, Noise) for f in piece.functions))
-        for piece in rule.consequent
-    )
-
-
-def draws_text(rule: Rule) -> bool:
-    """Whether what a rule writes in an instance depends on where in which unit that is.
-
-    Neighbours do not: they are those of a word, wherever it stands.
-    """
-    functions = (f for p in rule.consequent if isinstance(p, Reference) for f in p.functions)
-    noise = {function.kind for function in functions if isinstance(function, Noise)}
-    drawn = any(isinstance(piece, Drawn) for piece in rule.consequent)
-    return drawn or bool(noise - {"neighbor"}) or is_unit(rule)
-
-
-def check_noise(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
+def check_noise(rule: Rule) -> Iterator[Diagnostic]:
     """What is wrong with the noise in a rule."""
     yield from _units(rule)
     for piece in rule.consequent:
-        if isinstance(piece, Drawn):
-            for number, message, hint in check_test(SetReference(piece.name, piece.module), scope):
-                yield Diagnostic(number, message, piece.span or rule.span, hint)
-        elif isinstance(piece, Reference):
+        if isinstance(piece, Reference):
             yield from _functions(rule, piece)
     if rule.metadata.rate is not None and _stands_in_one_place(rule):
         yield Diagnostic(

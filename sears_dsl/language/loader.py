@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
-from sears_dsl.language.check import check_rule
+from sears_dsl.language.check import check_rule, check_test, english_alone
 from sears_dsl.language.check_file import (
     check_template,
     drawn_findings,
@@ -24,7 +24,6 @@ from sears_dsl.language.check_file import (
     usage_warnings,
     used_sets,
 )
-from sears_dsl.language.check_tests import check_test, english_alone
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
