@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sears_dsl.errors import UsageError
-from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import (
+    KEYS,
     Anchor,
     AttributeTest,
     Conjunction,
