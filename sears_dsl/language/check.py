@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from sears_dsl.errors import Diagnostic, Span
-from sears_dsl.language.check_noise import check_noise
+from sears_dsl.language.check_drawn import check_noise
 from sears_dsl.language.measure import (
     MOST_VARIANTS,
     draws,

@@ -2,11 +2,11 @@
 
 Indented lines become the `Metadata` of the statement above them. Always holds: any text gives a
 result; an error in a line hides nothing of the other lines; a key of metadata but `test` counts
-once; a line over 20,000 characters is refused before it is looked at. A file that is something else (csv, a file
-of secrets that is imported) gets one finding, which shows none of its lines; one of which half of
-the lines have an arrow or begin with a keyword is read as rules, whatever is wrong with them. Costs
-linear time: some 8,000 lines a second through the grammar, nine times that for the plainest ones
-(words of letters on both sides, tests without escapes), which skip it.
+once; a line over 20,000 characters is refused before it is looked at. A file that is something else
+(csv, a file of secrets that is imported) gets one finding, which shows none of its lines; one of
+which half of the lines have an arrow or begin with a keyword is read as rules, whatever is wrong
+with them. Costs linear time: some 8,000 lines a second through the grammar, nine times that for the
+plainest ones (words of letters on both sides, tests without escapes), which skip it.
 """
 
 from __future__ import annotations
