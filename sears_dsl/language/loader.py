@@ -2,16 +2,18 @@
 
 Always holds: what a broken line would have defined does not cause further findings; an imported
 file is a regular file of at most 16 MiB below the folder of the first one (unless the caller allows
-more), and its lines are shown only if it reads as rules. Costs some 20 µs a plain spelling rule and
-150 µs any other; each file is read once, however many imports lead to it.
+more), and its lines are shown only if it reads as rules. What stops nobody and no check meets by
+the way is looked for when somebody asks for the warnings. Costs some 20 µs a plain spelling rule
+and 150 µs any other; each file is read once, however many imports lead to it.
 """
 
 from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +103,8 @@ class _Assembly:
         imported: dict[Path, Ruleset | None],
         importing: tuple[Path, ...] = (),
     ) -> None:
-        self._lines = [line.removesuffix("\r") for line in text.split("\n")]
+        self._text = text
+        self._lines = _lines(text)
         self._path = path
         self._folder = folder
         self._files = imported
@@ -128,11 +131,11 @@ class _Assembly:
         # A line that is broken says nothing reliable: what it means is not looked at.
         broken = {finding.span.line for finding in self._parsed.findings if finding.span}
         whole = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
-        tagset = self.options.tagset
+        sound = []
         for rule in whole:
             problems = check_rule(rule, self)
             if not any(finding.severity == "error" for finding in problems):
-                problems.extend(notation_warnings(rule, tagset))
+                sound.append(rule)
             self._findings.extend(map(self._placed, problems))
         self._check_ids("rules", [rule.name for rule in whole], whole)
         self._check_duplicates(whole)
@@ -151,13 +154,14 @@ class _Assembly:
             layout=self._parsed.entries,
             trailing=self._parsed.trailing,
         )
-        for whole_file in (_sizes, _texts, _options_of_imports, _usage):
+        for whole_file in (_sizes, _texts, _options_of_imports):
             if not self._has_errors():
                 self._findings.extend(map(self._placed, whole_file(ruleset)))
-        findings = sorted(self._findings, key=_place)
         if self._has_errors():
-            raise RuleSyntaxError([*findings, *self._elsewhere])
-        return replace(ruleset, warnings=tuple(findings))
+            notations = _notations(self._sets.values(), sound, self.options)
+            findings = [*self._findings, *map(self._placed, notations)]
+            raise RuleSyntaxError([*sorted(findings, key=_place), *self._elsewhere])
+        return replace(ruleset, advise=partial(_warnings, ruleset, self._findings, self._text))
 
     def _has_errors(self) -> bool:
         return any(each.severity == "error" for each in (*self._findings, *self._elsewhere))
@@ -188,8 +192,7 @@ class _Assembly:
         self._findings.append(self._placed(Diagnostic(code, message, span, hint)))
 
     def _placed(self, finding: Diagnostic) -> Diagnostic:
-        source = self._lines[finding.span.line - 1] if finding.span else ""
-        return replace(finding, path=self._path, source=source)
+        return _placed(finding, self._lines, self._path)
 
     def _note_broken_lines(self) -> None:
         for finding in self._parsed.findings:
@@ -376,8 +379,6 @@ class _Assembly:
             for member in definition.members:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
-            notations = set_notation_warnings(definition, self.options.tagset)
-            self._findings.extend(map(self._placed, notations))
         for circle in ordered(self._sets)[1]:
             self._add(
                 "E313",
@@ -513,6 +514,35 @@ def _used_sets(ruleset: Ruleset) -> set[SetReference]:
         bodies += [element.body for element in (*rule.left, *rule.antecedent, *rule.right)]
         bodies += [SetReference(p.name, p.module) for p in rule.consequent if isinstance(p, Drawn)]
     return set(references_in(bodies))
+
+
+def _notations(
+    sets: Iterable[SetDefinition], rules: Iterable[Rule], options: Options
+) -> Iterator[Diagnostic]:
+    """What is read as plain words and means something in the notation of other tools."""
+    for definition in sets:
+        yield from set_notation_warnings(definition, options.tagset)
+    for rule in rules:
+        yield from notation_warnings(rule, options.tagset)
+
+
+def _warnings(
+    ruleset: Ruleset, findings: Sequence[Diagnostic], text: str
+) -> tuple[Diagnostic, ...]:
+    """The warnings of a file without errors, of which some were met when it was read."""
+    lines = _lines(text)
+    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset))
+    warnings = [*findings, *(_placed(each, lines, ruleset.path) for each in advice)]
+    return tuple(sorted(warnings, key=_place))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _placed(finding: Diagnostic, lines: Sequence[str], path: str) -> Diagnostic:
+    source = lines[finding.span.line - 1] if finding.span else ""
+    return replace(finding, path=path, source=source)
 
 
 def _place(finding: Diagnostic) -> tuple[int, int, str]:
