@@ -29,7 +29,7 @@ from sears_dsl.engine.rewrite.pieces import (
 )
 from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import SpanMap
-from sears_dsl.language.check_noise import draws
+from sears_dsl.language.measure import draws
 from sears_dsl.language.rule import (
     Drawn,
     Element,

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sears_dsl.errors import Diagnostic
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.measure import longest
-from sears_dsl.language.parsing.metadata import SEVERITIES
+from sears_dsl.language.parsing.parser import SEVERITIES
 from sears_dsl.language.rule import (
     FUNCTIONS,
     INFLECTIONS,

@@ -30,10 +30,10 @@ from sears_dsl.effects.rule_effects import Effects, OnStage, rule_effects
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import Generated, generated
-from sears_dsl.language.amounts import WHOLE, read_share
-from sears_dsl.language.check_noise import draws
+from sears_dsl.language.measure import draws
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.words import WHOLE, read_share
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger, identity_of

@@ -29,7 +29,7 @@ from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.engine.noise.draws import Draw, below, number
 from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.language.amounts import WHOLE, print_share, read_share
+from sears_dsl.language.words import WHOLE, print_share, read_share
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]

@@ -29,11 +29,10 @@ from sears_dsl.engine.noise.characters import PlacedText, changed, shared
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
 from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
-from sears_dsl.language.amounts import print_function
 from sears_dsl.language.printer import print_slot, print_statements
 from sears_dsl.language.rule import Literal, Noise, SetReference, Slot, SlotCopy, Template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.language.words import code
+from sears_dsl.language.words import code, print_function
 from sears_dsl.tagging.inflection import Inflection, inflect, keep_casing
 
 

@@ -2,35 +2,32 @@
 
 Always holds: what a broken line would have defined does not cause further findings; an imported
 file is a regular file of at most 16 MiB below the folder of the first one (unless the caller allows
-more), and its lines are shown only if it reads as rules. Costs some 20 µs a plain spelling rule and
-150 µs any other; each file is read once, however many imports lead to it.
+more), and its lines are shown only if it reads as rules. What stops nobody and no check meets by
+the way is looked for when somebody asks for the warnings. Costs some 20 µs a plain spelling rule
+and 150 µs any other; each file is read once, however many imports lead to it.
 """
 
 from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
-from sears_dsl.language.check import check_rule
-from sears_dsl.language.check_file import (
-    check_template,
-    drawn_findings,
-    sentence_findings,
-    usage_warnings,
-    used_sets,
-)
-from sears_dsl.language.check_tests import check_test, english_alone
+from sears_dsl.language.check import check_rule, check_test, english_alone
+from sears_dsl.language.check_drawn import check_template, drawn_findings, sentence_findings
+from sears_dsl.language.measure import draws
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.rule import (
     OPTION_NAMES,
     OPTION_VALUES,
+    Drawn,
     HeaderLine,
     ImportLine,
     OptionLine,
@@ -43,8 +40,8 @@ from sears_dsl.language.rule import (
     VersionLine,
     Wildcard,
 )
-from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset, ordered
-from sears_dsl.language.words import nearest
+from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset, ordered, references_in
+from sears_dsl.language.words import code, nearest
 
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
@@ -106,7 +103,8 @@ class _Assembly:
         imported: dict[Path, Ruleset | None],
         importing: tuple[Path, ...] = (),
     ) -> None:
-        self._lines = [line.removesuffix("\r") for line in text.split("\n")]
+        self._text = text
+        self._lines = _lines(text)
         self._path = path
         self._folder = folder
         self._files = imported
@@ -133,11 +131,11 @@ class _Assembly:
         # A line that is broken says nothing reliable: what it means is not looked at.
         broken = {finding.span.line for finding in self._parsed.findings if finding.span}
         whole = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
-        tagset = self.options.tagset
+        sound = []
         for rule in whole:
             problems = check_rule(rule, self)
             if not any(finding.severity == "error" for finding in problems):
-                problems.extend(notation_warnings(rule, tagset))
+                sound.append(rule)
             self._findings.extend(map(self._placed, problems))
         self._check_ids("rules", [rule.name for rule in whole], whole)
         self._check_duplicates(whole)
@@ -156,13 +154,14 @@ class _Assembly:
             layout=self._parsed.entries,
             trailing=self._parsed.trailing,
         )
-        for whole_file in (_sizes, _texts, _options_of_imports, usage_warnings):
+        for whole_file in (_sizes, _texts, _options_of_imports):
             if not self._has_errors():
                 self._findings.extend(map(self._placed, whole_file(ruleset)))
-        findings = sorted(self._findings, key=_place)
         if self._has_errors():
-            raise RuleSyntaxError([*findings, *self._elsewhere])
-        return replace(ruleset, warnings=tuple(findings))
+            notations = _notations(self._sets.values(), sound, self.options)
+            findings = [*self._findings, *map(self._placed, notations)]
+            raise RuleSyntaxError([*sorted(findings, key=_place), *self._elsewhere])
+        return replace(ruleset, advise=partial(_warnings, ruleset, self._findings, self._text))
 
     def _has_errors(self) -> bool:
         return any(each.severity == "error" for each in (*self._findings, *self._elsewhere))
@@ -193,8 +192,7 @@ class _Assembly:
         self._findings.append(self._placed(Diagnostic(code, message, span, hint)))
 
     def _placed(self, finding: Diagnostic) -> Diagnostic:
-        source = self._lines[finding.span.line - 1] if finding.span else ""
-        return replace(finding, path=self._path, source=source)
+        return _placed(finding, self._lines, self._path)
 
     def _note_broken_lines(self) -> None:
         for finding in self._parsed.findings:
@@ -379,10 +377,8 @@ class _Assembly:
     def _check_sets(self) -> None:
         for definition in self._sets.values():
             for member in definition.members:
-                for code, message, hint in check_test(member, self):
-                    self._add(code, message, definition.span, hint)
-            notations = set_notation_warnings(definition, self.options.tagset)
-            self._findings.extend(map(self._placed, notations))
+                for number, message, hint in check_test(member, self):
+                    self._add(number, message, definition.span, hint)
         for circle in ordered(self._sets)[1]:
             self._add(
                 "E313",
@@ -440,14 +436,15 @@ def _sizes(ruleset: Ruleset) -> Iterator[Diagnostic]:
 
 def _texts(ruleset: Ruleset) -> Iterator[Diagnostic]:
     """Members of sets that are written and have no text; more sentences than there may be."""
-    for rule in ruleset.rules:
+    for rule in filter(draws, ruleset.rules):
         yield from drawn_findings(rule, ruleset)
-    yield from sentence_findings(ruleset)
+    if ruleset.templates:
+        yield from sentence_findings(ruleset)
 
 
 def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
     """What is imported is read under the options of this file: told where that matters."""
-    used = sorted(used_sets(ruleset), key=str)
+    used = sorted(_used_sets(ruleset), key=str)
     for each in ruleset.imports:
         nodes = (entry.node for entry in each.ruleset.layout)
         stated = {node.name for node in nodes if isinstance(node, OptionLine)}
@@ -465,10 +462,87 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
             continue
         for reference in used:
             for test in ruleset.members(reference) if reference.module == each.name else ():
-                for code, message, hint in check_test(test, ruleset):
-                    if code == "E202":
+                for number, message, hint in check_test(test, ruleset):
+                    if number == "E202":
                         text = f"set `{reference.name}`: {message}"
-                        yield Diagnostic(code, text, each.span, hint)
+                        yield Diagnostic(number, text, each.span, hint)
+
+
+def _usage(ruleset: Ruleset) -> Iterator[Diagnostic]:
+    """W601 to W604; a file of sets alone is a library, whose sets are used elsewhere."""
+    nodes: tuple[Rule | Template, ...] = (*ruleset.rules, *ruleset.templates)
+    if ruleset.name is not None:
+        for node in nodes:
+            yield from _missing_tests(node)
+    if not nodes:
+        return
+    used = _used_sets(ruleset)
+    used |= {slot.reference for template in ruleset.templates for slot in template.slots}
+    for definition in ruleset.sets:
+        if SetReference(definition.name) not in used:
+            advice, message = "delete it", f"set `{definition.name}` is not used"
+            if any(_mentions(template, definition.name) for template in ruleset.templates):
+                advice = f"a template writes it in braces: {code(f'{{{definition.name}}}')}"
+            yield Diagnostic("W603", message, definition.span, advice)
+    modules = {reference.module for reference in used}
+    for each in ruleset.imports:
+        if each.name not in modules:
+            yield Diagnostic("W604", f"import `{each.name}` is not used", each.span, "delete it")
+
+
+def _mentions(template: Template, name: str) -> bool:
+    """Whether the name of a set stands among the words of a template, as in ``<NAME>``."""
+    words = "".join(part for part in template.parts if isinstance(part, str))
+    return re.search(rf"\b{re.escape(name)}\b", words) is not None
+
+
+def _missing_tests(rule: Rule | Template) -> Iterator[Diagnostic]:
+    silent = [test.expected is None for test in rule.metadata.tests]
+    kind, out = ("rule", "out") if isinstance(rule, Rule) else ("template", "label")
+    if all(silent):
+        message = f"a published {kind} without a test that fires"
+        yield Diagnostic("W601", message, rule.span, f'write `test "in" => "{out}"` under it')
+    if not any(silent):
+        message = f"a published {kind} without a test that stays silent"
+        yield Diagnostic("W602", message, rule.span, 'write `test "in" => none` under it')
+
+
+def _used_sets(ruleset: Ruleset) -> set[SetReference]:
+    """The references in rules and sets of a file."""
+    bodies: list[object] = [each for definition in ruleset.sets for each in definition.members]
+    for rule in ruleset.rules:
+        bodies += [element.body for element in (*rule.left, *rule.antecedent, *rule.right)]
+        bodies += [SetReference(p.name, p.module) for p in rule.consequent if isinstance(p, Drawn)]
+    return set(references_in(bodies))
+
+
+def _notations(
+    sets: Iterable[SetDefinition], rules: Iterable[Rule], options: Options
+) -> Iterator[Diagnostic]:
+    """What is read as plain words and means something in the notation of other tools."""
+    for definition in sets:
+        yield from set_notation_warnings(definition, options.tagset)
+    for rule in rules:
+        yield from notation_warnings(rule, options.tagset)
+
+
+def _warnings(
+    ruleset: Ruleset, findings: Sequence[Diagnostic], text: str
+) -> tuple[Diagnostic, ...]:
+    """The warnings of a file without errors, of which some were met when it was read."""
+    lines = _lines(text)
+    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset))
+    warnings = [*findings, *(_placed(each, lines, ruleset.path) for each in advice)]
+    return tuple(sorted(warnings, key=_place))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _placed(finding: Diagnostic, lines: Sequence[str], path: str) -> Diagnostic:
+    source = lines[finding.span.line - 1] if finding.span else ""
+    return replace(finding, path=path, source=source)
 
 
 def _place(finding: Diagnostic) -> tuple[int, int, str]:

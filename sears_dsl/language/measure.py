@@ -1,4 +1,4 @@
-"""What can be counted about a rule without any text: lengths, variants, tags, sameness.
+"""What can be told of a rule without any text: lengths, variants, tags, sameness, what it draws.
 
 Counts are exact for tokens as written (a word that the tokenizer splits counts as one here).
 """
@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from sears_dsl.language.rule import (
     Anchor,
     CaseOption,
+    Drawn,
     Element,
     Group,
     Literal,
+    Noise,
     Reference,
     Rule,
     Tag,
@@ -145,3 +147,28 @@ def _copies_in_order(rule: Rule, elements: Sequence[Element], case: CaseOption) 
         else:
             return False
     return not remaining
+
+
+def is_unit(rule: Rule) -> bool:
+    """Whether a rule is about whole units."""
+    return len(rule.antecedent) == 1 and isinstance(rule.antecedent[0].body, WholeUnit)
+
+
+def draws(rule: Rule) -> bool:
+    """Whether what a rule writes, or where, is drawn or looked up in the whole unit."""
+    return rule.metadata.rate is not None or any(
+        isinstance(piece, Drawn)
+        or (isinstance(piece, Reference) and any(isinstance(f, Noise) for f in piece.functions))
+        for piece in rule.consequent
+    )
+
+
+def draws_text(rule: Rule) -> bool:
+    """Whether what a rule writes in an instance depends on where in which unit that is.
+
+    Neighbours do not: they are those of a word, wherever it stands.
+    """
+    functions = (f for p in rule.consequent if isinstance(p, Reference) for f in p.functions)
+    noise = {function.kind for function in functions if isinstance(function, Noise)}
+    drawn = any(isinstance(piece, Drawn) for piece in rule.consequent)
+    return drawn or bool(noise - {"neighbor"}) or is_unit(rule)

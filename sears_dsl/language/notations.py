@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic, Span
-from sears_dsl.language.check_tests import Problem, pattern_error
+from sears_dsl.language.check import Problem, pattern_error
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.rule import (
     FUNCTIONS,

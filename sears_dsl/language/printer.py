@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sears_dsl.errors import UsageError
-from sears_dsl.language.amounts import print_function, print_share
-from sears_dsl.language.parsing.metadata import KEYS
 from sears_dsl.language.rule import (
+    KEYS,
     Anchor,
     AttributeTest,
     Conjunction,
@@ -55,6 +54,8 @@ from sears_dsl.language.words import (
     begins_statement,
     is_bare_punctuation,
     objection,
+    print_function,
+    print_share,
     quote,
     strange_character,
 )

@@ -264,6 +264,9 @@ class Metadata:
 
 NO_METADATA = Metadata()
 
+KEYS = ("expect", "label", "rate", "seed", "severity", "tags", "author", "why", "test")
+"""The keys of metadata, in the order in which they are printed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

@@ -72,7 +72,7 @@ class Ruleset:
         name: from ``ruleset name version``; a ruleset with a name is a published one.
         version: likewise.
         path: where it came from; ``<rules>`` for text.
-        warnings: findings that do not stop anybody.
+        advise: what looks for the warnings of the file that it was read from.
         layout: the statements as they lie in the file, for `format`; empty if there is no file.
         trailing: comments after the last statement.
     """
@@ -85,7 +85,9 @@ class Ruleset:
     name: str | None = None
     version: str | None = None
     path: str = field(default="<rules>", compare=False)
-    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+    advise: Callable[[], tuple[Diagnostic, ...]] | None = field(
+        default=None, compare=False, repr=False
+    )
     layout: tuple[Entry, ...] = field(default=(), compare=False, repr=False)
     trailing: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
@@ -226,7 +228,7 @@ class Ruleset:
             for entry in self.layout
             if not isinstance(entry.node, Rule) or entry.node in known
         )
-        return replace(self, rules=others, layout=layout, warnings=())
+        return replace(self, rules=others, layout=layout, advise=None)
 
     def save(self, path: str | Path) -> None:
         """Write a rule file, whole or not at all.
@@ -273,6 +275,11 @@ class Ruleset:
         return f"<Ruleset {name}: {rules}{': ' if first else ''}{first}{more}>"
 
     # ------------------------------------------------------------ what it says
+
+    @cached_property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Findings that do not stop anybody; they are looked for when they are first asked for."""
+        return () if self.advise is None else self.advise()
 
     @cached_property
     def rule_ids(self) -> tuple[str, ...]:

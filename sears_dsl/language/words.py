@@ -1,10 +1,11 @@
-"""Which words may stand bare, without quotes, and which known word a mistyped one is nearest to.
+"""How single words and amounts are written: which stand bare, how text is quoted, what 25% is.
 
 In: a run of characters without white space and the place where it stands. Out: None, or the
 objection to reading it as a literal. The parser reports the objection; the printer quotes where
 there is one, so the two never disagree. Always holds: a word without an objection is read back
-as the same single literal in that place. Costs a few pattern matches a word; plain words of
-letters take one.
+as the same single literal in that place; a share is more than 0% and at most 100%, with at most
+four decimals, so that it is a whole number of millionths. Costs a few pattern matches a word; plain
+words of letters take one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterable
 from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.language.rule import FUNCTIONS, INFLECTIONS, Literal
+from sears_dsl.language.rule import FUNCTIONS, INFLECTIONS, Literal, Noise
 from sears_dsl.language.tagsets import COARSE, FINE, WHITESPACE_TAGS
 
 WordPlace: TypeAlias = OneOf["sequence", "group", "consequent"]
@@ -284,3 +285,40 @@ def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
         advice = f"write {code(capture[0] + 'NOUN')} without a space\n{either}"
         return Objection("E118", message, advice)
     return None
+
+
+WHOLE = 1_000_000
+"""All of something, in millionths."""
+
+_SHARE = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,4}))?%", re.ASCII)
+_PLACES = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+
+
+def read_share(text: str) -> int | None:
+    """A share in millionths; None where the text is none."""
+    match = _SHARE.fullmatch(text)
+    if match is None:
+        return None
+    share = int(match[1]) * 10_000 + int((match[2] or "").ljust(4, "0"))
+    return share if 0 < share <= WHOLE else None
+
+
+def print_share(share: int) -> str:
+    """A share as it is written."""
+    whole, rest = divmod(share, 10_000)
+    decimals = f"{rest:04}".rstrip("0")
+    return f"{whole}.{decimals}%" if decimals else f"{whole}%"
+
+
+def read_places(text: str) -> int | None:
+    """A number of places from 1 on; None where the text is none."""
+    return int(text) if _PLACES.fullmatch(text) else None
+
+
+def print_function(function: str | Noise) -> str:
+    """A function as it is written behind its reference, without the dot."""
+    if isinstance(function, str):
+        return function
+    if function.share is not None:
+        return f"{function.kind}({print_share(function.share)})"
+    return function.kind if function.places == 1 else f"{function.kind}({function.places})"

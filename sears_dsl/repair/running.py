@@ -30,7 +30,7 @@ from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError
-from sears_dsl.language.check_noise import draws
+from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
 from sears_dsl.repair.augmented import (

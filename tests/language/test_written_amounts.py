@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.language.amounts import (
-    WHOLE,
-    print_function,
-    print_share,
-    read_places,
-    read_share,
-)
 from sears_dsl.language.rule import Noise
+from sears_dsl.language.words import WHOLE, print_function, print_share, read_places, read_share
 
 
 @given(st.integers(min_value=1, max_value=WHOLE))

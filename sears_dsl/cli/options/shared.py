@@ -196,7 +196,7 @@ def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
 
 def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:
     """What is to be said about the order of rules; on standard error, unless it is to be quiet."""
-    from sears_dsl.language.check_noise import chain_findings
+    from sears_dsl.language.check_drawn import chain_findings
 
     return _told(chain_findings(rulesets), quiet)
 

@@ -20,7 +20,6 @@ from sears_dsl.engine.compile.program import Problem
 from sears_dsl.engine.compile.variants import every_element
 from sears_dsl.engine.noise.characters import has_place
 from sears_dsl.errors import Diagnostic, Span
-from sears_dsl.language.amounts import print_function
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     AttributeTest,
@@ -40,7 +39,7 @@ from sears_dsl.language.rule import (
     Text,
 )
 from sears_dsl.language.tagsets import COARSE
-from sears_dsl.language.words import code
+from sears_dsl.language.words import code, print_function
 from sears_dsl.tagging.inflection import INFLECTION_TAGS, Inflection, inflect
 
 # So many words are told.

@@ -22,7 +22,7 @@ from sears_dsl.engine.compile.bit_planes import bit_planes
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
 from sears_dsl.engine.compile.token_classes import TokenClasses
 from sears_dsl.engine.compile.variants import Split, Variant, expand
-from sears_dsl.language.check_noise import is_unit
+from sears_dsl.language.measure import is_unit
 from sears_dsl.language.rule import Element, Literal, Rule, RuleScope, Tag
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import expect, kernel

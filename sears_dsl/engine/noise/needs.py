@@ -16,7 +16,7 @@ from sears_dsl.engine.noise.characters import lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
-from sears_dsl.language.check_noise import draws
+from sears_dsl.language.measure import draws
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Noise, Reference, Rule, RuleSource
 

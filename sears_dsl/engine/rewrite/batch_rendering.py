@@ -57,7 +57,7 @@ from sears_dsl.engine.rewrite.windows import (
     describe_windows,
     neighbours,
 )
-from sears_dsl.language.check_noise import draws, draws_text
+from sears_dsl.language.measure import draws, draws_text
 from sears_dsl.language.rule import Rule, RuleScope, TagCopy, Text
 from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Tokens, TokenType

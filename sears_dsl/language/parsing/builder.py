@@ -1,30 +1,25 @@
 """Parse trees of single lines → nodes of the syntax tree.
 
-A tree is anything with `data` and `children`; leaves are strings with a `type` and positions.
-Always holds: nesting deeper than 20 is reported before it is followed; whatever is reported, a node
-comes out; what belongs into an antecedent only is reported in a consequent, with what to write
-instead.
+A tree is anything with `data` and `children`; leaves are strings with a `type` and positions. What
+quoted strings and functions say is read here, for metadata and templates too. Always holds: nesting
+deeper than 20 is reported before it is followed; whatever is reported, a node comes out; what
+belongs into an antecedent only is reported in a consequent, with what to write instead; whether
+there is such a function is not asked here.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import cast, get_args
+from typing import Any, TypeAlias, cast, get_args
 
 from sears_dsl.errors import Span
-from sears_dsl.language.parsing.leaves import (
-    Node,
-    Reads,
-    Report,
-    decode,
-    no_amount,
-    plain_string,
-    read_function,
-)
 from sears_dsl.language.rule import (
     FUNCTIONS,
+    NAMED_FUNCTIONS,
+    NOISE_KINDS,
     Anchor,
     AttributeName,
     AttributeTest,
@@ -57,8 +52,30 @@ from sears_dsl.language.rule import (
     WholeUnit,
     Wildcard,
 )
-from sears_dsl.language.words import WordPlace, code, is_bare_punctuation, nearest, objection, quote
+from sears_dsl.language.words import (
+    WordPlace,
+    code,
+    is_bare_punctuation,
+    nearest,
+    objection,
+    quote,
+    read_places,
+    read_share,
+)
 
+# A parse tree or a leaf of one; only parser.py knows the library that they come from.
+Node: TypeAlias = Any
+
+Place: TypeAlias = tuple[int, int]
+"""Positions in a line, from 0, the second exclusive."""
+
+Report: TypeAlias = Callable[[str, str, Place, str], None]
+"""Called with code, message, where it is, and help."""
+
+Reads: TypeAlias = Callable[[str], bool]
+"""Whether a line is read without an error; what help suggests has to be."""
+
+_WITHOUT_AMOUNT = (*NAMED_FUNCTIONS, "neighbor", "paraphrase")
 _SHOWN = "$1.*"
 
 
@@ -194,12 +211,9 @@ class Builder:
             head = children.pop(0)
             name = head[len("rule") : head.index(":")].strip()
             if not _RULE_NAME.fullmatch(name):
-                self._report(
-                    "E214",
-                    f"`{name}` cannot be the id of a rule",
-                    (head.start_pos, head.start_pos + head.index(":")),
-                    "ids have letters, digits and . _ -, as in `rule wh-which: What -> Which`",
-                )
+                place = head.start_pos, head.start_pos + head.index(":")
+                hint = "ids have letters, digits and . _ -, as in `rule wh-which: What -> Which`"
+                self._report("E214", f"`{name}` cannot be the id of a rule", place, hint)
         contexts: dict[str, tuple[Element, ...]] = {"left": (), "right": ()}
         for part in children[2].children if len(children) == 3 else ():
             if getattr(part, "data", "") in contexts:
@@ -312,12 +326,9 @@ class Builder:
                 body = self._body(child, place=place, depth=depth)
                 if negations and isinstance(body, Literal) and is_bare_punctuation(body):
                     text = "!" + child
-                    self._report(
-                        "E105",
-                        f"`{text}` could be a literal or the negation of `{child}`",
-                        (child.start_pos - 1, child.end_pos),
-                        f"write {code(quote(text))} or {code('!' + quote(str(child)))}",
-                    )
+                    message = f"`{text}` could be a literal or the negation of `{child}`"
+                    hint = f"write {code(quote(text))} or {code('!' + quote(str(child)))}"
+                    self._report("E105", message, (child.start_pos - 1, child.end_pos), hint)
         if negations > 1:
             self._at(node, "E306", "a negation of a negation", "leave both out")
         if negations and isinstance(body, WholeUnit):
@@ -340,12 +351,9 @@ class Builder:
             return 1, 1
         first = leaves[0]
         if len(leaves) > 1:
-            self._report(
-                "E107",
-                "two quantifiers on one element",
-                (first.start_pos, leaves[-1].end_pos),
-                "keep one: `x?` or `x{0,2}`",
-            )
+            place = first.start_pos, leaves[-1].end_pos
+            hint = "keep one: `x?` or `x{0,2}`"
+            self._report("E107", "two quantifiers on one element", place, hint)
         if first == "?":
             return 0, 1
         match = re.fullmatch(r"\{(\d{1,6})(?:,(\d{1,6}))?\}", first)
@@ -414,19 +422,13 @@ class Builder:
     def _attribute(self, name: Node, operator: str, value: Node) -> AttributeTest:
         attribute = name.rstrip("!=")
         if name.endswith("!=") and attribute in _ATTRIBUTES:
-            self._report(
-                "E116",
-                f"`{name}` outside brackets",
-                (name.start_pos, value.end_pos),
-                f"write {code(f'[{name}{value}]')} or {code(f'!{attribute}={value}')}",
-            )
+            hint = f"write {code(f'[{name}{value}]')} or {code(f'!{attribute}={value}')}"
+            place = name.start_pos, value.end_pos
+            self._report("E116", f"`{name}` outside brackets", place, hint)
         if attribute not in _ATTRIBUTES:
-            self._report(
-                "E204",
-                f"`{attribute}` is no attribute of a token",
-                (name.start_pos, name.start_pos + len(attribute)),
-                f"{nearest(attribute, _ATTRIBUTES)}\na literal with an equals sign is quoted",
-            )
+            hint = f"{nearest(attribute, _ATTRIBUTES)}\na literal with an equals sign is quoted"
+            place = name.start_pos, name.start_pos + len(attribute)
+            self._report("E204", f"`{attribute}` is no attribute of a token", place, hint)
             attribute = "text"
         text = plain_string(value, self._report) if value.type == "QUOTED" else str(value)
         return AttributeTest(cast(AttributeName, attribute), text, "!" in operator)
@@ -530,3 +532,58 @@ def _slot_function(written: str, start: int, report: Report) -> Iterator[str | N
     else:
         hint = nearest(name, FUNCTIONS)
         report("E208", f"`.{name}` is no function", (start - 1, start + len(written)), hint)
+
+
+# ---------------------------------------------------------------- leaves
+
+
+def decode(quoted: str, start: int, report: Report) -> str:
+    """The text of a quoted literal (without suffix ``i``); reports escapes that JSON has not."""
+    place = start, start + len(quoted)
+    try:
+        text = json.loads(quoted, strict=False)
+    except ValueError:
+        hint = r"escapes are \" \\ \/ \b \f \n \r \t and \u with four hex digits"
+        report("E104", "an escape that JSON does not know", place, hint)
+        return "?"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        report("E104", "half of a surrogate pair", place, "the character itself may stand there")
+        return "?"
+    return cast(str, text)
+
+
+def plain_string(leaf: Node, report: Report) -> str:
+    """The text of a quoted string where the suffix ``i`` has no meaning."""
+    text = str(leaf)
+    if text.endswith("i"):
+        hint = "leave it out: only a literal that is looked for can ignore case"
+        report("E104", "`i` after a quoted string", (leaf.end_pos - 1, leaf.end_pos), hint)
+        text = text[:-1]
+    return decode(text, leaf.start_pos, report)
+
+
+def read_function(written: str, start: int, report: Report, *, shown: str) -> str | Noise:
+    """The function that is written; help writes a call as ``shown``, with ``*`` for it."""
+    name, _, amount = written.rstrip(")").partition("(")
+    if amount and name in _WITHOUT_AMOUNT:
+        report(
+            "E326",
+            f"`.{name}` takes no amount",
+            (start - 1, start + len(written)),
+            f"write {code(shown.replace('*', name))}; amounts are those of `.homoglyph` and of the "
+            f"slips of typing, as in {code(shown.replace('*', 'swap(2)'))}",
+        )
+    elif amount and name in FUNCTIONS:
+        places, share = read_places(amount), read_share(amount)
+        if places is None and share is None:
+            place = start + len(name), start + len(written)
+            no_amount(f"`({amount})`", name, place, report, shown=shown)
+        return Noise(name, places or 1, share)
+    return Noise(name) if name in NOISE_KINDS else name
+
+
+def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str) -> None:
+    """Report what stands for an amount and is none."""
+    places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
+    hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
+    report("E121", f"{what} is no amount", place, hint)

@@ -8,10 +8,10 @@ stands: a suggestion made of the user's words is only given where the parser rea
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from sears_dsl.language.parsing.leaves import Finding, Reads, unreadable_amount
-from sears_dsl.language.parsing.metadata import KEYS
-from sears_dsl.language.rule import FUNCTIONS, OPTION_VALUES
+from sears_dsl.language.parsing.builder import Place, Reads, no_amount
+from sears_dsl.language.rule import FUNCTIONS, KEYS, NOISE_KINDS, OPTION_VALUES
 from sears_dsl.language.words import as_text, code, nearest, quote
 
 _KEYWORD_FORMS = {
@@ -28,6 +28,18 @@ _BACKWARD_ARROW = re.compile(r"<[-—–]+(?=[ \t])|[←⇐⟵⟸]")
 _BOTH_WAYS = re.compile(r"<[-=—–~]+>|[↔⇔⟷⟺]")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CALL = re.compile(r"([A-Za-z_]+)\(")
+_NOISE_BEFORE = re.compile(rf"\.({'|'.join(NOISE_KINDS)})([ \t]*)$")
+_PARENTHESIS = re.compile(r"\([^()]*\)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A diagnostic within one line."""
+
+    code: str
+    message: str
+    place: Place
+    help: str = ""
 
 
 def explain(
@@ -270,7 +282,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     if character == "$":
         advice = f"references stand after the arrow; {as_text(word)}"
         return Finding("E119", "a reference in the antecedent", (position, word_end), advice)
-    if right and (finding := unreadable_amount(line, position)):
+    if right and (finding := _unreadable_amount(line, position)):
         return finding
     if right and character and character in "()[]{}|":
         message = f"`{character}` in the consequent, which holds no patterns"
@@ -530,3 +542,21 @@ def _spacy_test(match: re.Match[str]) -> tuple[str, str, str]:
     name = _SPACY_NAMES.get(match[1].upper(), "lemma")
     value = match[2] if re.fullmatch(r"\w+", match[2]) else quote(match[2])
     return "a test of another matcher", f"{name}={value}", ""
+
+
+def _unreadable_amount(line: str, position: int) -> Finding | None:
+    """What is wrong where the grammar stops at the parenthesis behind a function, as in ``2 %``."""
+    function = _NOISE_BEFORE.search(line[:position])
+    amount = _PARENTHESIS.match(line, position)
+    if function is None or amount is None:
+        return None
+    findings: list[Finding] = []
+    apart = " with a space before it" if function[2] else ""
+    no_amount(
+        f"`{amount[0]}`{apart}",
+        function[1],
+        amount.span(),
+        lambda *finding: findings.append(Finding(*finding)),
+        shown="$1.*",
+    )
+    return findings[0]

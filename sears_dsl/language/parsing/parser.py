@@ -1,34 +1,37 @@
 """Rule text → syntax tree, line by line, with every error collected. The only user of lark.
 
-Always holds: any text gives a result; an error in a line hides nothing of the other lines; a line
-over 20,000 characters is refused before it is looked at. A file that is something else (csv, a file
-of secrets that is imported) gets one finding, which shows none of its lines; one of which half of
-the lines have an arrow or begin with a keyword is read as rules, whatever is wrong with them. Costs
-linear time: some 8,000 lines a second through the grammar, nine times that for the plainest ones
-(words of letters on both sides, tests without escapes), which skip it.
+Indented lines become the `Metadata` of the statement above them. Always holds: any text gives a
+result; an error in a line hides nothing of the other lines; a key of metadata but `test` counts
+once; a line over 20,000 characters is refused before it is looked at. A file that is something else
+(csv, a file of secrets that is imported) gets one finding, which shows none of its lines; one of
+which half of the lines have an arrow or begin with a keyword is read as rules, whatever is wrong
+with them. Costs linear time: some 8,000 lines a second through the grammar, nine times that for the
+plainest ones (words of letters on both sides, tests without escapes), which skip it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import astuple, replace
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache, partial
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeAlias
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.check import check_rule
-from sears_dsl.language.parsing.builder import Builder
-from sears_dsl.language.parsing.leaves import Place
-from sears_dsl.language.parsing.metadata import Field, build_field, collect
+from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, plain_string
 from sears_dsl.language.parsing.mistakes import explain
 from sears_dsl.language.rule import (
+    KEYS,
     Element,
     Entry,
+    Expectation,
     Literal,
+    Metadata,
     MetadataEntry,
     Options,
     ParsedFile,
@@ -41,7 +44,15 @@ from sears_dsl.language.rule import (
     Text,
     Wildcard,
 )
-from sears_dsl.language.words import strange_character
+from sears_dsl.language.words import (
+    WHOLE,
+    code,
+    nearest,
+    print_share,
+    quote,
+    read_share,
+    strange_character,
+)
 from sears_dsl.runtime.files import resource_folder
 
 _RULE_LIKE = re.compile(
@@ -103,6 +114,11 @@ _INDENT = re.compile(r"[ \t]*")
 _WORD = r"(?:[A-Z]?[a-z]+)"
 _PLAIN_RULE = re.compile(rf"({_WORD}(?: {_WORD})*) -> ({_WORD}(?: {_WORD})*)")
 _PLAIN_TEST = re.compile(r'([ \t]+)test "([^"\\]*)" => (?:"([^"\\]*)"|none)')
+
+
+SEVERITIES = ("low", "medium", "high")
+_TAG = re.compile(r"[\w.-]+")
+_LARGEST_SEED = 2**63 - 1
 
 
 @lru_cache(maxsize=1)
@@ -222,7 +238,7 @@ class _LineParser:
             if tree is None:
                 return
             report = partial(self._report, number, offset=offset)
-            field = build_field(tree, number, report, offset=offset)
+            field = _build_field(tree, number, report, offset=offset)
             comment = _comment(tree)
         if field is not None:
             self._fields.append(field)
@@ -245,7 +261,7 @@ class _LineParser:
         """Give the rule above the metadata that followed it."""
         if self._fields and self._above == "rule":
             entry = self._entries[-1]
-            metadata = collect(self._fields, self._misplaced)
+            metadata = _collect(self._fields, self._misplaced)
             if isinstance(entry.node, Rule | Template):
                 for field in self._fields:
                     self._check_key(field, entry.node)
@@ -369,3 +385,148 @@ def _expected(error: UnexpectedInput) -> frozenset[str]:
     if isinstance(error, UnexpectedCharacters):
         return frozenset(error.allowed)
     return frozenset()
+
+
+# ---------------------------------------------------------------- metadata
+
+Value: TypeAlias = Expectation | RuleTest | int | str | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One metadata line: its key, its value and where it was written."""
+
+    key: str
+    value: Value
+    span: Span
+
+
+def _build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Field | None:
+    """The field of a metadata line, or None where it was reported instead.
+
+    ``offset`` is the indentation: positions in the tree are counted after it.
+    """
+    node = tree.children[0]
+    start, end = node.meta.start_pos, node.meta.end_pos
+    span = Span(line, start + 1 + offset, end + 1 + offset)
+    if str(node.data) == "test":
+        original, expected = node.children
+        text = plain_string(original, report)
+        new = None if expected.type == "NONE" else plain_string(expected, report)
+        return Field("test", RuleTest(text, new, span), span)
+    key_leaf, *values = node.children
+    key = key_leaf[: key_leaf.index(":")]
+    key_end = key_leaf.start_pos + len(key)
+    if key not in KEYS:
+        report("E212", f"`{key}` is no key of metadata", (start, key_end), nearest(key, KEYS))
+        return None
+    if key == "test":
+        report(
+            "E112",
+            "a test is written without a colon",
+            (start, key_end),
+            'write `test "in" => "out"` or `test "in" => none`',
+        )
+        return None
+    value = _value(key, values, report)
+    return None if value is None else Field(key, value, span)
+
+
+def _value(key: str, values: list[Node], report: Report) -> Value | None:
+    first, last = values[0], values[-1]
+    place = first.start_pos, last.end_pos
+    if key in {"author", "why"}:
+        if len(values) == 1 and first.type == "QUOTED":
+            return plain_string(first, report)
+        report("E112", f"`{key}` takes one quoted string", place, f'write `{key}: "..."`')
+        return None
+    if key in {"rate", "seed"}:
+        return _number(key, values, report)
+    if key == "tags":
+        for leaf in values:
+            if leaf.type == "QUOTED" or not _TAG.fullmatch(leaf):
+                report(
+                    "E213",
+                    f"`{leaf}` cannot be a tag of a rule",
+                    (leaf.start_pos, leaf.end_pos),
+                    "tags are words of letters, digits and . _ -, with spaces between",
+                )
+        return tuple(str(leaf) for leaf in values)
+    if key == "label":
+        if len(values) == 1:
+            name = plain_string(first, report) if first.type == "QUOTED" else str(first)
+            if name is not None and not name.strip():
+                report("E213", "an empty label", place, "name it: `label: positive`")
+            return name
+        text = " ".join(map(str, values))
+        report(
+            "E213",
+            f"`{text}` is no label",
+            place,
+            f"quote it: {code(f'label: {quote(text)}')}",
+        )
+        return text
+    if key == "expect" and first == "label" and len(values) == 2:
+        quoted = last.type == "QUOTED"
+        return Expectation("label", plain_string(last, report) if quoted else str(last))
+    allowed = SEVERITIES if key == "severity" else ("same", "flip")
+    if len(values) == 1 and str(first) in allowed:
+        if key == "severity":
+            return str(first)
+        return Expectation("same" if str(first) == "same" else "flip")
+    text = " ".join(map(str, values))
+    hint = nearest(text, allowed)
+    if key == "expect" and "there are" in hint:
+        hint = "write `expect: same`, `expect: flip` or `expect: label NAME`"
+    report("E213", f"`{text}` is no value of `{key}`", place, hint)
+    return None
+
+
+def _number(key: str, values: list[Node], report: Report) -> int | None:
+    """The value of ``rate`` or ``seed``."""
+    place = values[0].start_pos, values[-1].end_pos
+    text = " ".join(map(str, values))
+    if key == "rate":
+        share = read_share(text)
+        if share is None:
+            # Who writes 0.25 means a quarter.
+            of_one = re.fullmatch(r"0?\.[0-9]{1,2}", text)
+            meant = f"{text.rstrip('%').strip()}%"
+            if of_one:
+                meant = print_share(round(float(text) * WHOLE))
+            hint = "as in `rate: 25%`, with at most four decimals"
+            if read_share(meant) is not None:
+                hint = f"did you mean {meant}?\nwrite {code(f'rate: {meant}')}"
+            report(
+                "E323",
+                f"`{text}` is no share from more than 0% to 100%",
+                place,
+                hint,
+            )
+        return share
+    digits = len(text) <= 19 and text.isascii() and text.isdigit()
+    if not digits or int(text) > _LARGEST_SEED:
+        report(
+            "E328",
+            f"`{text}` is no seed",
+            place,
+            "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`",
+        )
+        return None
+    return int(text)
+
+
+def _collect(
+    fields: Iterable[Field], misplaced: Callable[[Field, str, str, str], None]
+) -> Metadata:
+    """The metadata of a rule from its fields; one whose key is given twice is misplaced."""
+    values: dict[str, Any] = {}
+    tests: list[RuleTest] = []
+    for field in fields:
+        if isinstance(field.value, RuleTest):
+            tests.append(field.value)
+        elif field.key in values:
+            misplaced(field, "E316", f"`{field.key}` is given twice", "keep one of them")
+        else:
+            values[field.key] = field.value
+    return Metadata(**values, tests=tuple(tests))  # the keys are its fields, but for tests

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
-from sears_dsl.language.amounts import print_function, print_share
 from sears_dsl.language.printer import print_rule, print_test
 from sears_dsl.language.rule import (
     Anchor,
@@ -34,6 +33,7 @@ from sears_dsl.language.rule import (
     WholeUnit,
     Wildcard,
 )
+from sears_dsl.language.words import print_function, print_share
 
 _QUOTED = re.compile(r'"[^"\\]+"')
 _ATTRIBUTES = {

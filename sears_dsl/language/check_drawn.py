@@ -1,32 +1,42 @@
-"""A whole file → what is wrong with its templates, and with how it uses what it defines.
+"""What is drawn, looked up or generated → what is wrong with it: noise, drawn sets, templates.
 
-Always holds: a template without errors has a label, finds its sets, and writes at most a million
-sentences, those of a file at most five million together. What is not used or not tested is warned
-of where there are no errors; E330 is about members that are to be written and have no text.
+In: rules that write noise or members of sets, and templates; nothing else need come here. E325
+(`<unit>` beside something), E327 (a function that needs one token, or a whole unit), E330 (a member
+that is to be written and has no text), W619 (a share of one instance), W620 (noise before rules
+that read). Always holds: a template without errors has a label, finds its sets, and writes at most
+a million sentences, those of a file at most five million together. What needs the table of
+look-alikes is told when a rule is compiled.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from math import prod
 
 from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language.measure import draws, is_unit, longest
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.rule import (
     FUNCTIONS,
+    Anchor,
     Drawn,
+    Element,
+    Group,
     Literal,
     Noise,
+    Reference,
     Rule,
     RuleScope,
+    RuleSource,
     SetReference,
     Slot,
     SlotCopy,
     Template,
     Test,
+    WholeUnit,
+    Wildcard,
 )
-from sears_dsl.language.ruleset import Ruleset, references_in
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import code, nearest
 
 MOST_SENTENCES = 1_000_000
@@ -139,54 +149,6 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
         )
 
 
-def usage_warnings(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """W601 to W604; a file of sets alone is a library, whose sets are used elsewhere."""
-    nodes: tuple[Rule | Template, ...] = (*ruleset.rules, *ruleset.templates)
-    if ruleset.name is not None:
-        for node in nodes:
-            yield from _missing_tests(node)
-    if not nodes:
-        return
-    used = used_sets(ruleset)
-    used |= {slot.reference for template in ruleset.templates for slot in template.slots}
-    for definition in ruleset.sets:
-        if SetReference(definition.name) not in used:
-            advice, message = "delete it", f"set `{definition.name}` is not used"
-            if any(_mentions(template, definition.name) for template in ruleset.templates):
-                advice = f"a template writes it in braces: {code(f'{{{definition.name}}}')}"
-            yield Diagnostic("W603", message, definition.span, advice)
-    modules = {reference.module for reference in used}
-    for each in ruleset.imports:
-        if each.name not in modules:
-            yield Diagnostic("W604", f"import `{each.name}` is not used", each.span, "delete it")
-
-
-def _mentions(template: Template, name: str) -> bool:
-    """Whether the name of a set stands among the words of a template, as in ``<NAME>``."""
-    words = "".join(part for part in template.parts if isinstance(part, str))
-    return re.search(rf"\b{re.escape(name)}\b", words) is not None
-
-
-def _missing_tests(rule: Rule | Template) -> Iterator[Diagnostic]:
-    silent = [test.expected is None for test in rule.metadata.tests]
-    kind, out = ("rule", "out") if isinstance(rule, Rule) else ("template", "label")
-    if all(silent):
-        message = f"a published {kind} without a test that fires"
-        yield Diagnostic("W601", message, rule.span, f'write `test "in" => "{out}"` under it')
-    if not any(silent):
-        message = f"a published {kind} without a test that stays silent"
-        yield Diagnostic("W602", message, rule.span, 'write `test "in" => none` under it')
-
-
-def used_sets(ruleset: Ruleset) -> set[SetReference]:
-    """The references in rules and sets of a file."""
-    bodies: list[object] = [each for definition in ruleset.sets for each in definition.members]
-    for rule in ruleset.rules:
-        bodies += [element.body for element in (*rule.left, *rule.antecedent, *rule.right)]
-        bodies += [SetReference(p.name, p.module) for p in rule.consequent if isinstance(p, Drawn)]
-    return set(references_in(bodies))
-
-
 def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
     """Members of drawn sets that have no text, of sets among them too."""
     for piece in rule.consequent:
@@ -208,3 +170,114 @@ def textless(
             span,
             "members that are written are words, or quoted text: `set NAME = good | nice`",
         )
+
+
+# ---------------------------------------------------------------- noise
+
+
+def check_noise(rule: Rule) -> Iterator[Diagnostic]:
+    """What is wrong with the noise in a rule."""
+    yield from _units(rule)
+    for piece in rule.consequent:
+        if isinstance(piece, Reference):
+            yield from _functions(rule, piece)
+    if rule.metadata.rate is not None and _stands_in_one_place(rule):
+        yield Diagnostic(
+            "W619",
+            "`rate` of a rule that has one instance in a unit",
+            rule.span,
+            "the share is of that one instance; leave the line out, or the anchor",
+        )
+
+
+def chain_findings(rulesets: Sequence[RuleSource]) -> list[Diagnostic]:
+    """W620: rules of a chain that change characters before others that read words or tags."""
+    noise: Rule | None = None
+    for ruleset in rulesets:
+        for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
+            if noise is not None and not _reads_anything(rule):
+                message = f"rule {name} comes after rules that change characters"
+                advice = (
+                    "it puts noise on noise; for one kind alone take a file with its rule"
+                    if _changes_characters(rule)
+                    else "it sees changed words; put the noise last"
+                )
+                return [Diagnostic("W620", message, help=advice, path=ruleset.path)]
+            if _changes_characters(rule):
+                noise = rule
+    return []
+
+
+def _changes_characters(rule: Rule) -> bool:
+    return any(
+        isinstance(function, Noise) and function.kind not in {"neighbor", "paraphrase"}
+        for piece in rule.consequent
+        if isinstance(piece, Reference)
+        for function in piece.functions
+    )
+
+
+def _reads_anything(rule: Rule) -> bool:
+    """Whether a rule is about any token, or about shapes of words that noise leaves as they are."""
+    elements = (*rule.left, *rule.antecedent, *rule.right)
+    return all(isinstance(element.body, Wildcard | WholeUnit) for element in elements)
+
+
+def _units(rule: Rule) -> Iterator[Diagnostic]:
+    elements = (*rule.left, *rule.antecedent, *rule.right)
+    for element in _all(elements):
+        if not isinstance(element.body, WholeUnit):
+            continue
+        plain = (element.minimum, element.maximum) == (1, 1)
+        if len(elements) > 1 or rule.antecedent != (element,) or not plain:
+            yield Diagnostic(
+                "E325",
+                "`<unit>` with something beside it",
+                element.span or rule.span,
+                "it is the whole antecedent, without a context: `<unit> -> $0.paraphrase`",
+            )
+
+
+def _all(elements: Sequence[Element]) -> Iterator[Element]:
+    for element in elements:
+        yield element
+        if isinstance(element.body, Group):
+            for alternative in element.body.alternatives:
+                yield from _all(alternative)
+
+
+def _functions(rule: Rule, piece: Reference) -> Iterator[Diagnostic]:
+    kinds = {function.kind for function in piece.functions if isinstance(function, Noise)}
+    if "paraphrase" in kinds and not (piece.target in {0, 1} and is_unit(rule)):
+        yield Diagnostic(
+            "E327",
+            "a paraphrase of less than a whole unit",
+            piece.span or rule.span,
+            "write `<unit> -> $0.paraphrase`; `option unit = sentence` makes it one of sentences",
+        )
+    if "neighbor" in kinds and _most_tokens(rule, piece.target) > 1:
+        yield Diagnostic(
+            "E327",
+            f"`.neighbor` needs one token, `${piece.target}` can be several",
+            piece.span or rule.span,
+            "name the word inside: `(DET? x:NOUN) -> $x.neighbor`",
+        )
+
+
+def _most_tokens(rule: Rule, target: int | str) -> int:
+    """Most tokens that a reference can stand for; 1 where there is nothing of that name."""
+    if target == 0:
+        return sum(map(longest, rule.antecedent))
+    if isinstance(target, int):
+        return longest(rule.antecedent[target - 1]) if target <= len(rule.antecedent) else 1
+    elements = _all((*rule.left, *rule.antecedent, *rule.right))
+    return next((longest(element) for element in elements if element.name == target), 1)
+
+
+def _stands_in_one_place(rule: Rule) -> bool:
+    """Whether a rule that draws nothing else can have one instance in a unit at most."""
+    drawn = Rule(rule.antecedent, rule.consequent)
+    if draws(drawn):
+        return False
+    elements = (*rule.left, *rule.antecedent, *rule.right)
+    return is_unit(rule) or any(isinstance(element.body, Anchor) for element in elements)
