@@ -32,8 +32,8 @@ import sears_dsl as sears
 from benchmarks.endtoend import sentences
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.spacy_way import Workload
-from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.catalogue import shipped
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 

@@ -32,8 +32,8 @@ from typing import TypeVar
 from benchmarks import mined
 from benchmarks.endtoend import sentences
 from benchmarks.record import Row, write_record
-from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.warming import warm_up

@@ -28,11 +28,11 @@ import numpy as np
 
 import sears_dsl as sears
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.files import ApplyRequest, apply_file
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.plan import Plan
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.catalogue import shipped
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset, format_named

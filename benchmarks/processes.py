@@ -71,7 +71,7 @@ def seconds(rules: list[str], source: Path, jobs: int) -> tuple[float, float, by
 _START = """
 import sys, time
 from pathlib import Path
-from sears_dsl.batch.requests import RulesetRecipe
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.runtime.processes import Process, can_fork
 matcher = RulesetRecipe(tuple(load_rulesets(["questions"]))).build()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sears_dsl.api.arguments import AnyRules
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
     from sears_dsl.batch.plan import Mode, Touched
-    from sears_dsl.batch.requests import RulesetRecipe
+    from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Scope, Unit
@@ -187,8 +187,8 @@ def apply_folder(
         ...     result.tally.rows, pathlib.Path(place, "new", "a.jsonl").exists()
         (1, True)
     """
+    from sears_dsl.batch.files import ApplyRequest
     from sears_dsl.batch.plan import TextShare
-    from sears_dsl.batch.requests import ApplyRequest
     from sears_dsl.clusters.applying import apply_folder as apply_to_folder
     from sears_dsl.data.span_columns import SpanColumn
 

@@ -1,10 +1,11 @@
-"""A ruleset over a dataset: what ``sears apply`` and ``sears.apply`` do.
+"""A ruleset over a file: what is asked, whether it can be done, and how it is done.
 
-In: a request (rules, a file, what to do) or a dataset in memory. Out: a file and a report, or a
-dataset of the same kind. Always holds: the same output for any number of processes, whether or not
-the run was interrupted and resumed; the old output stays until the new one is complete; in chain
-mode into the same format, everything but the rewritten values is written as it stood.
-Costs memory for a few batches of about a mebibyte each, whatever the size of the file.
+In: a request (rules with a tagger, paths, what to do). Out: a file and a report. Always holds: what
+does not go together is refused before a row is worked on; the same output for any number of
+processes, whether or not the run was interrupted and resumed; the old output stays until the new
+one is complete; in chain mode into the same format, everything but the rewritten values is written
+as it stood. Costs a look at the first batch and at the first mebibyte of the input, then memory for
+a few batches of about a mebibyte each, whatever the size of the file.
 """
 
 from __future__ import annotations
@@ -15,36 +16,104 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
+from sears_dsl import __version__
 from sears_dsl.batch.partial import PartialOutput
-from sears_dsl.batch.plan import RuleTally, Tally
-from sears_dsl.batch.requests import (
-    ApplyRequest,
-    check_paths,
-    is_stream,
-    manifest_of,
-    output_format,
-    output_names,
-    plan_of,
+from sears_dsl.batch.plan import (
+    Mode,
+    RuleTally,
+    Tally,
+    TextShare,
+    Touched,
+    planned,
+    require_draws,
+    require_no_draw,
 )
-from sears_dsl.batch.workers import ADDED, BatchTask, Crew
-from sears_dsl.data.batches import Batch, Format, Frame
-from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
+from sears_dsl.batch.workers import ADDED, BatchTask, Crew, MatcherRecipe
+from sears_dsl.data.batches import Batch, Format, ReadOptions
+from sears_dsl.data.dataset import Dataset, IdLedger, is_stream, row_ids
+from sears_dsl.data.span_columns import SpanColumn
+from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.errors import DataError
-from sears_dsl.runtime.files import FileState, state_of
+from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.errors import DataError, UsageError
 
 # New objects between two collections; Python's own number is some hundreds.
 _NEW_OBJECTS = 70_000
 # Bytes of a file that are worth a second process from the beginning: some seconds of work.
 _LARGE = 16 << 20
-# Formats whose rows stand under the names of their columns.
-_WITH_HEADER = ("csv", "tsv")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """Everything that decides what `apply_file` does.
+
+    Raises:
+        UsageError: options that do not go together.
+    """
+
+    recipe: MatcherRecipe  # makes the compiled rules
+    input: str  # a file, or ``-`` for standard input
+    output: str  # a file, or ``-`` for standard output
+    # ``each``: a record for every row and rule that changed it. ``chain``: each row once, all rules
+    # applied to it in order.
+    mode: Mode = "each"
+    # The text columns to rewrite; empty for the one that can be meant.
+    columns: tuple[str, ...] = ()
+    protect: tuple[str, ...] = ()  # columns whose content must stay intact (see `plan.Plan`)
+    # Columns that point into a text, carried along to the rewritten one.
+    spans: tuple[SpanColumn, ...] = ()
+    on_touched: Touched = "keep"  # what is done where a rule would touch a span (see `plan.Plan`)
+    # Other columns that the records of mode each carry; ``all`` stands for all of them.
+    keep: tuple[str, ...] = ()
+    scope: Scope = "first"  # the ``first`` instance of each rule, or ``all``
+    # What a rule sees at once; None: what the rules ask for, else the ``text``
+    unit: Unit | None = None
+    # The column of ids; without, ``id`` where there is one, else row numbers.
+    id_column: str | None = None
+    format: str | None = None  # of the input; without, by its name, and plain text for ``-``
+    # Of the output; without, by its name; for ``-`` the input's in chain mode, JSON lines in each.
+    output_format: str | None = None
+    # Encoding, header, limit and the size of batches.
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    # Processes that work; None: as many as cores, once the run takes so long that they are worth
+    # their start.
+    jobs: int | None = 1
+    resume: bool = False  # go on with an interrupted run of the same request
+    # Which texts are rewritten; the others stay as they are.
+    share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
+    # Mode chain: the rows as they were come first, then all rows once more as the rules leave them,
+    # with `ADDED` to their ids.
+    with_originals: bool = False
+    # Each row comes so many times, with other draws of what rules draw, and with a column ``draw``
+    # that numbers them from 0; of one draw there is no such column.
+    draws: int = 1
+
+    def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1:
+            raise UsageError(f"{self.jobs} jobs cannot work", help="--jobs is 1 or more")
+        if self.reading.limit is not None and self.reading.limit < 0:
+            raise UsageError(f"a limit of {self.reading.limit} rows", help="--limit is 0 or more")
+        require_draws(self.draws, with_originals=self.with_originals)
+        if self.keep and self.mode == "chain":
+            raise UsageError(
+                "mode chain keeps every column", help="leave out --keep, or --mode chain"
+            )
+        if self.with_originals and self.mode != "chain":
+            raise UsageError(
+                "mode each writes the original beside each rewritten text",
+                help="leave out --with-originals, or --mode chain",
+            )
+        if self.with_originals and self.input == STANDARD_STREAM:
+            raise UsageError(
+                "the originals are read twice, which a stream is not", help="name a file"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +148,7 @@ def apply_file(
     r"""Apply rules to a file.
 
     Raises:
-        UsageError: options that do not go together; a resumed run that differs.
+        UsageError: paths that do not go together; a resumed run that differs.
         CompileError, TaggerError: the rules cannot be compiled or run.
 
     Example:
@@ -99,40 +168,57 @@ def apply_file(
         (1, ('r-0',), 'id,rule,original,rewritten,edits\n')
     """
     started = time.monotonic()
-    check_paths(request)
-    before = _input_state(request.input)
+    _check_paths(request)
     dataset = Dataset(request.input, format_name=request.format, options=request.reading)
-    plan = plan_of(request, dataset)
-    form = output_format(request, dataset)
-    alike = form.name == dataset.format.name or (form.binary and dataset.format.binary)
-    # Several times the rows are written anew: what one row ends with, the next one may not begin
-    # after, and text has no place for another column.
-    once = not request.with_originals and request.draws == 1
-    patched = request.mode == "chain" and alike and (once or form.binary or form.name == "squad")
-    names = output_names(request.mode, plan, dataset)
-    with_header = request.mode == "chain" and not patched and form.name in _WITH_HEADER
-    task = BatchTask(
-        mode=request.mode,
-        plan=plan,
-        output_format=form.name,
-        encoding=dataset.encoding if patched else "utf-8",
-        patched=patched,
-        names=names if with_header else (),
-        with_originals=request.with_originals,
+    own = SQUAD_SPANS if dataset.format.name == "squad" else ()
+    plan = planned(
+        dataset.names,
+        dataset.first,
+        where=dataset.path,
+        columns=request.columns,
+        id_column=request.id_column,
+        keep=request.keep,
+        scope=request.scope,
+        unit=request.unit,
+        protect=request.protect,
+        spans=tuple(dict.fromkeys([*request.spans, *own])),
+        on_touched=request.on_touched,
+        share=request.share,
+        draws=request.draws,
     )
-    frame = Frame(names, task.encoding, (lambda: dataset.around) if patched else None)
+    chained = request.mode == "chain"
+    if request.draws > 1 and chained:
+        require_no_draw(dataset.names)
+    form = dataset.format_to_write(
+        request.output, request.output_format, chained=chained, draws=request.draws
+    )
+    task = BatchTask.over(
+        dataset, plan, form, mode=request.mode, with_originals=request.with_originals
+    )
     with closing(Crew(request.recipe, task, jobs=request.jobs)) as crew:
         if request.input != STANDARD_STREAM and os.path.getsize(request.input) > _LARGE:
             crew.start()
         matcher = request.recipe.build()
-        run = _FilePass(request, dataset, task, crew, matcher, progress, started, before)
+        run = _FilePass(request, dataset, task, form, crew, matcher, progress, started)
         with collecting_little():
-            return _written(run, form, frame)
+            return run.written()
 
 
-def _input_state(path: str) -> FileState:
-    """What tells whether the input changed while it was read; pipes always do."""
-    return state_of(path) if os.path.isfile(path) else None
+def _check_paths(request: ApplyRequest) -> None:
+    """Refuse paths that do not go together, before anything is read."""
+    reads, writes = request.input, request.output
+    if request.resume and (reads == STANDARD_STREAM or is_stream(writes)):
+        raise UsageError(
+            "a run between standard streams cannot be resumed", help="name files for both"
+        )
+    if STANDARD_STREAM in (reads, writes):
+        return
+    if os.path.isdir(writes):
+        raise DataError(f"{writes} is a folder", help="name a file")
+    if os.path.exists(writes) and os.path.exists(reads) and os.path.samefile(reads, writes):
+        raise UsageError(
+            f"{writes} is the input itself", help="write another file and rename it afterwards"
+        )
 
 
 @contextmanager
@@ -156,32 +242,6 @@ def collecting_little() -> Iterator[None]:
             gc.unfreeze()
 
 
-def _written(run: _FilePass, form: Format, frame: Frame) -> ApplyReport:
-    request = run.request
-    if is_stream(request.output):
-        stopped = not _write_stream(request, form, frame, chain(run.originals(), run.parts(0)))
-        if not stopped:
-            run.check_input()
-        return run.report(stopped=stopped)
-    manifest = manifest_of(request, run.task, run.dataset)
-    with PartialOutput(Path(request.output), manifest, resume=request.resume) as partial:
-        for number in range(partial.finished):
-            run.tally.add(Tally.from_json(partial.counts(number)))
-        for number, part in enumerate(run.parts(partial.finished), start=partial.finished):
-            partial.put(number, run.latest.to_json(), part)
-
-        def write(file: BinaryIO) -> None:
-            parts = partial.parts()  # can be gone through twice, which a chain cannot
-            if run.task.with_originals:
-                parts = chain(run.originals(), parts)
-            with compressed(file, request.output) as stream:
-                form.assemble(parts, stream, frame)
-            run.check_input()
-
-        partial.complete(write)
-        return run.report(note=partial.note)
-
-
 @dataclass(slots=True)
 class _FilePass:
     """One pass over the batches, with its counts."""
@@ -189,15 +249,83 @@ class _FilePass:
     request: ApplyRequest
     dataset: Dataset
     task: BatchTask
+    form: Format
     crew: Crew
     matcher: Matcher
     progress: Callable[[ApplyProgress], object] | None
     started: float
-    before: FileState
     tally: Tally = field(default_factory=Tally)
     latest: Tally = field(default_factory=Tally)
 
-    def originals(self) -> Iterator[bytes]:
+    def written(self) -> ApplyReport:
+        """Write the output, whole or as it comes, and say what was done."""
+        if is_stream(self.request.output):
+            stopped = not self._to_stream()
+            if not stopped:
+                self.dataset.check_unchanged()
+            return self._report(stopped=stopped)
+        output, resume = self.request.output, self.request.resume
+        frame = self.task.frame(self.dataset)
+        with PartialOutput(Path(output), self._manifest(), resume=resume) as partial:
+            for number in range(partial.finished):
+                self.tally.add(Tally.from_json(partial.counts(number)))
+            for number, part in enumerate(self._parts(partial.finished), start=partial.finished):
+                partial.put(number, self.latest.to_json(), part)
+
+            def write(file: BinaryIO) -> None:
+                parts = partial.parts()  # can be gone through twice, which a chain cannot
+                if self.task.with_originals:
+                    parts = chain(self._originals(), parts)
+                with compressed(file, output) as stream:
+                    self.form.assemble(parts, stream, frame)
+                self.dataset.check_unchanged()
+
+            partial.complete(write)
+            return self._report(note=partial.note)
+
+    def _to_stream(self) -> bool:
+        """Write parts as they come; False if the reader went away."""
+        path, parts = self.request.output, chain(self._originals(), self._parts(0))
+        form, frame = self.form, self.task.frame(self.dataset)
+        try:
+            if path == STANDARD_STREAM:
+                form.assemble(_flushed(parts, sys.stdout.buffer), sys.stdout.buffer, frame)
+                sys.stdout.buffer.flush()
+            else:
+                with open(path, "wb") as file:
+                    form.assemble(parts, file, frame)
+        except BrokenPipeError:
+            _leave_stream(path)
+            return False
+        except OSError as error:
+            _leave_stream(path)
+            where = "standard output" if path == STANDARD_STREAM else path
+            raise DataError(f"{where} could not be written: {error.strerror}") from error
+        return True
+
+    def _manifest(self) -> dict[str, Any]:
+        """What has to be the same for a run to be resumed; the number of jobs does not."""
+        request, task = self.request, self.task
+        manifest: dict[str, Any] = {"sears": __version__}
+        if request.input == STANDARD_STREAM:
+            manifest["input"] = STANDARD_STREAM
+        else:
+            status = os.stat(request.input)
+            with open(request.input, "rb") as file:
+                begin = blake2b(file.read(1 << 20), digest_size=16).hexdigest()
+            manifest |= {
+                "input": os.path.abspath(request.input),
+                "input size": status.st_size,
+                "input time": status.st_mtime_ns,
+                "input beginning": begin,
+            }
+        manifest |= {name: str(value) for name, value in request.recipe.identity().items()}
+        manifest |= {"format": self.dataset.format.name, "output format": task.output_format}
+        manifest |= {"originals": task.with_originals}
+        manifest |= {"mode": task.mode, **asdict(task.plan), **asdict(request.reading)}
+        return manifest
+
+    def _originals(self) -> Iterator[bytes]:
         """The rows as they were, where they are wanted too; they are read once more."""
         if self.task.with_originals:
             again = Dataset(
@@ -205,7 +333,7 @@ class _FilePass:
             )
             yield from map(self.task.original, again.batches())
 
-    def parts(self, finished: int) -> Iterator[bytes]:
+    def _parts(self, finished: int) -> Iterator[bytes]:
         """The parts after the finished ones; ``latest`` is the tally of the part just given."""
         batches = self.crew.finished(self._unfinished(finished), self.matcher)
         for number, (part, tally) in enumerate(batches, start=finished + 1):
@@ -234,39 +362,10 @@ class _FilePass:
             if number >= finished:
                 yield batch
 
-    def check_input(self) -> None:
-        """Refuse to give out what was read of a file that somebody was writing."""
-        if _input_state(self.request.input) != self.before:
-            raise DataError(
-                f"{self.request.input} changed while it was read",
-                help="run the command again when nobody writes that file any more",
-            )
-
-    def report(self, *, note: str = "", stopped: bool = False) -> ApplyReport:
+    def _report(self, *, note: str = "", stopped: bool = False) -> ApplyReport:
         """What was done, with every rule of the matcher."""
         rules = {rule: self.tally.rules.get(rule, RuleTally()) for rule in self.matcher.rule_ids}
         return ApplyReport(self.tally, rules, time.monotonic() - self.started, note, stopped)
-
-
-def _write_stream(
-    request: ApplyRequest, form: Format, frame: Frame, parts: Iterable[bytes]
-) -> bool:
-    """Write parts as they come; False if the reader went away."""
-    try:
-        if request.output == STANDARD_STREAM:
-            form.assemble(_flushed(parts, sys.stdout.buffer), sys.stdout.buffer, frame)
-            sys.stdout.buffer.flush()
-        else:
-            with open(request.output, "wb") as file:
-                form.assemble(parts, file, frame)
-    except BrokenPipeError:
-        _leave_stream(request.output)
-        return False
-    except OSError as error:
-        _leave_stream(request.output)
-        where = "standard output" if request.output == STANDARD_STREAM else request.output
-        raise DataError(f"{where} could not be written: {error.strerror}") from error
-    return True
 
 
 def _leave_stream(path: str) -> None:

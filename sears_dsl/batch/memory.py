@@ -19,10 +19,10 @@ from sears_dsl.batch.plan import (
     Tally,
     TextShare,
     Touched,
+    planned,
     repeated,
     require_draws,
 )
-from sears_dsl.batch.requests import planned
 from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import DRAW, Batch
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids

@@ -25,12 +25,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sears_dsl.data.streams import state_of
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import (
     make_private_folder,
     parse_json,
     read_document,
-    state_of,
     sync_folder,
     take_lock,
 )

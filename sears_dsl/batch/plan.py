@@ -22,6 +22,7 @@ import numpy as np
 
 from sears_dsl.data.batches import DRAW, Batch, Repeated
 from sears_dsl.data.columnar import ArrowValues, RecordBatchColumns
+from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Protection, Spans
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, standing_spans
 from sears_dsl.engine.matcher import Matcher
@@ -33,6 +34,10 @@ from sears_dsl.language.words import WHOLE, print_share, read_share
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
+
+#: What stands for every column, where columns to keep are named.
+ALL = "all"
+_RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")
 
 # What the number of a text decides, among all that numbers of texts decide.
 _SHARE = "share"
@@ -126,12 +131,88 @@ class Plan:
         columns = (name for name in self.protect if name not in self.columns)
         return Protection(tuple(columns), self.spans)
 
+    def written(self, names: Sequence[str], *, mode: Mode) -> tuple[str, ...]:
+        """The columns of the output of rows with columns of these names."""
+        drawn = (DRAW,) if self.draws > 1 else ()
+        if mode == "chain":
+            return (*names, *drawn)
+        several = len(self.rewritten) > 1
+        own = ("id", *drawn, *(name for name in _RECORD_COLUMNS if name != "id"))
+        return (*(name for name in own if several or name != "column"), *self.keep)
+
     @property
     def needed(self) -> tuple[str, ...]:
         """Every column that is looked at."""
         ids = (self.id_column,) if self.id_column else ()
         own = (*self.rewritten, *self.protect, *ids, *self.keep)
         return tuple(dict.fromkeys([*own, *(name for s in self.spans for name in s.columns)]))
+
+
+def planned(
+    names: Sequence[str],
+    first: Batch,
+    *,
+    where: str,
+    columns: tuple[str, ...],
+    id_column: str | None,
+    keep: Sequence[str],
+    **options: Any,
+) -> Plan:
+    """A plan for rows with columns of these names, each of which is looked up.
+
+    The first batch tells which column holds the text where nobody does.
+    """
+    nothing = not first.rows and not names
+    if not columns:
+        columns = ("text",) if nothing else (default_column(first, where=where),)
+    id_column = id_column or ("id" if "id" in names else None)
+    carried = (
+        () if nothing else kept_columns(keep, names, columns, id_column, draws=options["draws"])
+    )
+    plan = Plan(columns=columns, id_column=id_column, keep=carried, **options)
+    if not nothing:
+        pointed = (spec.text_column for spec in plan.spans)
+        for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
+            require_column(names, name, where=where)
+    return plan
+
+
+def kept_columns(
+    keep: Sequence[str],
+    names: Sequence[str],
+    rewritten: Sequence[str],
+    id_column: str | None,
+    *,
+    draws: int = 1,
+) -> tuple[str, ...]:
+    """The columns that records are to carry.
+
+    ``all`` is every column but the ids and, where it is one, the rewritten column: both are there
+    already. A name with commas that is no column stands for several.
+
+    Example:
+        >>> kept_columns(["all"], ["id", "text", "label"], ["text"], "id")
+        ('label',)
+    """
+    columns: list[str] = []
+    for name in keep:
+        if name == ALL and name not in names:
+            there = {id_column, *(rewritten if len(rewritten) == 1 else ())}
+            columns += [other for other in names if other not in there]
+        elif name in names or "," not in name:
+            columns.append(name)
+        else:
+            columns += [part.strip() for part in name.split(",")]
+    columns = [name for name in columns if name != id_column or name != "id"]
+    reserved = (*_RECORD_COLUMNS, DRAW) if draws > 1 else _RECORD_COLUMNS
+    clashing = [name for name in columns if name in reserved]
+    if clashing:
+        others = " ".join(f"--keep {name}" for name in columns if name not in reserved)
+        raise UsageError(
+            f"--keep {clashing[0]}: the output has a column of that name already",
+            help=f"give the column another name{f', or write {others}' if others else ''}",
+        )
+    return tuple(dict.fromkeys(columns))
 
 
 @dataclass(frozen=True, slots=True)

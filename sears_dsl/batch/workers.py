@@ -2,9 +2,10 @@
 
 In: batches, and a recipe for the matcher. Out: for each batch its part of the output and its
 tally, in the order of the batches. Always holds: the same bytes for any number of processes; at
-most four batches a process are held. Costs next to nothing where processes are forks of this one,
-which begin with the compiled rules and all that these have learnt; elsewhere each compiles the
-rules, while the first batches are worked on here.
+most four batches a process are held; a recipe can be pickled, and equal identities make matchers
+that do the same. Costs next to nothing where processes are forks of this one, which begin with the
+compiled rules and all that these have learnt; elsewhere each compiles the rules, while the first
+batches are worked on here.
 """
 
 from __future__ import annotations
@@ -16,24 +17,35 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, Tally, repeated
-from sears_dsl.data.batches import Batch, columns_named, encoded
+from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
 from sears_dsl.data.columnar import Columnar
-from sears_dsl.data.dataset import format_named
+from sears_dsl.data.dataset import Dataset, format_named
+from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.noise.needs import noise_identity, sources_for
+from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
+from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.errors import DataError, SearsError
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.kernels import undecided
 from sears_dsl.runtime.processes import Process, can_fork, usable_cores
+from sears_dsl.tagging.loading import load_tagger, needs_cache
+from sears_dsl.tagging.tagger import identity_of
 
 #: What stands behind the id of a row that is written a second time.
 ADDED = "~rewritten"
 # Batches a process, finished or not, that wait for those before them.
 _MOST_WAITING = 4
 
+# Formats whose rows stand under the names of their columns.
+_WITH_HEADER = ("csv", "tsv")
 # As long as a process takes to be ready: a run that has lasted so long may well last as long again.
 _START_SECONDS = 2.0
 
@@ -53,6 +65,85 @@ class MatcherRecipe(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class RulesetRecipe:
+    """Rulesets to compile, with the tagger to compile them for.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> recipe = RulesetRecipe((parse("What NOUN -> Which NOUN"),), tagger="pinned")
+        >>> sorted(recipe.identity())
+        ['rules', 'tagger']
+
+    Where rules draw, the seed and the table of look-alikes belong to the identity.
+    """
+
+    rulesets: tuple[Ruleset, ...]  # applied in this order
+    tagger: str = DEFAULT_TAGGER  # a name that `load_tagger` knows
+    cached: bool = False  # whether tagged texts are kept on disk, where that saves time
+    cache: Path | None = None  # the folder of the cache; None for the user's
+    seed: int = 0  # of what rules draw
+    # A name or a file, for rules that look neighbours up; None: what they name.
+    vectors: str | None = None
+
+    def build(self) -> Matcher:
+        """Compile the rules."""
+        from sears_dsl.engine.matcher import compile_rules  # noqa: PLC0415 - brings numba
+
+        cache = None
+        if self.cached and needs_cache(self.tagger):
+            from sears_dsl.tagging.cache import TagCache  # noqa: PLC0415 - brings sqlite
+
+            cache = TagCache(self.cache)
+        tagger = load_tagger(self.tagger, cache=cache)
+        return compile_rules(self.rulesets, tagger=tagger, sources=self.sources(), seed=self.seed)
+
+    def sources(self) -> Sources:
+        """The vectors that are named; rules may name others themselves."""
+        if self.vectors is None:
+            return NO_SOURCES
+        return Sources(vectors=load_vectors(self.vectors))
+
+    def identity(self) -> Mapping[str, str]:
+        """A hash of all rules, sets and options, and the tagger with its version.
+
+        Of rules that write noise also what decides it (see `noise_identity`).
+        """
+        named = {
+            "rules": rules_digest(self.rulesets),
+            "tagger": identity_of(load_tagger(self.tagger)),
+        }
+        scoped = [(rule, ruleset) for ruleset in self.rulesets for rule in ruleset.rules]
+        sources, _ = sources_for(scoped, self.sources())
+        return named | noise_identity(scoped, sources, seed=self.seed)
+
+
+def rules_digest(rulesets: Sequence[Ruleset]) -> str:
+    """A hash of all rules, sets and options, in hex.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> len(rules_digest([parse("movie -> film")]))
+        32
+    """
+    digest = blake2b(digest_size=16)
+    for ruleset in _with_imports(rulesets):
+        digest.update(ruleset.format().encode() + b"\0")
+    return digest.hexdigest()
+
+
+def _with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
+    """The rulesets and what they import, each before its imports and once."""
+    visited: set[int] = set()
+    waiting = list(reversed(rulesets))
+    while waiting:
+        ruleset = waiting.pop()
+        if id(ruleset) not in visited:
+            visited.add(id(ruleset))
+            yield ruleset
+            waiting.extend(each.ruleset for each in reversed(ruleset.imports))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchTask:
     """What is done to every batch."""
@@ -66,6 +157,32 @@ class BatchTask:
     names: tuple[str, ...] = ()
     # The rows as they were stand before these, whose ids are told apart.
     with_originals: bool = False
+
+    @classmethod
+    def over(
+        cls, dataset: Dataset, plan: Plan, form: Format, *, mode: Mode, with_originals: bool
+    ) -> BatchTask:
+        """The task of writing a dataset in some format, as its batches come."""
+        alike = form.name == dataset.format.name or (form.binary and dataset.format.binary)
+        # Several times the rows are written anew: what one row ends with, the next one may not
+        # begin after, and text has no place for another column.
+        once = not with_originals and plan.draws == 1
+        patched = mode == "chain" and alike and (once or form.binary or form.name == "squad")
+        headed = mode == "chain" and not patched and form.name in _WITH_HEADER
+        return cls(
+            mode=mode,
+            plan=plan,
+            output_format=form.name,
+            encoding=dataset.encoding if patched else "utf-8",
+            patched=patched,
+            names=plan.written(dataset.names, mode=mode) if headed else (),
+            with_originals=with_originals,
+        )
+
+    def frame(self, dataset: Dataset) -> Frame:
+        """What stands around the parts of all batches."""
+        names = self.plan.written(dataset.names, mode=self.mode)
+        return Frame(names, self.encoding, (lambda: dataset.around) if self.patched else None)
 
     def original(self, batch: Batch) -> bytes:
         """The part of one batch as it was."""

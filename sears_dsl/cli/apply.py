@@ -40,8 +40,7 @@ from sears_dsl.runtime.wording import counted
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sears_dsl.batch.files import ApplyProgress, ApplyReport
-    from sears_dsl.batch.requests import ApplyRequest
+    from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Unit
     from sears_dsl.errors import Diagnostic
@@ -140,9 +139,10 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     complete or not there at all; an interrupted run goes on with --resume. A folder of files
     becomes a new folder of files; --engine ray spreads these over workers.
     """
+    from sears_dsl.batch.files import ApplyRequest
     from sears_dsl.batch.plan import TextShare
     from sears_dsl.batch.provenance import tagger_in_language
-    from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
+    from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.batch.files import ApplyProgress, ApplyReport, apply_file
+from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest, apply_file
 from sears_dsl.batch.plan import RuleTally, Tally
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
-from sears_dsl.batch.workers import MatcherRecipe
+from sears_dsl.batch.workers import MatcherRecipe, RulesetRecipe
 from sears_dsl.clusters.parts import Here, Workers, apply_to_parts
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, write_columns

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from sears_dsl.batch.plan import Mode, Plan
-from sears_dsl.batch.requests import kept_columns
+from sears_dsl.batch.plan import Mode, Plan, kept_columns
 from sears_dsl.batch.workers import BatchTask, MatcherRecipe
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.columnar import RecordBatchColumns, require_pyarrow

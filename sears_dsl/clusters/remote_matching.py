@@ -52,7 +52,7 @@ class RemoteMatcher(Matcher):
     """A matcher whose texts go to workers.
 
     Example:
-        >>> from sears_dsl.batch.requests import RulesetRecipe
+        >>> from sears_dsl.batch.workers import RulesetRecipe
         >>> from sears_dsl.clusters.parts import Here
         >>> from sears_dsl.language.loader import parse
         >>> recipe = RulesetRecipe((parse("movie -> film"),), tagger="pinned")

@@ -9,6 +9,8 @@ rows do.
 from __future__ import annotations
 
 import difflib
+import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
@@ -20,16 +22,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.data.batches import Batch, Format, Frame, PlainText, ReadOptions
+from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.delimited import Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.squad import Squad
 from sears_dsl.data.streams import (
     STANDARD_STREAM,
-    byte_blocks,
+    begins_with_object,
     compressed,
     compression_of,
+    input_state,
     no_such_file,
 )
 from sears_dsl.errors import DataError, UsageError
@@ -84,11 +87,12 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
             "an empty name is no file",
             help="is a variable of the shell not set? name a file, or - for a standard stream",
         )
+    if explicit is None and path == STANDARD_STREAM:
+        explicit = "txt"
+    named = None if explicit is None else format_named(explicit)
     compression = compression_of(path)
-    if explicit is not None:
-        form = format_named(explicit)
-    elif path == STANDARD_STREAM:
-        form = format_named("txt")
+    if named is not None:
+        form = named
     else:
         name = path[: -len(compression)] if compression else path
         suffix = Path(name).suffix.lower().removeprefix(".")
@@ -103,7 +107,7 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
             )
         form = _FORMATS[suffix]
         if form.name == "json" and reading and Path(path).is_file():
-            form = _FORMATS["squad" if _begins_with_object(path) else "json"]
+            form = _FORMATS["squad" if begins_with_object(path) else "json"]
     if form.binary and compression:
         raise UsageError(
             f"{path}: {form.name} files are compressed inside, not as a whole",
@@ -112,10 +116,11 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
     return form
 
 
-def _begins_with_object(path: str) -> bool:
-    """Whether the first character of a JSON file is ``{``, in UTF-8 as in UTF-16 and UTF-32."""
-    begin = next(byte_blocks(path), b"").translate(None, b"\0\xef\xbb\xbf\xfe\xff \t\r\n")
-    return begin.startswith(b"{")
+def is_stream(path: str) -> bool:
+    """Standard output, a device or a pipe: whatever cannot be replaced as a whole."""
+    if path == STANDARD_STREAM:
+        return True
+    return os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
 
 
 class Dataset:
@@ -140,6 +145,7 @@ class Dataset:
     ) -> None:
         self.path = path
         self.format = format_of(path, format_name)
+        self._before = input_state(path)
         self._reader = self.format.read(path, options or ReadOptions())
         self._batches = self._reader.batches()
         self.first = next(self._batches)
@@ -163,6 +169,51 @@ class Dataset:
     def batches(self) -> Iterator[Batch]:
         """All batches, the first included; can be read once."""
         return chain([self.first], self._batches)
+
+    def check_unchanged(self) -> None:
+        """Refuse what was read of a file that somebody was writing."""
+        if input_state(self.path) != self._before:
+            raise DataError(
+                f"{self.path} changed while it was read",
+                help="run the command again when nobody writes that file any more",
+            )
+
+    def format_to_write(
+        self, path: str, explicit: str | None = None, *, chained: bool, draws: int = 1
+    ) -> Format:
+        """The format of an output, as it was named or as its path tells.
+
+        Into it go these rows, ``chained``, with a column for the draw where there are several; or
+        records of them.
+        """
+        stream, squad = is_stream(path), self.format.name == "squad"
+        form_name = explicit
+        if explicit is None and stream:
+            form_name = self.format.name if chained and not self.format.binary else "jsonl"
+        form = format_of(path, form_name, reading=False)
+        if squad and chained and form_name is None and form.name == "json":
+            form = _FORMATS["squad"]
+        if form.binary and stream:
+            raise UsageError(
+                f"{form.name} cannot be written to a stream", help="name a file with --output"
+            )
+        if form.name == "squad" and not (squad and chained):
+            raise UsageError(
+                "a SQuAD file can be written only from a SQuAD file in chain mode",
+                help="write jsonl",
+            )
+        if form.name == "squad" and draws > 1:
+            raise UsageError(
+                "a SQuAD file has no place for the column 'draw', which tells the draws apart",
+                help="write jsonl, a row a question: --output-format jsonl",
+            )
+        names = (*self.names, *((DRAW,) if draws > 1 else ()))
+        if chained and form.name == "txt" and len(names) > 1:
+            raise UsageError(
+                f"plain text holds one column, not {', '.join(names)}",
+                help="write csv, tsv or jsonl",
+            )
+        return form
 
 
 def require_column(names: Sequence[str], column: str, *, where: str) -> str:

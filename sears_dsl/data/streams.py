@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any, BinaryIO, NoReturn, TypeVar, cast
+from typing import Any, BinaryIO, NoReturn, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,6 +143,8 @@ _MARKS = {
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
+#: Which file it is, how long, and when it was last changed; None where there is none.
+FileState: TypeAlias = tuple[int, int, int] | None
 _DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
@@ -172,6 +174,20 @@ def no_such_file(path: str) -> DataError:
     return DataError(f"{path} cannot be read: {os.strerror(errno.ENOENT)}")
 
 
+def state_of(path: str | Path) -> FileState:
+    """What tells whether somebody else wrote a file in the meantime."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def input_state(path: str) -> FileState:
+    """What tells whether an input was changed while it was read; pipes always are."""
+    return state_of(path) if os.path.isfile(path) else None
+
+
 def byte_blocks(path: str) -> Iterator[bytes]:
     """The uncompressed bytes of a file, or of standard input, a block at a time."""
     if path == STANDARD_STREAM:
@@ -191,6 +207,12 @@ def byte_blocks(path: str) -> Iterator[bytes]:
         except _DAMAGED as error:
             what = f"is damaged or no {compression} file" if compression else "cannot be read"
             raise DataError(f"{path} {what}: {error}") from error
+
+
+def begins_with_object(path: str) -> bool:
+    """Whether the first character of a JSON file is ``{``, in UTF-8 as in UTF-16 and UTF-32."""
+    begin = next(byte_blocks(path), b"").translate(None, b"\0\xef\xbb\xbf\xfe\xff \t\r\n")
+    return begin.startswith(b"{")
 
 
 def _decompressed(file: BinaryIO, compression: str) -> Iterator[bytes]:

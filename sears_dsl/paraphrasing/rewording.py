@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sears_dsl.batch.requests import RulesetRecipe
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.engine.noise.needs import reword
 from sears_dsl.engine.noise.sources import Sources, Vectors
 from sears_dsl.language.ruleset import Ruleset

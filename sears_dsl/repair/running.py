@@ -21,7 +21,7 @@ from typing import Any
 
 from sears_dsl import __version__
 from sears_dsl.batch.provenance import found_by_discovery, manifest_path
-from sears_dsl.batch.requests import rules_digest
+from sears_dsl.batch.workers import rules_digest
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Guards, Protection

@@ -27,15 +27,12 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 from sears_dsl.errors import DataError, SearsError
 
 MOST_BYTES = 256 * 1024 * 1024
 """What a document may have: manifests and audits of a hundred thousand rules stay far below."""
-
-#: Which file it is, how long, and when it was last changed; None where there is none.
-FileState: TypeAlias = tuple[int, int, int] | None
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -200,15 +197,6 @@ def names_folder(path: str) -> bool:
         (True, False)
     """
     return "://" in path or os.path.isdir(path)
-
-
-def state_of(path: str | Path) -> FileState:
-    """What tells whether somebody else wrote a file in the meantime."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = None) -> None:

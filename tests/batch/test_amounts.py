@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import sears_dsl as sears
-from sears_dsl.batch.files import apply_file
+from sears_dsl.batch.files import ApplyRequest, apply_file
 from sears_dsl.batch.plan import TextShare
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.errors import DataError, UsageError
 

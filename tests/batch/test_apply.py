@@ -19,10 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from word_matcher import WordRecipe
 
-from sears_dsl.batch.files import ApplyProgress, ApplyReport, apply_file
+from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest, apply_file
 from sears_dsl.batch.plan import Plan
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
-from sears_dsl.batch.workers import BatchTask, Crew
+from sears_dsl.batch.workers import BatchTask, Crew, RulesetRecipe
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset
 from sears_dsl.data.span_columns import SpanColumn
@@ -412,7 +411,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from word_matcher import WordRecipe
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.files import ApplyRequest
 if __name__ == "__main__":
     report = apply_file(ApplyRequest(recipe=WordRecipe(), input={source!r}, output={output!r},
                                      mode={mode!r}))

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from naive_noise import chosen
 
-from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.characters import lookalikes
 from sears_dsl.engine.noise.draws import Draw

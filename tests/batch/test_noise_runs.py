@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import sears_dsl as sears
-from sears_dsl.batch.files import ApplyProgress, apply_file
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
+from sears_dsl.batch.files import ApplyProgress, ApplyRequest, apply_file
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse

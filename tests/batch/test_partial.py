@@ -17,9 +17,8 @@ from typing import Any, BinaryIO
 import pytest
 from word_matcher import WordRecipe
 
-from sears_dsl.batch.files import ApplyProgress, apply_file
+from sears_dsl.batch.files import ApplyProgress, ApplyRequest, apply_file
 from sears_dsl.batch.partial import PartialOutput
-from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError, SearsError, UsageError
@@ -33,7 +32,7 @@ import time
 sys.path.insert(0, {tests!r})
 from word_matcher import WordRecipe
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.files import ApplyRequest
 from sears_dsl.errors import SearsError
 from sears_dsl.data.batches import ReadOptions
 if __name__ == "__main__":
@@ -430,7 +429,7 @@ import sys
 sys.path.insert(0, {tests!r})
 from word_matcher import WordRecipe
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.files import ApplyRequest
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.span_columns import SpanColumn
 def request(**options):

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from word_matcher import WordRecipe
 
-from sears_dsl.batch.files import ApplyReport, apply_file
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.files import ApplyReport, ApplyRequest, apply_file
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import Dataset
 from sears_dsl.errors import DataError, UsageError

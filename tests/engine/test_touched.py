@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from word_matcher import FILM, WordMatcher, WordRecipe
 
-from sears_dsl.batch.files import ApplyReport, apply_file
+from sears_dsl.batch.files import ApplyReport, ApplyRequest, apply_file
 from sears_dsl.batch.memory import apply_to
 from sears_dsl.batch.plan import Tally
-from sears_dsl.batch.requests import ApplyRequest
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits

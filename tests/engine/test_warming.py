@@ -23,8 +23,8 @@ from pathlib import Path
 import sears_dsl as sears
 from sears_dsl.runtime.kernels import kernels
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest
-from sears_dsl.batch.requests import RulesetRecipe
+from sears_dsl.batch.files import ApplyRequest
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.warming import warm_up
 def has_code(kernel):

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest, RulesetRecipe
+from sears_dsl.batch.files import ApplyRequest, apply_file
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.warming import warm_up
 from sears_dsl.runtime import kernels as kernels_module
@@ -114,8 +114,8 @@ import json, shutil, sys
 from pathlib import Path
 import sears_dsl.engine.matcher
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import RulesetRecipe
-from sears_dsl.batch.requests import ApplyRequest
+from sears_dsl.batch.workers import RulesetRecipe
+from sears_dsl.batch.files import ApplyRequest
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.runtime import kernels
 from sears_dsl.runtime.files import take_lock

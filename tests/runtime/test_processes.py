@@ -363,8 +363,8 @@ def test_what_a_fork_prints_and_what_its_parent_has_yet_to_write_stay_apart(tmp_
 SCRIPT = """
 import sys
 from sears_dsl.batch.files import apply_file
-from sears_dsl.batch.requests import ApplyRequest
-from sears_dsl.batch.requests import RulesetRecipe
+from sears_dsl.batch.files import ApplyRequest
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.language.loader import parse
 from sears_dsl.data.batches import ReadOptions
 

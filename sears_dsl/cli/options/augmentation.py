@@ -28,7 +28,7 @@ from sears_dsl.cli.options.shared import (
 from sears_dsl.cli.screen.console import imports_option
 
 if TYPE_CHECKING:
-    from sears_dsl.batch.requests import RulesetRecipe
+    from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.data.table import Table
     from sears_dsl.effects.oracle import Oracle
     from sears_dsl.language.ruleset import Ruleset
@@ -97,7 +97,7 @@ def recipe_and_tagger(
     rules: Sequence[str], options: dict[str, Any]
 ) -> tuple[RulesetRecipe, Tagger]:
     """The rules, and the tagger with its cache."""
-    from sears_dsl.batch.requests import RulesetRecipe
+    from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.repair.augmented import require_rules
     from sears_dsl.tagging.cache import TagCache

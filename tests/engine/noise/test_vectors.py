@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sears_dsl.batch.requests import RulesetRecipe
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import (
