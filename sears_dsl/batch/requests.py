@@ -46,8 +46,7 @@ from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.loading import load_tagger, needs_cache
-from sears_dsl.tagging.tagger import identity_of
+from sears_dsl.tagging.tagger import identity_of, load_tagger, needs_cache
 
 #: What stands for every column, where columns to keep are named.
 ALL = "all"

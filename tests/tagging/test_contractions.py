@@ -19,8 +19,7 @@ from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.contractions import contraction, separated
 from sears_dsl.tagging.fast.tables import shipped
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 

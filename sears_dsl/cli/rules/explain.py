@@ -46,7 +46,7 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
     """
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.catalogue import load_rulesets
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
 
     *names, sentence = rules
     if not names:
