@@ -36,7 +36,6 @@ from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
-from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tagger import (
     FindingTagger,
     ListingTagger,
@@ -46,7 +45,7 @@ from sears_dsl.tagging.tagger import (
     in_language,
     load_tagger,
 )
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import Tokens, separated
 
 _FEW_ROWS = 4
 

@@ -17,10 +17,9 @@ from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
-from sears_dsl.tagging.contractions import contraction, separated
 from sears_dsl.tagging.fast.tables import shipped
 from sears_dsl.tagging.tagger import Tagger, load_tagger
-from sears_dsl.tagging.tokens import Token, Tokens
+from sears_dsl.tagging.tokens import Token, Tokens, contraction, separated
 
 
 @lru_cache(maxsize=2)

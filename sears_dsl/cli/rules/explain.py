@@ -106,9 +106,8 @@ def explained_in(
     sentence: str, rulesets: Sequence[Ruleset], tagger: Tagger, rule_ids: Sequence[str] = ()
 ) -> Explained:
     """Explain rules in a sentence, which may pin its tags."""
-    from sears_dsl.tagging.contractions import separated
     from sears_dsl.tagging.pinned import parse_pinned
-    from sears_dsl.tagging.tokens import Tokens
+    from sears_dsl.tagging.tokens import Tokens, separated
 
     pinned = parse_pinned(sentence)
     text, tokens = pinned or (sentence, separated(tagger.tag([sentence])).row(0))
