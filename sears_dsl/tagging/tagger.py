@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, UsageError
-from sears_dsl.tagging.fast.tables import LANGUAGES
+from sears_dsl.tagging.fast.cutting import LANGUAGES
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 # Taggers by name alone that are as quick as a look into a cache.

@@ -17,7 +17,7 @@ import numpy as np
 
 from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt8Array
 from sears_dsl.runtime.kernels import kernel
-from sears_dsl.tagging.fast.tables import TokenizerTables
+from sears_dsl.tagging.fast.cutting import TokenizerTables
 from sears_dsl.tagging.fast.vocabulary import (
     STRINGS,
     Words,

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Growing, Int32Array
 from sears_dsl.runtime.kernels import kernel
+from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.fast.perceptron import Perceptron
 from sears_dsl.tagging.fast.sentences import sentence_bounds
-from sears_dsl.tagging.fast.tables import shipped
 from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Words
 from sears_dsl.tagging.fast.weights import load, weights_of
@@ -46,7 +46,7 @@ class FastTagger:
         self.language = language
         self._custom_perceptron = perceptron
         self._alone: AbstractContextManager[bool] = RLock()
-        self._tokenizer = FastTokenizer(shipped(language))
+        self._tokenizer = FastTokenizer(shipped_tables(language))
         self._types = _Types(self._tokenizer.words, [("", "")], self._alone)
         self._tagged_types: _Types | None = None
 

@@ -31,8 +31,7 @@ from sears_dsl.tagging.fast.chunk_kernels import (
     marks_of,
     number_words,
 )
-from sears_dsl.tagging.fast.cutting import Cutter
-from sears_dsl.tagging.fast.tables import TokenizerTables, shipped
+from sears_dsl.tagging.fast.cutting import Cutter, TokenizerTables, shipped_tables
 from sears_dsl.tagging.fast.vocabulary import Words, code_points
 from sears_dsl.tagging.tokens import ListedTokens, TokenType
 
@@ -99,7 +98,7 @@ class FastTokenizer:
         most_chunks: int = _MOST_CHUNKS,
         most_characters: int = _MOST_CHARACTERS,
     ) -> None:
-        self.tables = shipped("en") if tables is None else tables
+        self.tables = shipped_tables("en") if tables is None else tables
         self._most_chunks = most_chunks
         self._most_characters = most_characters
         self._cutter = Cutter(self.tables)
