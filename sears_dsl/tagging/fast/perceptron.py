@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import expect, kernel
-from sears_dsl.tagging.fast.features import (
+from sears_dsl.tagging.fast.vocabulary import Words, row_before
+from sears_dsl.tagging.fast.weights import (
     AFTER,
     BEFORE,
     CASINGS,
@@ -35,6 +36,8 @@ from sears_dsl.tagging.fast.features import (
     NO_TAG,
     TAG_KEYS,
     TAGS,
+    TaggerTables,
+    Weights,
     class_key,
     describe,
     folded_case,
@@ -45,8 +48,6 @@ from sears_dsl.tagging.fast.features import (
     spelling_key,
     tag_keys,
 )
-from sears_dsl.tagging.fast.vocabulary import Words, row_before
-from sears_dsl.tagging.fast.weights import TaggerTables, Weights
 
 TagIds: TypeAlias = NDArray[np.uint8]
 
@@ -77,7 +78,7 @@ class TaggedRows(NamedTuple):
     words: Any  # int32 (tokens,)
     fine: Any  # uint8 (tokens,)
     coarse: Any  # uint8 (tokens,)
-    casings: Any  # int8 (rows,): see `features.row_casing`
+    casings: Any  # int8 (rows,): see `weights.row_casing`
 
 
 @kernel
