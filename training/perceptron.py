@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sears_dsl.runtime.kernels import kernel
-from sears_dsl.tagging.fast.perceptron import UNCERTAIN, casing_pair, casing_triple, find
+from sears_dsl.tagging.fast.fast_tagger import UNCERTAIN, casing_pair, casing_triple, find
 from sears_dsl.tagging.fast.weights import (
     AFTER,
     BEFORE,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from sears_dsl.tagging.fast.chunk_kernels import (
     number_words,
 )
 from sears_dsl.tagging.fast.cutting import Cutter, TokenizerTables, shipped_tables
-from sears_dsl.tagging.fast.vocabulary import Words, code_points
+from sears_dsl.tagging.fast.vocabulary import Cut, Words, code_points
 from sears_dsl.tagging.tokens import ListedTokens, TokenType
 
 Entry = TypeVar("Entry", np.int32, np.bool_)
@@ -45,16 +45,6 @@ _FEW_CHARACTERS = 1000
 # Forget what was learnt beyond so many chunks or characters of them.
 _MOST_CHUNKS = 250_000
 _MOST_CHARACTERS = 8_000_000
-
-
-class Cut(NamedTuple):
-    """The tokens of a batch of rows."""
-
-    # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
-    row_offsets: Int32Array
-    starts: Int32Array  # int32 (tokens,): first character of each token in its row
-    ends: Int32Array  # int32 (tokens,): one past the last character
-    words: Int32Array  # int32 (tokens,): number of its text in the tokenizer's `Words`
 
 
 class _ChunkMemory:

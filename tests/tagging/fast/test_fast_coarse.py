@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import folded_case, kinds_of_characters, load, spelling_key
 from training.coarse import COARSE, coarse_table, ruler_answers
 from training.tagger import FINE, MODEL

@@ -22,8 +22,8 @@ from sears_dsl.runtime.kernels import Kernel
 from sears_dsl.tagging.fast.chunk_finding import SPACE
 from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, describe, marks_of
 from sears_dsl.tagging.fast.cutting import Cutter, shipped_tables
-from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
-from sears_dsl.tagging.fast.vocabulary import Words
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+from sears_dsl.tagging.fast.vocabulary import Cut, Words
 
 # One for all tests, as in use: it has seen much already when it comes to the next row.
 SHARED = FastTokenizer(most_chunks=20_000)
