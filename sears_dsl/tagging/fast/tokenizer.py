@@ -20,14 +20,17 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles, expect
-from sears_dsl.tagging.fast.chunk_finding import NO_CHUNKS, SPACE, ChunkedRows, find_chunks
 from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
     END,
     FIRST,
+    NO_CHUNKS,
+    SPACE,
+    ChunkedRows,
     Marks,
     collect,
     describe,
+    find_chunks,
     marks_of,
     number_words,
 )

@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from tokenizer_texts import DATA, WHITE_SPACE, generated, rows, wanted
 
 from sears_dsl.runtime.kernels import Kernel
-from sears_dsl.tagging.fast.chunk_finding import SPACE
-from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, describe, marks_of
+from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, SPACE, describe, marks_of
 from sears_dsl.tagging.fast.cutting import Cutter, shipped_tables
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Cut, Words
