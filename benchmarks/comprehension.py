@@ -33,8 +33,7 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 QUESTIONS = 1000
 JOBS = min(4, usable_cores())

@@ -33,7 +33,7 @@ from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 A_ROW = (1, 2, 3, 4, 5, 20)
 NO_LIMIT = 10**9

@@ -21,7 +21,7 @@ from spacy.tokens import Doc
 
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.runtime.kernels import ENOUGH, expect
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.fast.weights import load
 from tests.tagging.fast.plain_perceptron import PlainPerceptron

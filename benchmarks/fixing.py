@@ -59,8 +59,7 @@ from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, Trainer
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 PAPER_BEFORE, PAPER_AFTER = 0.126, 0.034
 PAPER_FALL = 0.73

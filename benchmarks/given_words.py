@@ -15,7 +15,7 @@ import spacy
 from spacy.tokens import Doc
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from sears_dsl.tagging.tokens import Token

@@ -34,7 +34,7 @@ from sears_dsl.judge.grammar import GRAMMAR, UNKNOWN, Grammar, load_grammar
 from sears_dsl.judge.mistakes import form_of, mistakes
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.inflection import inflect
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 REJECTED = (
     "like -> as / (CC|NN|VBD) __",

@@ -38,7 +38,7 @@ from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.warming import warm_up
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 FEWEST_ROWS, FEWEST_RULES = 1_000, 10
 SENTENCES = 700

@@ -30,7 +30,7 @@ from sears_dsl.engine.reference import find
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 SENTENCES = 5_000

@@ -36,7 +36,7 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.language.rule import Element, Literal, Options, Piece, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 ROWS = 900

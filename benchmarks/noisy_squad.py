@@ -30,7 +30,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.paraphraser import Paraphraser
 from sears_dsl.paraphrasing.rewording import BestParaphrases
 from sears_dsl.runtime.journal import RunJournal
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.translation.pivots import load_pivots
 
 __all__ = ["NOISES", "Asked", "Paraphrases", "noisy", "paragraphs_of", "questions_of"]

@@ -56,8 +56,7 @@ from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 # What a first experiment flipped with ten rules and one embedded pivot, at the paper's τ and at
 # log τ = -9, movie → film and film → movie counted both; and what the paper prints.

@@ -19,7 +19,7 @@ from sears_dsl.batch.provenance import reads_tags
 from sears_dsl.catalogue import load_rulesets, shipped
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Tokens
 
 __all__ = ["APART", "Rules", "Sentences"]

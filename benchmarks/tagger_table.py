@@ -18,8 +18,7 @@ from sears_dsl.batch.provenance import TABLE
 from sears_dsl.catalogue import shipped
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.files import resource_folder, write_atomically
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import identity_of
+from sears_dsl.tagging.tagger import identity_of, load_tagger
 
 __all__ = ["run_own_tests", "write_table"]
 

@@ -48,7 +48,7 @@ from benchmarks.record import Row, data_file, write_record
 from benchmarks.shipped_rules import APART, Rules, Sentences
 from benchmarks.tagger_table import run_own_tests, write_table
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Tokens
 
 # By speed: the first one is taken unless another one is better.

@@ -26,7 +26,7 @@ from sears_dsl.language.loader import parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.tagging.cache import CachedTagger, TagCache
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench

@@ -27,7 +27,7 @@ from packaging.utils import canonicalize_name
 import sears_dsl
 from sears_dsl.errors import SearsError, UsageError
 from sears_dsl.runtime.files import write_atomically
-from sears_dsl.tagging.fast.tables import LANGUAGES
+from sears_dsl.tagging.fast.cutting import LANGUAGES
 from sears_dsl.tagging.fast.weights import load, weights_of
 
 __all__ = ["document", "installed", "licences", "main", "table"]

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.rule_tests import RuleTestResult, run_tests
     from sears_dsl.tagging.cache import TagCache
-    from sears_dsl.tagging.loading import load_tagger
-    from sears_dsl.tagging.tagger import Tagger
+    from sears_dsl.tagging.tagger import Tagger, load_tagger
     from sears_dsl.tagging.tokens import Token, Tokens
 
 __version__ = "0.1.0"
@@ -79,8 +78,7 @@ _MODULE_OF = {
         "models.loading": "load_predictor",
         "rule_tests": "RuleTestResult run_tests",
         "tagging.cache": "TagCache",
-        "tagging.loading": "load_tagger",
-        "tagging.tagger": "Tagger",
+        "tagging.tagger": "Tagger load_tagger",
         "tagging.tokens": "Token Tokens",
     }.items()
     for name in names.split()

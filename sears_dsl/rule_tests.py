@@ -24,10 +24,9 @@ from sears_dsl.generating.sentences import Sentences
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import RuleTest
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.pinned import parse_pinned
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import Tokens, separated
 
 Outcome: TypeAlias = Literal["ok", "missing", "noisy", "wrong", "not run"]
 

@@ -13,8 +13,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 FILES = sorted(shipped().items())
 NAMES = [name for name, _ in FILES]

@@ -42,8 +42,8 @@ from sears_dsl.runtime.files import is_marked, mark, read_document, write_atomic
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.cache import TagCache
 from sears_dsl.tagging.fast import weights
-from sears_dsl.tagging.loading import load_named, load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tagger import load_named, load_tagger
 from sears_dsl.vetting import journal as vetting
 
 RULE = """\

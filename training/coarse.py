@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.tagging.fast.features import folded_case, kinds_of_characters, spelling_key
+from sears_dsl.tagging.fast.weights import folded_case, kinds_of_characters, spelling_key
 from sears_dsl.tagging.spacy_tagger import remembered
 
 __all__ = ["COARSE", "CoarseTable", "coarse_table", "ruler_answers"]

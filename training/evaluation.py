@@ -22,7 +22,7 @@ import numpy as np
 
 from sears_dsl.errors import DataError, SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.tagger import MODEL

@@ -29,9 +29,8 @@ import numpy as np
 
 from sears_dsl.errors import SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
-from sears_dsl.tagging.fast.features import TAGS
-from sears_dsl.tagging.fast.perceptron import Perceptron
-from sears_dsl.tagging.fast.weights import Stored, load, save
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
+from sears_dsl.tagging.fast.weights import TAGS, Stored, load, save
 from training.coarse import COARSE, CoarseTable
 from training.packing import pack
 from training.perceptron import learn, pack_examples

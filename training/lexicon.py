@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sears_dsl.tagging.fast.features import AFTER, FORM_KEYS, LOOKUPS
+from sears_dsl.tagging.fast.weights import AFTER, FORM_KEYS, LOOKUPS
 
 __all__ = ["Lexicon", "make_lexicon", "places_of"]
 
@@ -61,7 +61,7 @@ def make_lexicon(keys: Any, counts: Any) -> Lexicon:
     """Count.
 
     Args:
-        keys: int64 (words, FORM_KEYS + LOOKUPS): of distinct words, by `features.describe`.
+        keys: int64 (words, FORM_KEYS + LOOKUPS): of distinct words, by `weights.describe`.
         counts: float64 (words, tags): how often each has each tag.
     """
     seen = counts.sum(axis=1)

@@ -2,7 +2,7 @@
 
 In: rows of words with tags, a lexicon. Out: weights of features by tag, averaged over all steps.
 Always holds: the same examples and seed give the same weights, bit for bit. Features are those of
-`sears_dsl.tagging.fast.features`; what happens to a token here happens to it in the tagger.
+`sears_dsl.tagging.fast.weights`; what happens to a token here happens to it in the tagger.
 
 For each token the tag with the highest score is compared with the right one; unless the right one
 leads by a margin, its weights grow and the rival's fall. The tags before a token are those that
@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sears_dsl.runtime.kernels import kernel
-from sears_dsl.tagging.fast.features import (
+from sears_dsl.tagging.fast.fast_tagger import UNCERTAIN, casing_pair, casing_triple, find
+from sears_dsl.tagging.fast.weights import (
     AFTER,
     BEFORE,
     CASING_PAIRS,
@@ -28,8 +29,10 @@ from sears_dsl.tagging.fast.features import (
     LOOKUPS,
     NEIGHBOUR_KEYS,
     NO_TAG,
+    SIDES,
     TAG_KEYS,
     TAGS,
+    bucketed,
     class_key,
     describe,
     folded_case,
@@ -39,8 +42,6 @@ from sears_dsl.tagging.fast.features import (
     row_casing,
     tag_keys,
 )
-from sears_dsl.tagging.fast.perceptron import UNCERTAIN, casing_pair, casing_triple, find
-from sears_dsl.tagging.fast.weights import SIDES, bucketed
 from training.lexicon import Lexicon, make_lexicon, places_of
 
 __all__ = ["Examples", "Learned", "describe_words", "learn", "pack_examples"]

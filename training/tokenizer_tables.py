@@ -21,9 +21,13 @@ from typing import Any
 
 from sears_dsl.errors import SearsError, TaggerError
 from sears_dsl.runtime.files import write_atomically
-from sears_dsl.tagging.fast import tables
-from sears_dsl.tagging.fast.cutting import cut_affixes
-from sears_dsl.tagging.fast.tables import Patterns, TokenizerTables
+from sears_dsl.tagging.fast.cutting import (
+    Patterns,
+    TokenizerTables,
+    cut_affixes,
+    encode_tables,
+    file_of_tables,
+)
 
 LICENCE = """\
 The patterns and special cases are spaCy's.
@@ -72,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         fields = collect(options.language)
-        write_atomically(options.out or tables.file_of(options.language), tables.encode(fields))
+        write_atomically(options.out or file_of_tables(options.language), encode_tables(fields))
     except SearsError as error:
         sys.stderr.write(f"error: {error.render()}\n")
         return 2

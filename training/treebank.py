@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sears_dsl.errors import DataError
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.vocabulary import Words
 
 __all__ = ["Sentence", "read_treebank", "tag_words"]

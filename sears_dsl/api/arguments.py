@@ -223,7 +223,7 @@ def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], 
 def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagger:
     """A tagger, given or named; where neither, one that the rules were validated with."""
     from sears_dsl.batch.provenance import tagger_findings, tagger_for
-    from sears_dsl.tagging.loading import as_tagger
+    from sears_dsl.tagging.tagger import as_tagger
 
     chosen = as_tagger(tagger_for(rulesets or ()) if tagger is None else tagger)
     for finding in tagger_findings(rulesets or (), lambda: chosen):

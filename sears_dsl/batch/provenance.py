@@ -38,8 +38,7 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.files import parse_json, read_document, resource_folder, write_atomically
-from sears_dsl.tagging.loading import in_language, load_named, may_be_named
-from sears_dsl.tagging.tagger import Tagger, identity_of
+from sears_dsl.tagging.tagger import Tagger, identity_of, in_language, load_named, may_be_named
 
 TABLE = "taggers.json"
 """The name of the table in the folder of shipped rulesets."""

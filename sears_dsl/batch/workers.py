@@ -36,8 +36,7 @@ from sears_dsl.errors import DataError, SearsError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.kernels import undecided
 from sears_dsl.runtime.processes import Process, can_fork, usable_cores
-from sears_dsl.tagging.loading import load_tagger, needs_cache
-from sears_dsl.tagging.tagger import identity_of
+from sears_dsl.tagging.tagger import identity_of, load_tagger, needs_cache
 
 #: What stands behind the id of a row that is written a second time.
 ADDED = "~rewritten"

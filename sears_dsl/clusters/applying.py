@@ -32,7 +32,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import RewordingRecipe, sources_of
 from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
 from sears_dsl.runtime.folders import Folder
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.oracle import open_oracle
 
 # Of a request: the rest is the same for all parts, and for two runs of one job.

@@ -54,9 +54,8 @@ from sears_dsl.paraphrasing.remembered import (
 )
 from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import Tokens, separated
 
 
 class SearchProgress(NamedTuple):

@@ -35,9 +35,8 @@ from sears_dsl.engine.rewrite.renderer import (
 )
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, reads_context
-from sears_dsl.tagging.contractions import may_separate
 from sears_dsl.tagging.tagger import ListingTagger
-from sears_dsl.tagging.tokens import ListedTokens, Tokens
+from sears_dsl.tagging.tokens import ListedTokens, Tokens, may_separate
 
 # More are rendered sooner by arrays.
 _FEW = 48

@@ -36,10 +36,16 @@ from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
-from sears_dsl.tagging.contractions import separated
-from sears_dsl.tagging.loading import as_tagger, in_language, load_tagger
-from sears_dsl.tagging.tagger import FindingTagger, ListingTagger, RetaggingTagger, Tagger
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tagger import (
+    FindingTagger,
+    ListingTagger,
+    RetaggingTagger,
+    Tagger,
+    as_tagger,
+    in_language,
+    load_tagger,
+)
+from sears_dsl.tagging.tokens import Tokens, separated
 
 _FEW_ROWS = 4
 

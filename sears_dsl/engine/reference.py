@@ -38,9 +38,8 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
-from sears_dsl.tagging.contractions import contraction
 from sears_dsl.tagging.inflection import lemma
-from sears_dsl.tagging.tokens import Token
+from sears_dsl.tagging.tokens import Token, contraction
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
@@ -284,7 +283,7 @@ class _Walk:
     def _cuts(self, literal: Literal) -> list[list[str]]:
         """How the tokenizer cuts a literal, in every casing and with every apostrophe it may have.
 
-        Contractions in capitals are also cut as rules see them (`tagging.contractions`).
+        Contractions in capitals are also cut as rules see them (`tagging.tokens.separated`).
         """
         words = [literal.text]
         if ignores_case(literal, self.file.options):

@@ -23,8 +23,7 @@ from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
-from sears_dsl.tagging.contractions import separated
-from sears_dsl.tagging.tokens import Token, Tokens
+from sears_dsl.tagging.tokens import Token, Tokens, separated
 
 NAME = "sears"
 

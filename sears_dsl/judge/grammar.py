@@ -34,7 +34,7 @@ from sears_dsl.judge.mistakes import VERSION, mistakes
 from sears_dsl.judge.small_grammar import SmallNetwork, plain_word
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.tagging.inflection import is_listed
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 #: After so many words a piece of a text ends with its sentence, and after `_LONGEST` anyhow.
 PIECE = 30

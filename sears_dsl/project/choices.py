@@ -191,7 +191,7 @@ class _Choosing:
 
     def _tagger(self) -> Iterator[tuple[str, ProjectChoice]]:
         from sears_dsl.errors import TaggerError  # noqa: PLC0415 - for those that name one
-        from sears_dsl.tagging.loading import load_named, may_be_named  # noqa: PLC0415
+        from sears_dsl.tagging.tagger import load_named, may_be_named  # noqa: PLC0415
 
         name, key = self.project.fields.tagger, self.project.key("tagger")
         if name is None:

@@ -150,6 +150,10 @@ class TagCache(Closing):
         self._pairs_of: sqlite3.Connection | None = None
         self._file = CacheFile(self.path)
 
+    def in_front_of(self, tagger: Tagger) -> CachedTagger:
+        """A tagger that remembers here what it tagged."""
+        return CachedTagger(tagger, self)
+
     def get_many(
         self, tagger: str, version: str, texts: Sequence[str]
     ) -> tuple[NDArray[np.bool_], Tokens]:

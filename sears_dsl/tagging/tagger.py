@@ -1,14 +1,28 @@
-"""What finds words and their tags: the `Tagger` protocol."""
+"""What finds words and their tags: the `Tagger` protocol, and taggers by name.
+
+There are those that come with the package, spaCy's, and those of a person's own; spaCy is looked
+for when it is asked for and loaded when it is used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.errors import TaggerError, UsageError
+from sears_dsl.tagging.fast.cutting import LANGUAGES
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
+
+# Taggers by name alone that are as quick as a look into a cache.
+_QUICK = ("fast", "pinned")
+# The taggers that a file may name; a spaCy package is named by its language and what it is.
+_IN_FILES = re.compile(r"fast(:[a-z]{2,3})?|spacy|spacy:[a-z]{2,3}(_[a-z0-9]+)+")
 
 
 @runtime_checkable
@@ -83,3 +97,157 @@ class ListingTagger(Protocol):
 def identity_of(tagger: Tagger) -> str:
     """Name and version in one line, as manifests and reports state them."""
     return f"{tagger.name} {tagger.version}"
+
+
+class TagStore(Protocol):
+    """What keeps the tags of texts, such as a `TagCache`."""
+
+    def in_front_of(self, tagger: Tagger) -> Tagger:
+        """A tagger that gives the same, and asks this one where nothing is kept."""
+
+
+# ---------------------------------------------------------------- taggers by name
+
+
+def load_tagger(
+    name: str = DEFAULT_TAGGER, *, jobs: int = 1, cache: TagStore | None = None
+) -> Tagger:
+    """The tagger of this name.
+
+    Args:
+        name: ``fast`` (the English tagger that comes with the package), ``fast:pt`` (the
+            Portuguese one), ``spacy`` (the small English model), ``spacy:MODEL`` (a package or a
+            folder), ``pinned`` (tags written in the text, for tests) or ``MODULE:FACTORY``: a
+            function of your own, called without arguments, that gives a `Tagger`.
+        jobs: processes that spaCy tags in; other taggers run in this one.
+        cache: where tagged texts are kept; None keeps none, and fast and pinned tags need none.
+
+    Raises:
+        TaggerError: there is no such tagger, or it is not installed.
+
+    Example:
+        >>> load_tagger("pinned").split("stop!")
+        ('stop', '!')
+    """
+    tagger = _resolve(name, jobs)
+    return tagger if cache is None or not needs_cache(name) else cache.in_front_of(tagger)
+
+
+def as_tagger(tagger: object) -> Tagger:
+    """The tagger, or the one of that name; TaggerError where it is none or is not installed."""
+    if isinstance(tagger, str):
+        return load_tagger(tagger)
+    # Python 3.11 reads `version` for isinstance, and the fast tagger loads its weights for that.
+    if not all(hasattr(tagger, method) for method in ("tokenize", "tag", "split")):
+        raise UsageError(
+            f"a {type(tagger).__name__} is no tagger", help="name one: tagger='fast' or 'spacy'"
+        )
+    return cast(Tagger, tagger)
+
+
+def in_language(name: str, languages: Iterable[str]) -> str:
+    """The name of a tagger for rules of these languages: ``fast`` is the fast tagger of theirs.
+
+    Where they have several, or none, the name stays as it is.
+
+    Example:
+        >>> in_language("fast", ["en"]), in_language("fast", ["pt"]), in_language("pinned", ["pt"])
+        ('fast', 'fast:pt', 'pinned')
+    """
+    distinct = set(languages)
+    if name != DEFAULT_TAGGER or distinct in ({"en"}, set()) or len(distinct) > 1:
+        return name
+    [language] = distinct
+    if language not in LANGUAGES:
+        raise TaggerError(
+            f"no tagger for the language {language} comes along: there are "
+            f"{' and '.join(LANGUAGES)}",
+            help=f"name one with --tagger, such as spacy:{language}_core_news_sm once that "
+            "package is installed; docs/languages.md tells how to make one",
+        )
+    return f"{name}:{language}"
+
+
+def may_be_named(name: str) -> bool:
+    """Whether a file, such as the manifest beside a rule file, may say that this tagger is taken.
+
+    Files come from strangers, so they may name what is installed and nothing else: no function to
+    import and no folder. Such a tagger is the user's to name.
+
+    Example:
+        >>> may_be_named("fast"), may_be_named("spacy:en_core_web_sm")
+        (True, True)
+        >>> may_be_named("own:make"), may_be_named("spacy:./folder")
+        (False, False)
+    """
+    return _IN_FILES.fullmatch(name) is not None
+
+
+def load_named(name: str) -> Tagger:
+    """The tagger of a name that a file gives; `load_tagger` is for names that a person gives."""
+    if not may_be_named(name):
+        raise TaggerError(
+            f"{name} is no tagger that a file may name",
+            help=f"if it is yours, name it by hand: --tagger {name}",
+        )
+    source, _, package = name.partition(":")
+    if source == "spacy" and package:
+        from sears_dsl.tagging.spacy_tagger import check_installed  # noqa: PLC0415 - when asked for
+
+        check_installed(package)
+    return load_tagger(name)
+
+
+def needs_cache(name: str) -> bool:
+    """Whether tags of the tagger of this name are worth keeping."""
+    return name.partition(":")[0] not in _QUICK
+
+
+def _resolve(name: str, jobs: int) -> Tagger:
+    if jobs < 1:
+        raise TaggerError(f"jobs is {jobs}", help="give the number of processes, 1 or more")
+    source, _, rest = name.partition(":")
+    if source == "spacy":
+        from sears_dsl.tagging.spacy_tagger import SpacyTagger  # noqa: PLC0415 - when asked for
+
+        return SpacyTagger(rest or None, jobs=jobs)
+    if name == "fast" or (source == "fast" and rest in LANGUAGES.keys() - {"en"}):
+        from sears_dsl.tagging.fast.fast_tagger import FastTagger  # noqa: PLC0415 - when asked for
+
+        return FastTagger(language=rest or "en")
+    if name == "pinned":
+        from sears_dsl.tagging.pinned import PinnedTagger  # noqa: PLC0415 - when asked for
+
+        return PinnedTagger()
+    if source and rest and source not in _QUICK:
+        return _own(name, source, rest)
+    raise TaggerError(
+        f"there is no tagger {name!r}",
+        help="write fast, fast:pt, spacy, spacy:MODEL, pinned, or MODULE:FACTORY for one of your "
+        "own",
+    )
+
+
+def _own(name: str, module: str, factory: str) -> Tagger:
+    """A user's own tagger, made by a function of an importable module."""
+    try:
+        make = getattr(import_module(module), factory)
+    except (ImportError, AttributeError) as error:
+        raise TaggerError(
+            f"the tagger {name!r} could not be imported: {error}",
+            help="the module must be installed or on PYTHONPATH, and have that function",
+        ) from error
+    try:
+        tagger = make()
+    except Exception as error:
+        raise TaggerError(
+            f"the tagger {name!r} could not be made: {type(error).__name__}: {error}",
+            help="its function is called without arguments and has to give a tagger",
+        ) from error
+    if not isinstance(tagger, Tagger):
+        raise TaggerError(
+            f"{name!r} gave a {type(tagger).__name__}, which is no tagger",
+            help="it needs name, version, language, tokenize, tag, split and sentences: "
+            "see sears_dsl.tagging.tagger.Tagger",
+        )
+    return tagger

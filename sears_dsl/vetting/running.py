@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.tagging.cache import CachedTagger, TagCache
-from sears_dsl.tagging.contractions import separated
-from sears_dsl.tagging.loading import needs_cache
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, needs_cache
+from sears_dsl.tagging.tokens import separated
 from sears_dsl.vetting.journal import REVIEWER, Journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted, written_sentence

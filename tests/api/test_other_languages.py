@@ -9,7 +9,7 @@ import pytest
 import sears_dsl as sears
 from sears_dsl.discovery.parts import PartsChoice, in_language
 from sears_dsl.errors import TaggerError, UsageError
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 NOMES = ("enredo", "elenco", "ritmo", "som", "final", "começo", "tema", "visual")
 ROWS = [

@@ -13,7 +13,7 @@ from conftest import NOUNS, close, predict, reword
 import sears_dsl as sears
 from sears_dsl.api.arguments import labelled_rows, predictor_of
 from sears_dsl.cli.commands import sears as commands
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.review.workbench import Workbench
 
 # Of these rows every other one is about the movie itself, which then has to stay.

@@ -36,9 +36,8 @@ from sears_dsl.errors import DataError, RuleSyntaxError, TaggerError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.files import resource_folder
-from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.tagger import identity_of
+from sears_dsl.tagging.tagger import identity_of, load_tagger
 
 WORDS = {"what": ("PRON", "WP"), "color": ("NOUN", "NN")}
 RULE = """\

@@ -34,8 +34,8 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
-from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tagger import load_tagger
 from training.known_rules import FILE, Count, chance, fit, known_rules, readers_file
 
 PARTS = """\

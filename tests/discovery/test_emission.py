@@ -10,7 +10,7 @@ from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 ROWS = [
     "The movie isn't good.", "A MOVIE, don't miss it!", "Movie night",

@@ -25,8 +25,8 @@ from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Literal, Options, Rule, SetDefinition, Tag
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Tokens
 
 WORDS = ("movie", "Movie", "film", "don't", "What", "is", "?", "a", "İ", "i̇", "ΣΑΣ", "σας", "ß")

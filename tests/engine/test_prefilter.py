@@ -14,9 +14,8 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Text
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.tagger import FindingTagger
+from sears_dsl.tagging.tagger import FindingTagger, load_tagger
 
 TAGGER = PinnedTagger()
 known_tagger = cache(load_tagger)

@@ -13,8 +13,7 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import TaggerError
 from sears_dsl.language.loader import parse
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,7 @@ from sears_dsl.judge.grammar import (
 )
 from sears_dsl.judge.grammar_file import read_grammar_file, write_grammar_file
 from sears_dsl.judge.mistakes import mistakes
-from sears_dsl.tagging.loading import load_tagger
+from sears_dsl.tagging.tagger import load_tagger
 
 TEXTS = [
     "She writes books.",

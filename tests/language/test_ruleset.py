@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from pathlib import Path
 
@@ -156,3 +157,19 @@ def test_ten_thousand_plain_lines_are_read_in_a_moment() -> None:
     started = time.process_time()
     assert len(parse(text).rules) == 10_000
     assert time.process_time() - started < 10
+
+
+def test_warnings_are_looked_for_when_somebody_asks_and_travel_with_the_rules() -> None:
+    rules = parse("ruleset r 1.0\nset S = noun | a\nfilms+ -> film")
+    assert "warnings" not in vars(rules)
+    elsewhere = pickle.loads(pickle.dumps(rules))  # noqa: S301 - our own
+    codes = [(each.code, each.source) for each in rules.warnings]
+    assert codes == [
+        ("W603", "set S = noun | a"),
+        ("W609", "set S = noun | a"),
+        ("W601", "films+ -> film"),
+        ("W602", "films+ -> film"),
+        ("W607", "films+ -> film"),
+    ]
+    assert elsewhere.warnings == rules.warnings
+    assert rules[:1].warnings == ()

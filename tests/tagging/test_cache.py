@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 
 from sears_dsl.errors import CacheError, TaggerError
 from sears_dsl.tagging.cache import CachedTagger, TagCache
-from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 TAGS = {"is": ("AUX", "VBZ"), "it": ("PRON", "PRP"), "red": ("ADJ", "JJ"), ".": ("PUNCT", ".")}

@@ -42,7 +42,7 @@ def test_a_ruler_that_looks_further_is_not_replaced(
 
 def test_tags_equal_those_of_the_whole_pipeline() -> None:
     spacy = pytest.importorskip("spacy", reason="spaCy is not installed")
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
 
     texts = [
         "What has been done can't be undone, can it?",

@@ -17,11 +17,9 @@ from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
-from sears_dsl.tagging.contractions import contraction, separated
-from sears_dsl.tagging.fast.tables import shipped
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Token, Tokens
+from sears_dsl.tagging.fast.cutting import shipped_tables
+from sears_dsl.tagging.tagger import Tagger, load_tagger
+from sears_dsl.tagging.tokens import Token, Tokens, contraction, separated
 
 
 @lru_cache(maxsize=2)
@@ -130,7 +128,7 @@ def test_shipped_contractions_fire_in_capitals() -> None:
 
 def test_contractions_are_cut_as_their_lower_case_is() -> None:
     """Those that the tokenizer leaves whole in capitals, but for a few curiosities."""
-    words = {word.lower() for word in shipped("en").specials if set(word) & set("'’")}
+    words = {word.lower() for word in shipped_tables("en").specials if set(word) & set("'’")}
     words |= {"cannot", "gonna", "gotta"}
     split = tagger().split
     whole = {word for word in words if len(split(word.upper())) == 1 < len(split(word))}
@@ -138,7 +136,7 @@ def test_contractions_are_cut_as_their_lower_case_is() -> None:
     assert {word.replace("’", "'") for word in whole - cut} == {"c'mon", "how'd'y", "i'ma", "y'all"}
     for word in cut:
         assert contraction(word.upper()) == tuple(map(str.upper, split(word)))
-    stopped = {word.lower() for word in shipped("en").specials if word[-2:-1] in ("'", "’")}
+    stopped = {word.lower() for word in shipped_tables("en").specials if word[-2:-1] in ("'", "’")}
     stopped = {word + "." for word in stopped if len(split(word.upper() + ".")) == 1}
     assert {"don't.", "i'm.", "it's."} < stopped
     for word in stopped - {"how'd'y.", "how’d’y."}:

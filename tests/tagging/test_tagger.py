@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.tagging.loading import load_tagger
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 from sears_dsl.tagging.tokens import Token, Tokens, text_groups
 
 DATA = Path(os.environ.get("SEARS_DATA") or Path(__file__).parents[3] / "shared" / "data")
@@ -124,7 +123,7 @@ def test_a_tagger_of_ones_own_is_called() -> None:
 def test_naming_spacy_does_not_load_it() -> None:
     pytest.importorskip("spacy", reason="spaCy is not installed")
     code = (
-        "import sys; from sears_dsl.tagging.loading import load_tagger; t = load_tagger('spacy');"
+        "import sys; from sears_dsl.tagging.tagger import load_tagger; t = load_tagger('spacy');"
         "print(t.name, '|', t.version, '|', t.language, '|', 'spacy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

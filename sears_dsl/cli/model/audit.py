@@ -154,7 +154,7 @@ def audit_command(
     )
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
 
     gates, note = _gates(options), noting(options)

@@ -48,7 +48,7 @@ def export_command(
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.effects.oracle import CountedOracle
     from sears_dsl.interop.checklist import checklist_suite
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
 
     values = dict(map(_label_value, options["label_values"]))

@@ -87,7 +87,7 @@ def vet_command(rules: str, **options: Any) -> None:
 
     ruleset = load(rules, allow_imports_outside=options["allow_imports_outside"])
 
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
     from sears_dsl.vetting.review.reading import TemplateSession
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals

@@ -54,7 +54,7 @@ def vetted_command(
     by nobody is left out, and the file of what is left out says why.
     """
     from sears_dsl.catalogue import load
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
     from sears_dsl.vetting.outputs import (
         judged_both_ways,

@@ -101,7 +101,7 @@ def recipe_and_tagger(
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.repair.augmented import require_rules
     from sears_dsl.tagging.cache import TagCache
-    from sears_dsl.tagging.loading import load_tagger, needs_cache
+    from sears_dsl.tagging.tagger import load_tagger, needs_cache
 
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])

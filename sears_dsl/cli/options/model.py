@@ -270,7 +270,7 @@ def asking(
     """
     from sears_dsl.models.loading import kinds_of, load_predictor, options_of_each
     from sears_dsl.models.store import PredictionStore
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
 
     models = models or [options["model"]]
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)

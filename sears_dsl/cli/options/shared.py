@@ -165,7 +165,7 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
 def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:
     """What is to be said about a tagger; it is said on standard error, unless it is to be quiet."""
     from sears_dsl.batch.provenance import tagger_findings
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
 
     return _told(tagger_findings(rulesets, lambda: load_tagger(name)), quiet)
 

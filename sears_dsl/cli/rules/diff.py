@@ -149,7 +149,7 @@ def _row_differences(
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.tagging.cache import TagCache
-    from sears_dsl.tagging.loading import load_tagger, needs_cache
+    from sears_dsl.tagging.tagger import load_tagger, needs_cache
 
     differences: list[dict[str, object]] = []
     tagger = tagger_in_language(options["tagger"], [new])

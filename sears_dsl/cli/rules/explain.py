@@ -46,7 +46,7 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
     """
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.catalogue import load_rulesets
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
 
     *names, sentence = rules
     if not names:
@@ -106,9 +106,8 @@ def explained_in(
     sentence: str, rulesets: Sequence[Ruleset], tagger: Tagger, rule_ids: Sequence[str] = ()
 ) -> Explained:
     """Explain rules in a sentence, which may pin its tags."""
-    from sears_dsl.tagging.contractions import separated
     from sears_dsl.tagging.pinned import parse_pinned
-    from sears_dsl.tagging.tokens import Tokens
+    from sears_dsl.tagging.tokens import Tokens, separated
 
     pinned = parse_pinned(sentence)
     text, tokens = pinned or (sentence, separated(tagger.tag([sentence])).row(0))

@@ -99,7 +99,7 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
 def _record(rulesets: list[Ruleset], name: str) -> None:
     """Write down what was validated; a file without tests was not."""
     from sears_dsl.batch.provenance import record_tagger
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
 
     for ruleset in rulesets:
         if any(rule.metadata.tests for rule in ruleset.rules):
@@ -124,8 +124,8 @@ def _shown_text(text: str | None, original: str) -> str:
 
 def _tagger_for(name: str, rulesets: list[Ruleset]) -> Tagger:
     """The tagger asked for; where all tests pin their tags, no tagger has to be installed."""
-    from sears_dsl.tagging.loading import load_tagger
     from sears_dsl.tagging.pinned import PinnedTagger, parse_pinned
+    from sears_dsl.tagging.tagger import load_tagger
 
     try:
         return load_tagger(name)

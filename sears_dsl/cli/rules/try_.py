@@ -33,7 +33,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.language.loader import parse
     from sears_dsl.paraphrasing.rewording import sources_of
-    from sears_dsl.tagging.loading import load_tagger
+    from sears_dsl.tagging.tagger import load_tagger
 
     if Path(rule).is_file():
         raise UsageError(

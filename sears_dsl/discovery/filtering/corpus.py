@@ -25,9 +25,8 @@ from sears_dsl.errors import DataError
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import Tokens, separated
 
 SAMPLE_HEADING = "# sears: a sample of English, version 1"
 """The first line of the shipped sample; a file with another one is not read."""

@@ -39,9 +39,8 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Piece, Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Token, Tokens
+from sears_dsl.tagging.tokens import Token, Tokens, separated
 
 
 class _Site(NamedTuple):

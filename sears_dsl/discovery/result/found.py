@@ -32,9 +32,8 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.tagging.contractions import separated
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import Tokens, separated
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer

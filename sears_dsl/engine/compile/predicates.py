@@ -42,8 +42,7 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import expect, kernel
-from sears_dsl.tagging.contractions import contraction
-from sears_dsl.tagging.tokens import TokenType, TokenTypes
+from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
 
 Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 """A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""

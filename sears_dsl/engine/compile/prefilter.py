@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.tagging.contractions import contraction
+from sears_dsl.tagging.tokens import contraction
 
 NOTHING = 0
 TOKENS = 1

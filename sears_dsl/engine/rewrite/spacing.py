@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from sears_dsl.engine.matches import Edit
-from sears_dsl.tagging.contractions import contraction
+from sears_dsl.tagging.tokens import contraction
 
 _CLITIC_INITIALS = "'’ʼnN"
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)

@@ -1,36 +1,428 @@
 """`FastTagger`: tokens and tags at more than a million a second, without spaCy.
 
-Always holds: what a row gets depends on that row alone; the same version gives the same tokens and
-tags. Costs some tens of milliseconds to load; a few rows are done by plain Python
-(`runtime.kernels`). Threads may share one: what it has learnt about words is looked at by one of
-them at a time.
+Rows of words are tagged from left to right, by an averaged perceptron and its `weights`. Always
+holds: what a row gets depends on that row alone, not on other rows, their order, or what was seen
+before; the same version gives the same tokens and tags; scores are whole numbers, so that compiled
+code, plain Python and the independent twin (`plain_perceptron.py` of the tests) give the same tags;
+the first tag wins a tie.
+
+What depends on a word alone is worked out once for each distinct word: its scores at its own place,
+its context (the word as its neighbours see it; rare words share one), its class (the tags that it
+may have). A token adds up rows of 48 scores, and looks up only what it shares with its neighbours
+and the tags before it. Words that never have but one tag are not scored at all. The coarse tag
+follows from word and fine tag alone, by the table of spaCy's small English model, so that rules
+mean the same with both taggers.
+
+Costs some tens of milliseconds to load, a third of a microsecond a token, some two for a new word,
+110 bytes for a word; a few rows are done by plain Python (`runtime.kernels`). Threads may share
+one: what it has learnt about words is looked at by one of them at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from threading import RLock
-from typing import Any
+from threading import Lock, RLock
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Growing, Int32Array
-from sears_dsl.runtime.kernels import kernel
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.kernels import expect, kernel
+from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.fast.sentences import sentence_bounds
-from sears_dsl.tagging.fast.tables import shipped
-from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
-from sears_dsl.tagging.fast.vocabulary import Words
-from sears_dsl.tagging.fast.weights import load, weights_of
-from sears_dsl.tagging.tokens import ListedTokens, Tokens, TokenType, TokenTypes, dense
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+from sears_dsl.tagging.fast.vocabulary import Kinds, SeenTypes, Words, row_before
+from sears_dsl.tagging.fast.weights import (
+    AFTER,
+    BEFORE,
+    CASINGS,
+    FORM_KEYS,
+    LOOKUPS,
+    NEIGHBOUR_KEYS,
+    NO_TAG,
+    TAG_KEYS,
+    TAGS,
+    TaggerTables,
+    Weights,
+    class_key,
+    describe,
+    folded_case,
+    kinds_of_characters,
+    load,
+    mark,
+    neighbour_keys,
+    row_casing,
+    spelling_key,
+    tag_keys,
+    weights_of,
+)
+from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 # What this module does with the tags; to be raised whenever that changes.
 _ADAPTER = 1
-# So many tokens are looked up one by one: arrays cost more.
-_FEW_TOKENS = 200
+
+TagIds: TypeAlias = NDArray[np.uint8]
+
+#: Stands for a word of which the tag is not certain.
+UNCERTAIN = 255
+
+# Steps of plain Python that a token and a new word cost, for `expect`.
+_STEPS_OF_TOKEN = 25
+_STEPS_OF_WORD = 40
+
+
+class KnownWords(NamedTuple):
+    """What was worked out for words, by their number."""
+
+    scores: Any  # int16 (words, TAGS): what the word says at its own place
+    contexts: Any  # int32 (words,): the word as its neighbours see it
+    classes: Any  # int32 (words,): the tags that it may have
+    casings: Any  # uint8 (words,)
+    marks: Any  # uint8 (words,): what it says of the next word
+    certain: Any  # uint8 (words,): its only tag, or UNCERTAIN
+    groups: Any  # uint8 (words,): its group among words with coarse tags of their own
+
+
+class TaggedRows(NamedTuple):
+    """Rows and their tags, for what is left of them when they are tagged again."""
+
+    row_offsets: Any  # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
+    words: Any  # int32 (tokens,)
+    fine: Any  # uint8 (tokens,)
+    coarse: Any  # uint8 (tokens,)
+    casings: Any  # int8 (rows,): see `weights.row_casing`
+
+
+@kernel
+def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
+    """The place of a key among sorted ones, -1 where it is not; starts are by its first bits."""
+    bucket = key >> shift
+    for place in range(starts[bucket], starts[bucket + 1]):
+        if keys[place] == key:
+            return np.int64(place)
+    return np.int64(-1)
+
+
+@kernel
+def add_entries(keys: Any, weights: TaggerTables, held: Any, scores: Any) -> None:
+    """Add the weights of features to the scores, if they have any; ``held`` is as long as keys."""
+    # All slots are read before any is used, so that memory is waited for once and not each time.
+    for index in range(len(keys)):
+        held[index] = weights.slots[keys[index] >> weights.slot_shift]
+    for index in range(len(keys)):
+        key = keys[index]
+        record = held[index]
+        slot = key >> weights.slot_shift
+        while record != -1 and record >> np.int64(32) < key:
+            slot += 1
+            record = weights.slots[slot]
+        if record >> np.int64(32) == key:
+            first = (record >> np.int64(6)) & np.int64(0x3FFFFFF)
+            for place in range(first, first + (record & np.int64(63))):
+                entry = np.int64(weights.entries[place])
+                scores[entry & 63] += entry >> 6
+
+
+@kernel
+def casing_pair(before: Any, half: Any, row: Any, casing: Any) -> Any:
+    """The row of weights for a casing after a mark, in a row of a casing."""
+    return ((np.int64(before) * 3 + half) * 3 + row) * CASINGS + casing
+
+
+@kernel
+def casing_triple(before: Any, casing: Any, after: Any, row: Any) -> Any:
+    """The row of weights for the casings of three words, in a row of a casing."""
+    return ((np.int64(casing) * CASINGS + before) * CASINGS + after) * 3 + row
+
+
+@kernel
+def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are made
+    codes: Any,
+    offsets: Any,
+    first: Any,
+    last: Any,
+    kinds: Any,
+    folded: Any,
+    weights: TaggerTables,
+    known: KnownWords,
+) -> None:
+    """Work out what is to be known of the words from first up to last."""
+    keys = np.zeros(FORM_KEYS + LOOKUPS, np.int64)
+    held = np.zeros(FORM_KEYS + LOOKUPS, np.int64)
+    scores = np.zeros(TAGS, np.int64)
+    for word in range(first, last):
+        start = offsets[word]
+        end = offsets[word + 1]
+        casing = describe(codes, start, end, kinds, folded, keys)
+        entry = np.int64(-1)
+        for place in range(FORM_KEYS, FORM_KEYS + LOOKUPS):
+            if entry < 0 and keys[place] != 0:
+                entry = find(
+                    keys[place],
+                    weights.lexicon_starts,
+                    weights.lexicon_keys,
+                    weights.lexicon_shift,
+                )
+        context = np.int64(0)
+        known.certain[word] = UNCERTAIN
+        if entry >= 0:
+            context = np.int64(weights.lexicon_contexts[entry])
+            known.certain[word] = weights.lexicon_certain[entry]
+        kind = np.int64(weights.context_classes[context])
+        known.contexts[word] = context
+        known.classes[word] = kind
+        known.casings[word] = casing
+        known.marks[word] = mark(codes, start, end)
+        spelling = spelling_key(codes, start, end, kinds, folded)
+        group = find(spelling, weights.coarse_starts, weights.coarse_keys, weights.coarse_shift)
+        known.groups[word] = 0 if group < 0 else weights.coarse_groups[group]
+        for tag in range(TAGS):
+            scores[tag] = 0
+        keys[FORM_KEYS] = class_key(kind)
+        add_entries(keys[: FORM_KEYS + 1], weights, held, scores)
+        for tag in range(TAGS):
+            known.scores[word, tag] = scores[tag]
+
+
+@kernel
+def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
+    """How many quotation marks of the kind that comes in pairs are among some tokens."""
+    count = np.int64(0)
+    for place in range(low, high):
+        count += marks[words[place]] >= 4
+    return count
+
+
+@kernel
+def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
+    row_offsets: Any,
+    words: Any,
+    weights: TaggerTables,
+    known: KnownWords,
+    old: TaggedRows,
+    casings: Any,
+) -> Any:
+    """Tag every row from left to right: the fine and the coarse tag of each token.
+
+    All that a tag depends on are five words, the two tags before, the casing of the row, and which
+    half of a pair of quotation marks stands here. Where these are as they were in the row of
+    ``old`` that this one was, so is the tag: at the start up to two words before the first that
+    changed, and behind the last one as soon as two tags in turn are the old ones. The old rows
+    stand in the same order; some may be gone. The casing of each row is written, unless rows come
+    once.
+    """
+    fine = np.zeros(words.shape[0], np.uint8)
+    coarse = np.zeros(words.shape[0], np.uint8)
+    contexts = known.contexts[words]
+    classes = known.classes[words]
+    keys = np.zeros(NEIGHBOUR_KEYS + TAG_KEYS, np.int64)
+    held = np.zeros(NEIGHBOUR_KEYS + TAG_KEYS, np.int64)
+    neighbours = keys[:NEIGHBOUR_KEYS]
+    tags = keys[NEIGHBOUR_KEYS:]
+    scores = np.zeros(TAGS, np.int32)
+    next_old = np.int64(0)
+    for row in range(row_offsets.shape[0] - 1):
+        start = np.int64(row_offsets[row])
+        end = np.int64(row_offsets[row + 1])
+        casing_of_row = np.int64(-1)
+        before = np.int64(NO_TAG)
+        second = np.int64(NO_TAG)
+        mark_before = np.int64(0)
+        quotes = np.int64(0)
+        first = start  # the first token whose tag is not known
+        tail = end  # from here on tags may be the old ones
+        ahead = np.int64(0)  # from a token there to the same one in the old row
+        if casings.shape[0] > 0:
+            casing_of_row = np.int64(row_casing(known.casings, words, start, end))
+            casings[row] = casing_of_row
+            was, head, rear = row_before(words, start, end, old.words, old.row_offsets, 0, next_old)
+            if was >= 0:
+                next_old = was + 1
+            if was >= 0 and old.casings[was] == casing_of_row:
+                low = np.int64(old.row_offsets[was])
+                high = np.int64(old.row_offsets[was + 1])
+                ahead = high - end
+                first += head if head == end - start == high - low else max(0, head - 2)
+                for place in range(start, first):
+                    fine[place] = old.fine[low + place - start]
+                    coarse[place] = old.coarse[low + place - start]
+                changed = _quotes(words, start + head, end - rear, known.marks)
+                changed -= _quotes(old.words, low + head, high - rear, known.marks)
+                if changed & 1 == 0:
+                    tail = end - rear + 2
+        if first > start:
+            before = np.int64(fine[first - 1])
+            mark_before = np.int64(known.marks[words[first - 1]]) & 3
+            quotes = _quotes(words, start, first, known.marks)
+        if first > start + 1:
+            second = np.int64(fine[first - 2])
+        for place in range(first, end):
+            if (
+                place >= tail
+                and before == old.fine[place + ahead - 1]
+                and second == old.fine[place + ahead - 2]
+            ):
+                for rest in range(place, end):
+                    fine[rest] = old.fine[rest + ahead]
+                    coarse[rest] = old.coarse[rest + ahead]
+                break
+            word = words[place]
+            here = np.int64(known.marks[word])
+            half = np.int64(0)
+            if here >= 4:
+                quotes += 1
+                half = np.int64(2) - (quotes & 1)
+                here -= 4
+            best = np.int64(known.certain[word])
+            if best == UNCERTAIN:
+                if casing_of_row < 0:
+                    casing_of_row = np.int64(row_casing(known.casings, words, start, end))
+                far = np.int64(contexts[place - 2]) if place > start + 1 else np.int64(BEFORE)
+                left = np.int64(contexts[place - 1]) if place > start else np.int64(BEFORE)
+                right = np.int64(contexts[place + 1]) if place + 1 < end else np.int64(AFTER)
+                farther = np.int64(contexts[place + 2]) if place + 2 < end else np.int64(AFTER)
+                casing = np.int64(known.casings[word])
+                casing_before = (
+                    np.int64(known.casings[words[place - 1]]) if place > start else np.int64(0)
+                )
+                casing_after = (
+                    np.int64(known.casings[words[place + 1]]) if place + 1 < end else np.int64(0)
+                )
+                pair = casing_pair(mark_before, half, casing_of_row, casing)
+                triple = casing_triple(casing_before, casing, casing_after, casing_of_row)
+                last_tags = before * (TAGS + 1) + second
+                for tag in range(TAGS):
+                    scores[tag] = (
+                        np.int32(known.scores[word, tag])
+                        + weights.around[left, 0, tag]
+                        + weights.around[far, 1, tag]
+                        + weights.around[right, 2, tag]
+                        + weights.around[farther, 3, tag]
+                        + weights.tags_before[last_tags, tag]
+                        + weights.casing_pairs[pair, tag]
+                        + weights.casing_triples[triple, tag]
+                    )
+                neighbour_keys(contexts, classes, start, place, end, neighbours)
+                tag_keys(contexts, classes, place, end, before, second, tags)
+                add_entries(keys, weights, held, scores)
+                best = np.int64(0)
+                for tag in range(1, TAGS):
+                    if scores[tag] > scores[best]:
+                        best = np.int64(tag)
+            fine[place] = best
+            coarse[place] = weights.coarse_of[known.groups[word], best]
+            mark_before = here
+            second = before
+            before = best
+    return fine, coarse
+
+
+class Perceptron:
+    """Tags the words of rows; ``fine`` (Penn) and ``coarse`` (UPOS) name its tags by their number.
+
+    The version has the hash of the weights in it. It remembers what it worked out for the words of
+    one `Words` object, and begins anew when it is given another. Threads may share it.
+    """
+
+    def __init__(self, weights: Weights) -> None:
+        self.fine: tuple[str, ...] = weights.fine
+        self.coarse: tuple[str, ...] = weights.coarse
+        self.version: str = weights.version
+        self._tables = weights.tables
+        self._kinds = kinds_of_characters()
+        self._folded = folded_case()
+        self._lock = Lock()
+        self._words: Words | None = None
+        self._described = 0
+        self._known = _room(0)
+        self._tagged = _NOTHING
+
+    def tag(
+        self,
+        row_offsets: Int32Array,
+        words_of_tokens: Int32Array,
+        words: Words,
+        *,
+        again: bool = False,
+    ) -> tuple[TagIds, TagIds]:
+        """The fine and the coarse tag of each token, as numbers in `fine` and in `coarse`.
+
+        Tokens of row r are ``row_offsets[r]:row_offsets[r + 1]``, each a number in ``words``. With
+        ``again`` most of the rows was tagged just before, in this order, or will be soon: tags that
+        cannot have changed are kept. Only one thread at a time may ask for this.
+        """
+        known = self._of(words, tokens=len(words_of_tokens))
+        if not again:
+            plain: tuple[TagIds, TagIds] = _tag_rows(
+                row_offsets, words_of_tokens, self._tables, known, _NOTHING, _NOTHING.casings
+            )
+            return plain
+        casings = np.zeros(len(row_offsets) - 1, np.int8)
+        tags: tuple[TagIds, TagIds] = _tag_rows(
+            row_offsets, words_of_tokens, self._tables, known, self._tagged, casings
+        )
+        self._tagged = TaggedRows(row_offsets, words_of_tokens, *tags, casings)
+        return tags
+
+    def _of(self, words: Words, *, tokens: int) -> KnownWords:
+        """What is known of these words, worked out for those that are new."""
+        with self._lock:
+            if self._words is not words:
+                self._words, self._described, self._known = words, 0, _room(0)
+                self._tagged = _NOTHING
+            first, last = self._described, len(words)
+            expect(tokens * _STEPS_OF_TOKEN + (last - first) * _STEPS_OF_WORD)
+            if last > len(self._known.contexts):
+                self._known = _moved(self._known, first, room=max(2 * last, 1024))
+            if last > first:
+                _describe_words(
+                    words.codes,
+                    words.offsets,
+                    first,
+                    last,
+                    self._kinds,
+                    self._folded,
+                    self._tables,
+                    self._known,
+                )
+                self._described = last
+            return self._known
+
+
+def _room(words: int) -> KnownWords:
+    """Tables for this many words, empty."""
+    return KnownWords(
+        scores=np.zeros((words, TAGS), np.int16),
+        contexts=np.zeros(words, np.int32),
+        classes=np.zeros(words, np.int32),
+        casings=np.zeros(words, np.uint8),
+        marks=np.zeros(words, np.uint8),
+        certain=np.zeros(words, np.uint8),
+        groups=np.zeros(words, np.uint8),
+    )
+
+
+_NOTHING = TaggedRows(
+    np.zeros(1, np.int32),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.uint8),
+    np.zeros(0, np.uint8),
+    np.zeros(0, np.int8),
+)
+
+
+def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:
+    """The same for ``count`` words in larger tables; threads may still read the old ones."""
+    larger = _room(room)
+    for old, new in zip(known, larger, strict=True):
+        new[:count] = old[:count]
+    return larger
+
+
+# ---------------------------------------------------------------- the tagger
 
 
 class FastTagger:
@@ -46,9 +438,9 @@ class FastTagger:
         self.language = language
         self._custom_perceptron = perceptron
         self._alone: AbstractContextManager[bool] = RLock()
-        self._tokenizer = FastTokenizer(shipped(language))
-        self._types = _Types(self._tokenizer.words, [("", "")], self._alone)
-        self._tagged_types: _Types | None = None
+        self._tokenizer = FastTokenizer(shipped_tables(language))
+        self._types = SeenTypes(self._tokenizer.words, [("", "")], self._alone)
+        self._tagged_types: SeenTypes | None = None
 
     @property
     def name(self) -> str:
@@ -65,7 +457,7 @@ class FastTagger:
         with self._alone:
             cut = self._tokenizer.tokenize(texts)
             if self._types.words is not self._tokenizer.words:
-                self._types = _Types(self._tokenizer.words, self._types.pairs, self._alone)
+                self._types = SeenTypes(self._tokenizer.words, self._types.pairs, self._alone)
             return self._types.tokens(texts, cut, None)
 
     def tag(self, texts: Sequence[str]) -> Tokens:
@@ -83,7 +475,7 @@ class FastTagger:
             words = self._tokenizer.words
             if self._tagged_types is None or self._tagged_types.words is not words:
                 pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
-                self._tagged_types = _Types(words, pairs, self._alone)
+                self._tagged_types = SeenTypes(words, pairs, self._alone)
             fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
             return self._tagged_types.tokens(texts, cut, pair_ids)
@@ -102,7 +494,7 @@ class FastTagger:
         self, is_of_kind: Callable[[str], bool]
     ) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
         """What tells for each text whether it has a token of a kind."""
-        kinds = _Kinds(is_of_kind)
+        kinds = Kinds(is_of_kind)
 
         def rows(texts: Sequence[str]) -> NDArray[np.bool_]:
             with self._alone:
@@ -123,165 +515,3 @@ class FastTagger:
     def _perceptron(self) -> Perceptron:
         custom = self._custom_perceptron
         return Perceptron(load(weights_of(self.language))) if custom is None else custom
-
-
-class _Kinds:
-    """Which of the words are of a kind, as long as they keep their numbers."""
-
-    def __init__(self, is_of_kind: Callable[[str], bool]) -> None:
-        self._is_of_kind = is_of_kind
-        self._words: Words | None = None
-        self._flags = Growing(np.zeros(0, np.bool_))
-
-    def of(self, words: Words) -> NDArray[np.bool_]:
-        """For each word whether it is of the kind."""
-        if self._words is not words:
-            self._words, self._flags = words, Growing(np.zeros(0, np.bool_))
-        new = range(len(self._flags), len(words))
-        if new:
-            self._flags.extend(list(map(self._is_of_kind, words.texts(new))))
-        flags: NDArray[np.bool_] = self._flags.array
-        return flags
-
-
-class _Types:
-    """The distinct tokens that were seen, as long as the words keep their numbers.
-
-    A type is told by its code: the number of its word times the pairs of tags, plus that of its
-    pair.
-    """
-
-    def __init__(
-        self, words: Words, pairs: Sequence[tuple[str, str]], alone: AbstractContextManager[bool]
-    ) -> None:
-        self.words = words
-        self.pairs = pairs
-        self.name = object()  # to be held by those who remember codes, instead of all words
-        self._alone = alone
-        self._objects: dict[int, TokenType] = {}
-        self._kinds: tuple[Container[str], _Kinds] | None = None
-
-    def type(self, code: int) -> TokenType:
-        """One of them as an object."""
-        member = self._objects.get(code)
-        if member is None:
-            word, pair = divmod(code, len(self.pairs))
-            with self._alone:
-                member = self._objects[code] = TokenType(self.words.text(word), *self.pairs[pair])
-        return member
-
-    def members(self, codes: list[int]) -> list[TokenType]:
-        """Some of them as objects; those that were asked for before cost a look-up."""
-        known = self._objects
-        return [known[code] if code in known else self.type(code) for code in codes]
-
-    def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
-        """Some of them by words and pairs of tags."""
-        numbers, pair_of = np.divmod(codes, len(self.pairs))
-        words, word_of = _number(numbers)
-        pairs, pair_of = dense(pair_of, len(self.pairs))
-        with self._alone:
-            texts = self.words.texts(words.tolist())
-        tags = list(map(self.pairs.__getitem__, pairs.tolist()))
-        return TokenTypes(texts, word_of, tags, pair_of)
-
-    def has_word(self, codes: NDArray[np.int64], among: Container[str]) -> bool:
-        """Whether any of some has a text that is among these."""
-        with self._alone:
-            if self._kinds is None or self._kinds[0] is not among:
-                self._kinds = among, _Kinds(among.__contains__)
-            return bool(self._kinds[1].of(self.words)[codes // len(self.pairs)].any())
-
-    def tokens(self, texts: Sequence[str], cut: Cut, pair_ids: NDArray[np.int64] | None) -> Tokens:
-        """One batch; without tags where no pairs are given."""
-        codes = cut.words.astype(np.int64) * len(self.pairs)
-        if pair_ids is not None:
-            codes += pair_ids
-        if len(codes) <= _FEW_TOKENS:
-            places: dict[int, int] = {}
-            ids = [places.setdefault(code, len(places)) for code in codes.tolist()]
-            distinct, type_ids = np.array(list(places), np.int64), np.array(ids, np.int32)
-        else:
-            distinct, type_ids = _number(codes)
-        return Tokens(
-            texts=texts,
-            row_offsets=cut.row_offsets,
-            starts=cut.starts,
-            ends=cut.ends,
-            type_ids=type_ids,
-            types=_CodedTypes(distinct, self),
-            tagged=pair_ids is not None,
-        )
-
-
-class _CodedTypes(TokenTypes):
-    """Types of a batch, told by their codes: words and objects are made when they are asked for."""
-
-    __slots__ = ("_codes", "_of")
-
-    def __init__(self, codes: NDArray[np.int64], of: _Types) -> None:
-        self._codes, self._of = codes, of
-        self._parts, self._members, self.place_of = None, None, {}
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return TokenTypes, (self.words, self.word_of, self.pairs, self.pair_of)
-
-    def _split(self) -> Any:
-        if self._parts is None:
-            self._parts = self._of.parts(self._codes)._split()
-        return self._parts
-
-    def members(self) -> Sequence[TokenType]:
-        if self._members is None:
-            self._members = self._of.members(self._codes.tolist())
-        return self._members
-
-    def __len__(self) -> int:
-        return len(self._codes)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return self.members()[index]
-        return self._of.type(int(self._codes[index]))
-
-    def keys(self) -> tuple[object, Iterable[Hashable]]:
-        return self._of.name, self._codes.tolist()
-
-    @property
-    def codes(self) -> NDArray[np.int64]:
-        return self._codes
-
-    def has_word(self, among: Container[str]) -> bool:
-        if len(self._codes) <= _FEW_TOKENS:
-            return any(map(among.__contains__, [text for text, _, _ in self.members()]))
-        return self._of.has_word(self._codes, among)
-
-    def take(self, places: NDArray[np.integer]) -> TokenTypes:
-        return _CodedTypes(self._codes[places], self._of)
-
-
-def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:
-    """The distinct codes, and for each code its place among them."""
-    size = 1 << max(4, (2 * len(codes)).bit_length())
-    distinct, numbers = _number_codes(codes, np.full(size, -1, np.int32))
-    return distinct, numbers
-
-
-@kernel
-def _number_codes(codes: Any, slots: Any) -> Any:
-    """Number codes in the order in which they first come, by a table of at least twice as many."""
-    mask = np.int64(len(slots) - 1)
-    distinct = np.empty(len(codes), np.int64)
-    numbers = np.empty(len(codes), np.int32)
-    count = 0
-    for place in range(len(codes)):
-        code = codes[place]
-        slot = (code ^ (code >> np.int64(15))) & mask
-        while slots[slot] >= 0 and distinct[slots[slot]] != code:
-            slot = (slot + 1) & mask
-        if slots[slot] < 0:
-            slots[slot] = count
-            distinct[count] = code
-            count += 1
-        numbers[place] = slots[slot]
-    return distinct[:count].copy(), numbers

@@ -13,27 +13,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles, expect
-from sears_dsl.tagging.fast.chunk_finding import NO_CHUNKS, SPACE, ChunkedRows, find_chunks
 from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
     END,
     FIRST,
+    NO_CHUNKS,
+    SPACE,
+    ChunkedRows,
     Marks,
     collect,
     describe,
+    find_chunks,
     marks_of,
     number_words,
 )
-from sears_dsl.tagging.fast.cutting import Cutter
-from sears_dsl.tagging.fast.tables import TokenizerTables, shipped
-from sears_dsl.tagging.fast.vocabulary import Words, code_points
+from sears_dsl.tagging.fast.cutting import Cutter, TokenizerTables, shipped_tables
+from sears_dsl.tagging.fast.vocabulary import Cut, Words, code_points
 from sears_dsl.tagging.tokens import ListedTokens, TokenType
 
 Entry = TypeVar("Entry", np.int32, np.bool_)
@@ -46,16 +48,6 @@ _FEW_CHARACTERS = 1000
 # Forget what was learnt beyond so many chunks or characters of them.
 _MOST_CHUNKS = 250_000
 _MOST_CHARACTERS = 8_000_000
-
-
-class Cut(NamedTuple):
-    """The tokens of a batch of rows."""
-
-    # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
-    row_offsets: Int32Array
-    starts: Int32Array  # int32 (tokens,): first character of each token in its row
-    ends: Int32Array  # int32 (tokens,): one past the last character
-    words: Int32Array  # int32 (tokens,): number of its text in the tokenizer's `Words`
 
 
 class _ChunkMemory:
@@ -99,7 +91,7 @@ class FastTokenizer:
         most_chunks: int = _MOST_CHUNKS,
         most_characters: int = _MOST_CHARACTERS,
     ) -> None:
-        self.tables = shipped("en") if tables is None else tables
+        self.tables = shipped_tables("en") if tables is None else tables
         self._most_chunks = most_chunks
         self._most_characters = most_characters
         self._cutter = Cutter(self.tables)

@@ -1,21 +1,25 @@
-"""Distinct strings with numbers: an arena of code points and a table to look them up in.
+"""Distinct words with numbers, and distinct tokens, which are told by these numbers and their tags.
 
-Always holds: a number stands for one string as long as the object lives; strings are compared
-character by character, never by hash alone. Lone surrogates are code points like others. Costs four
-bytes a character, eight a string, and sixteen to thirty-two for its place in the table.
+Words stand in an arena of code points, with a table to look them up in. Always holds: a number
+stands for one string as long as the object lives; strings are compared character by character,
+never by hash alone. Lone surrogates are code points like others. Costs four bytes a character,
+eight a string, and sixteen to thirty-two for its place in the table. Of tokens (`SeenTypes`) those
+are remembered that somebody asked for as objects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
+from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
+from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, dense
 
 HASH_START = 2166136261
 HASH_FACTOR = 16777619
@@ -30,6 +34,8 @@ NUMBER_BITS = 31
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
 _FEWEST_SLOTS = 256
+# So many tokens are looked up one by one: arrays cost more.
+_FEW_TOKENS = 200
 
 
 class WordTable(NamedTuple):
@@ -266,3 +272,178 @@ def code_points(text: str) -> NDArray[np.int32]:
         return np.frombuffer(text.encode("ascii"), np.uint8).astype(np.int32)
     # A copy, which can be written to: kernels would be compiled once more for what cannot.
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32).copy()
+
+
+# ---------------------------------------------------------------- tokens by number
+
+
+class Cut(NamedTuple):
+    """The tokens of a batch of rows."""
+
+    # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
+    row_offsets: Int32Array
+    starts: Int32Array  # int32 (tokens,): first character of each token in its row
+    ends: Int32Array  # int32 (tokens,): one past the last character
+    words: Int32Array  # int32 (tokens,): number of its text in the tokenizer's `Words`
+
+
+class Kinds:
+    """Which of the words are of a kind, as long as they keep their numbers."""
+
+    def __init__(self, is_of_kind: Callable[[str], bool]) -> None:
+        self._is_of_kind = is_of_kind
+        self._words: Words | None = None
+        self._flags = Growing(np.zeros(0, np.bool_))
+
+    def of(self, words: Words) -> NDArray[np.bool_]:
+        """For each word whether it is of the kind."""
+        if self._words is not words:
+            self._words, self._flags = words, Growing(np.zeros(0, np.bool_))
+        new = range(len(self._flags), len(words))
+        if new:
+            self._flags.extend(list(map(self._is_of_kind, words.texts(new))))
+        flags: NDArray[np.bool_] = self._flags.array
+        return flags
+
+
+class SeenTypes:
+    """The distinct tokens that were seen, as long as the words keep their numbers.
+
+    A type is told by its code: the number of its word times the pairs of tags, plus that of its
+    pair.
+    """
+
+    def __init__(
+        self, words: Words, pairs: Sequence[tuple[str, str]], alone: AbstractContextManager[bool]
+    ) -> None:
+        self.words = words
+        self.pairs = pairs
+        self.name = object()  # to be held by those who remember codes, instead of all words
+        self._alone = alone
+        self._objects: dict[int, TokenType] = {}
+        self._kinds: tuple[Container[str], Kinds] | None = None
+
+    def type(self, code: int) -> TokenType:
+        """One of them as an object."""
+        member = self._objects.get(code)
+        if member is None:
+            word, pair = divmod(code, len(self.pairs))
+            with self._alone:
+                member = self._objects[code] = TokenType(self.words.text(word), *self.pairs[pair])
+        return member
+
+    def members(self, codes: list[int]) -> list[TokenType]:
+        """Some of them as objects; those that were asked for before cost a look-up."""
+        known = self._objects
+        return [known[code] if code in known else self.type(code) for code in codes]
+
+    def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
+        """Some of them by words and pairs of tags."""
+        numbers, pair_of = np.divmod(codes, len(self.pairs))
+        words, word_of = _number(numbers)
+        pairs, pair_of = dense(pair_of, len(self.pairs))
+        with self._alone:
+            texts = self.words.texts(words.tolist())
+        tags = list(map(self.pairs.__getitem__, pairs.tolist()))
+        return TokenTypes(texts, word_of, tags, pair_of)
+
+    def has_word(self, codes: NDArray[np.int64], among: Container[str]) -> bool:
+        """Whether any of some has a text that is among these."""
+        with self._alone:
+            if self._kinds is None or self._kinds[0] is not among:
+                self._kinds = among, Kinds(among.__contains__)
+            return bool(self._kinds[1].of(self.words)[codes // len(self.pairs)].any())
+
+    def tokens(self, texts: Sequence[str], cut: Cut, pair_ids: NDArray[np.int64] | None) -> Tokens:
+        """One batch; without tags where no pairs are given."""
+        codes = cut.words.astype(np.int64) * len(self.pairs)
+        if pair_ids is not None:
+            codes += pair_ids
+        if len(codes) <= _FEW_TOKENS:
+            places: dict[int, int] = {}
+            ids = [places.setdefault(code, len(places)) for code in codes.tolist()]
+            distinct, type_ids = np.array(list(places), np.int64), np.array(ids, np.int32)
+        else:
+            distinct, type_ids = _number(codes)
+        return Tokens(
+            texts=texts,
+            row_offsets=cut.row_offsets,
+            starts=cut.starts,
+            ends=cut.ends,
+            type_ids=type_ids,
+            types=_CodedTypes(distinct, self),
+            tagged=pair_ids is not None,
+        )
+
+
+class _CodedTypes(TokenTypes):
+    """Types of a batch, told by their codes: words and objects are made when they are asked for."""
+
+    __slots__ = ("_codes", "_of")
+
+    def __init__(self, codes: NDArray[np.int64], of: SeenTypes) -> None:
+        self._codes, self._of = codes, of
+        self._parts, self._members, self.place_of = None, None, {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TokenTypes, (self.words, self.word_of, self.pairs, self.pair_of)
+
+    def _split(self) -> Any:
+        if self._parts is None:
+            self._parts = self._of.parts(self._codes)._split()
+        return self._parts
+
+    def members(self) -> Sequence[TokenType]:
+        if self._members is None:
+            self._members = self._of.members(self._codes.tolist())
+        return self._members
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self.members()[index]
+        return self._of.type(int(self._codes[index]))
+
+    def keys(self) -> tuple[object, Iterable[Hashable]]:
+        return self._of.name, self._codes.tolist()
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        return self._codes
+
+    def has_word(self, among: Container[str]) -> bool:
+        if len(self._codes) <= _FEW_TOKENS:
+            return any(map(among.__contains__, [text for text, _, _ in self.members()]))
+        return self._of.has_word(self._codes, among)
+
+    def take(self, places: NDArray[np.integer]) -> TokenTypes:
+        return _CodedTypes(self._codes[places], self._of)
+
+
+def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:
+    """The distinct codes, and for each code its place among them."""
+    size = 1 << max(4, (2 * len(codes)).bit_length())
+    distinct, numbers = _number_codes(codes, np.full(size, -1, np.int32))
+    return distinct, numbers
+
+
+@kernel
+def _number_codes(codes: Any, slots: Any) -> Any:
+    """Number codes in the order in which they first come, by a table of at least twice as many."""
+    mask = np.int64(len(slots) - 1)
+    distinct = np.empty(len(codes), np.int64)
+    numbers = np.empty(len(codes), np.int32)
+    count = 0
+    for place in range(len(codes)):
+        code = codes[place]
+        slot = (code ^ (code >> np.int64(15))) & mask
+        while slots[slot] >= 0 and distinct[slots[slot]] != code:
+            slot = (slot + 1) & mask
+        if slots[slot] < 0:
+            slots[slot] = count
+            distinct[count] = code
+            count += 1
+        numbers[place] = slots[slot]
+    return distinct[:count].copy(), numbers

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from sears_dsl.tagging.fast.features import TAGS
-from sears_dsl.tagging.fast.weights import SIDES, Weights
+from sears_dsl.tagging.fast.weights import SIDES, TAGS, Weights
 
 _WIDE = 2**32
 _NOTHING = TAGS  # the tag before the first token

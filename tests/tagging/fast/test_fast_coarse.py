@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sears_dsl.tagging.fast.features import folded_case, kinds_of_characters, spelling_key
-from sears_dsl.tagging.fast.perceptron import Perceptron
-from sears_dsl.tagging.fast.weights import load
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
+from sears_dsl.tagging.fast.weights import folded_case, kinds_of_characters, load, spelling_key
 from training.coarse import COARSE, coarse_table, ruler_answers
 from training.tagger import FINE, MODEL
 from training.treebank import tag_words

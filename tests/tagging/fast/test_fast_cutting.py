@@ -10,13 +10,11 @@ from hypothesis import example, given, settings
 from tokenizer_texts import generated, rows, wanted
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.tagging.fast import tables
-from sears_dsl.tagging.fast.cutting import Cutter
-from sears_dsl.tagging.fast.tables import shipped
+from sears_dsl.tagging.fast.cutting import Cutter, file_of_tables, read_tables, shipped_tables
 from training import tokenizer_tables
 
-CUTTER = Cutter(shipped("en"))
-FILE = Path(tables.__file__).with_name("english.json")
+CUTTER = Cutter(shipped_tables("en"))
+FILE = file_of_tables("en")
 
 
 @settings(deadline=None)  # the first one loads spaCy
@@ -33,7 +31,7 @@ def test_rows_are_cut_as_spacy_cuts_them(text: str) -> None:
 
 
 def test_every_special_case_is_cut_as_spacy_cuts_it_between_other_things() -> None:
-    for special in shipped("en").specials:
+    for special in shipped_tables("en").specials:
         for text in (
             special,
             f"({special})",
@@ -89,8 +87,8 @@ def test_a_neighbour_can_keep_tokens_apart() -> None:
 
 
 def test_the_command_makes_the_file_that_ships(tmp_path: Path) -> None:
-    if shipped("en").source != f"spaCy {metadata.version('spacy')}":
-        pytest.skip(f"the file was made from {shipped('en').source}")
+    if shipped_tables("en").source != f"spaCy {metadata.version('spacy')}":
+        pytest.skip(f"the file was made from {shipped_tables('en').source}")
     assert tokenizer_tables.main(["--out", str(tmp_path / "english.json")]) == 0
     assert (tmp_path / "english.json").read_bytes() == FILE.read_bytes()
 
@@ -110,10 +108,10 @@ def test_a_file_that_does_not_fit_is_an_error(
     path = tmp_path / "english.json"
     path.write_bytes(FILE.read_bytes().replace(old, new, 1))
     with pytest.raises(TaggerError, match=what) as raised:
-        tables.read(path)
+        read_tables(path)
     assert "install it again" in raised.value.help
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(TaggerError, match="could not be read"):
-        tables.read(tmp_path / "none.json")
+        read_tables(tmp_path / "none.json")

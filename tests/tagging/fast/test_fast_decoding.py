@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_perceptron import PlainPerceptron
 
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from training.treebank import tag_words
 
@@ -124,7 +124,7 @@ def test_many_words_at_once_and_no_words_at_all(tagger: Perceptron) -> None:
 def test_compiled_and_plain_agree() -> None:
     program = """
 import sys
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from training.treebank import tag_words
 rows = [line.split(" ") for line in sys.stdin.read().split("\\n")]

@@ -6,8 +6,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from sears_dsl.tagging.fast import features
-from sears_dsl.tagging.fast.perceptron import casing_pair, casing_triple
+from sears_dsl.tagging.fast import weights as features
+from sears_dsl.tagging.fast.fast_tagger import casing_pair, casing_triple
 from sears_dsl.tagging.fast.weights import SIDES
 
 #: What all features of the sample come to, by version.

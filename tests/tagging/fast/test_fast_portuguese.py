@@ -10,7 +10,7 @@ from command_line import call
 import sears_dsl as sears
 from sears_dsl.errors import CompileError, TaggerError
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
-from sears_dsl.tagging.loading import in_language, load_named, load_tagger
+from sears_dsl.tagging.tagger import in_language, load_named, load_tagger
 from training.gold_tagger import fine_tags
 from training.treebank import Sentence, read_treebank
 

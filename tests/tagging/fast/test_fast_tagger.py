@@ -13,8 +13,7 @@ from sears_dsl.engine.match.search import search
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
-from sears_dsl.tagging.loading import load_tagger
-from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, load_tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 TEXTS = [

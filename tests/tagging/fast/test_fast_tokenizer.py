@@ -19,12 +19,10 @@ from hypothesis import strategies as st
 from tokenizer_texts import DATA, WHITE_SPACE, generated, rows, wanted
 
 from sears_dsl.runtime.kernels import Kernel
-from sears_dsl.tagging.fast.chunk_finding import SPACE
-from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, describe, marks_of
-from sears_dsl.tagging.fast.cutting import Cutter
-from sears_dsl.tagging.fast.tables import shipped
-from sears_dsl.tagging.fast.tokenizer import Cut, FastTokenizer
-from sears_dsl.tagging.fast.vocabulary import Words
+from sears_dsl.tagging.fast.chunk_kernels import COUNT, END, FIRST, SPACE, describe, marks_of
+from sears_dsl.tagging.fast.cutting import Cutter, shipped_tables
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+from sears_dsl.tagging.fast.vocabulary import Cut, Words
 
 # One for all tests, as in use: it has seen much already when it comes to the next row.
 SHARED = FastTokenizer(most_chunks=20_000)
@@ -155,7 +153,7 @@ def test_many_rows_are_taken_in_blocks() -> None:
 
 def test_a_failure_while_learning_leaves_nothing_half_known() -> None:
     tokenizer = FastTokenizer(
-        replace(shipped("en"), patterns=replace(shipped("en").patterns, infix="("))
+        replace(shipped_tables("en"), patterns=replace(shipped_tables("en").patterns, infix="("))
     )
     for _ in range(2):
         with pytest.raises(re.error):
@@ -172,7 +170,7 @@ def kernel_ends(chunks: list[str], run: Any) -> list[list[int] | None]:
     known = np.zeros((len(words), 2), np.int32)
     entries = np.zeros((words.characters, 2), np.int32)
     stack = np.zeros(max(map(len, chunks)), np.int32)
-    run(words.table, 0, marks_of(shipped("en")), stack, known, entries, 0)
+    run(words.table, 0, marks_of(shipped_tables("en")), stack, known, entries, 0)
     return [
         None if count < 0 else entries[first : first + count, END].tolist()
         for first, count in known[:, [FIRST, COUNT]].tolist()
@@ -182,7 +180,7 @@ def kernel_ends(chunks: list[str], run: Any) -> list[list[int] | None]:
 def test_the_kernel_cuts_every_short_chunk_as_plain_python_does_or_leaves_it() -> None:
     letters = "aBs1.,'’-—…+$/(%~"
     chunks = ["".join(chunk) for n in range(1, 5) for chunk in itertools.product(letters, repeat=n)]
-    cutter = Cutter(shipped("en"))
+    cutter = Cutter(shipped_tables("en"))
     for chunk, ends in zip(
         chunks, kernel_ends(chunks, cast(Kernel, describe).dispatcher()), strict=True
     ):

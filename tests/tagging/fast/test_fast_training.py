@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sears_dsl.errors import DataError
-from sears_dsl.tagging.fast.perceptron import Perceptron
+from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load, save
 from training.coarse import COARSE, coarse_table
 from training.packing import LARGEST, pack

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.tagging.fast.features import FEATURES
-from sears_dsl.tagging.fast.weights import FORMAT, SHIPPED, Stored, load, save
+from sears_dsl.tagging.fast.weights import FEATURES, FORMAT, SHIPPED, Stored, load, save
 
 
 def small(**changes: Any) -> Stored:
     """Weights with two hashed rows and one for the pair of tags (0, 0)."""
-    from sears_dsl.tagging.fast.features import CASING_PAIRS, CASING_TRIPLES, TAGS
+    from sears_dsl.tagging.fast.weights import CASING_PAIRS, CASING_TRIPLES, TAGS
 
     fixed = 4 * 4 + 4 * 4 + (TAGS + 1) ** 2 + 2 * (TAGS + 1) + CASING_PAIRS + CASING_TRIPLES
     sizes = np.zeros(2 + fixed, np.uint8)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sears_dsl.tagging.fast.tables import shipped
+from sears_dsl.tagging.fast.cutting import shipped_tables
 
 DATA = Path(os.environ.get("SEARS_DATA") or Path(__file__).parents[4] / "shared" / "data")
 
@@ -55,7 +55,7 @@ SURROGATES = ["\ud800", "\udfff", "\ud83d"]
 @cache
 def pieces() -> list[str]:
     """Everything above, and what the tables name."""
-    tables = shipped("en")
+    tables = shipped_tables("en")
     runs = {token for run in tables.joined.values() for token in run}
     return [*AFFIXES, *WORDS, *MARKS, *SURROGATES, *tables.specials, *sorted(runs), *tables.units]
 
@@ -65,7 +65,7 @@ def rows(*, most: int = 10) -> st.SearchStrategy[str]:
     piece = st.one_of(
         st.sampled_from(pieces()),
         st.sampled_from(AFFIXES),
-        st.sampled_from(sorted(shipped("en").specials)),
+        st.sampled_from(sorted(shipped_tables("en").specials)),
         st.sampled_from(WHITE_SPACE),
         st.just(" "),
         st.text(st.characters(exclude_categories=[]), max_size=3),
@@ -80,7 +80,7 @@ def generated(seed: int, count: int) -> list[str]:
     sources = [
         pieces(),
         AFFIXES,
-        sorted(shipped("en").specials),
+        sorted(shipped_tables("en").specials),
         [" "] * 8 + WHITE_SPACE,
         list("abcS's’.,-—:()1…\"A+=/8DoO\\~^%|"),
     ]
