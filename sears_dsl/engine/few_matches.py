@@ -22,7 +22,7 @@ from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
 from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, required_words
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.compile.variants import Variant, bind
-from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope
+from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.casing import begins_sentence
 from sears_dsl.engine.rewrite.pieces import Unrendered
@@ -33,7 +33,6 @@ from sears_dsl.engine.rewrite.renderer import (
     Written,
     render_untouching,
 )
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, reads_context
 from sears_dsl.tagging.contractions import may_separate
 from sears_dsl.tagging.tagger import ListingTagger

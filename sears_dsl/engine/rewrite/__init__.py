@@ -3,6 +3,5 @@
 In: matches of a batch. `renderer` says what one instance becomes: pieces of the consequent
 (`pieces`), `casing`, `spacing`, `articles`. `batch_rendering` does so once for all matches that
 look alike (`templates`, `windows`), and plain rules by filling in slots (`slots`). Out: arrays of
-edits that are read as `rewrites.Rewrites`; `span_map` moves other spans along, `shown_edits` shows
-people the words that changed.
+edits that are read as `rewrites.Rewrites`; `shown_edits` shows people the words that changed.
 """

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.matches import Binding, Edit, Reach
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite.articles import agreed
 from sears_dsl.engine.rewrite.casing import (
@@ -52,7 +52,6 @@ from sears_dsl.engine.rewrite.spacing import (
     replacement,
     stands_before,
 )
-from sears_dsl.engine.rewrite.span_map import Reach
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
