@@ -15,7 +15,7 @@ from spacy.matcher import Matcher as SpacyMatcher
 
 import sears_dsl as sears
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.engine.compile.variants import ANCHOR_END, ANCHOR_START, bind, expand
+from sears_dsl.engine.compile.program import ANCHOR_END, ANCHOR_START, bind, expand
 from sears_dsl.engine.matches import apply_edits
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer

@@ -21,8 +21,7 @@ from typing import NamedTuple
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, required_words
-from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.compile.variants import Variant, bind
+from sears_dsl.engine.compile.program import Program, Variant, bind
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.casing import begins_sentence

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from sears_dsl.engine.compile.program import Problem
-from sears_dsl.engine.compile.variants import every_element
+from sears_dsl.engine.compile.program import Problem, every_element
 from sears_dsl.engine.noise.characters import has_place
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language.amounts import print_function

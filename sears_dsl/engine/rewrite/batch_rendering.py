@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import number_sequences
-from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.compile.variants import Split, Variant, bind
+from sears_dsl.engine.compile.program import Program, Split, Variant, bind
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange, apply_edits
 from sears_dsl.engine.noise.needs import looks_up

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.compile.variants import every_element
+from sears_dsl.engine.compile.program import every_element
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import PlacedText, changed
