@@ -1,7 +1,7 @@
 """What the inner loops share: the layout of their arrays, edges, numbers of sequences and codes.
 
 The kernels (see `runtime.kernels`) are in `token_classes` (once per type and class), in `bit_scan`
-or `scan`, and in `instances` (once per block of rows, in that order).
+or `scan`, and in `search` (once per block of rows, in that order).
 
 Three numbers stand for several things at once:
 
