@@ -17,8 +17,8 @@ from sears_dsl.engine.matches import Binding, Edit, SpanMap, TokenRange
 from sears_dsl.engine.noise import draws as numbered
 from sears_dsl.engine.noise.characters import lookalikes
 from sears_dsl.engine.reference import Extent, Split, candidates, is_protected
-from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
 from sears_dsl.engine.rewrite.pieces import (
+    CASE_FUNCTIONS,
     UNDRAWN,
     Chunk,
     Drawing,

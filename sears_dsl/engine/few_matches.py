@@ -24,7 +24,6 @@ from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, require
 from sears_dsl.engine.compile.program import Program, Variant, bind
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
-from sears_dsl.engine.rewrite.casing import begins_sentence
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.renderer import (
     ALONE,
@@ -33,6 +32,7 @@ from sears_dsl.engine.rewrite.renderer import (
     Written,
     render_untouching,
 )
+from sears_dsl.engine.rewrite.surroundings import begins_sentence
 from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, reads_context
 from sears_dsl.tagging.contractions import may_separate
 from sears_dsl.tagging.tagger import ListingTagger
