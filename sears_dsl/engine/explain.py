@@ -18,7 +18,7 @@ from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.reference import Split, candidates, is_protected
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance
 from sears_dsl.engine.rewrite.renderer import Renderer
-from sears_dsl.engine.rewrite.shown_edits import code_points
+from sears_dsl.engine.rewrite.rewrites import code_points
 from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, unit_edits
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule

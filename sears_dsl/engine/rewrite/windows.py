@@ -103,7 +103,7 @@ def _is_space(point: Integer) -> Any:
 
 @kernel
 def begin_sentences(rows: Int32Array, places: Int32Array, characters: Characters) -> Any:
-    """Whether a word at each place in a row begins a sentence; see `surroundings.begins_sentence`."""
+    """Whether a word at each place in a row begins a sentence, as `begins_sentence` says."""
     points, text_offsets = characters
     flags = np.zeros(places.shape[0], np.bool_)
     for number in range(places.shape[0]):
