@@ -39,9 +39,9 @@ from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.engine.compile.requirements import noise_identity, sources_for
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.engine.noise.needs import noise_identity, sources_for
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.errors import DataError, UsageError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.engine.compile.diagnostics import compile_diagnostics
+from sears_dsl.engine.compile.requirements import compile_diagnostics
 from sears_dsl.engine.explain import explain
 from sears_dsl.engine.matches import Binding, Edit, SpanMap, SpanMapChain, TokenRange, apply_edits
 from sears_dsl.engine.reference import find

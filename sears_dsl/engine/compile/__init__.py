@@ -3,6 +3,6 @@
 In: rules with their scopes. `predicates` numbers tests on tokens and decides them, `program` writes
 out choices and quantifiers. Out: its `Program` for `match`, in which rules share their beginnings
 (a trie) and are bits beside each other; `token_classes` makes these bits, and sorts token types by
-what they satisfy. `prefilter` tells from raw text which rows need a look; `diagnostics` says what
-no text could ever satisfy.
+what they satisfy. `prefilter` tells from raw text which rows need a look; `requirements` says what
+rules ask of a run, and what is wrong with them.
 """

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, apply_edits
 from sears_dsl.engine.noise import kernels
 from sears_dsl.engine.noise.characters import (
@@ -31,7 +32,6 @@ from sears_dsl.engine.noise.characters import (
     shared,
 )
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
-from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered
 from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.compile.program import Program, Split, Variant, bind
+from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange, apply_edits
-from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.rewrite.batch_edits import BatchEdits
 from sears_dsl.engine.rewrite.batch_noise import (
     drawn_rewrites,
