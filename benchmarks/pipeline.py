@@ -36,8 +36,8 @@ from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.catalogue import shipped
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset, format_named
-from sears_dsl.engine.compile.diagnostics import inflects
 from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter
+from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.rewrite.rewrites import Rewrites

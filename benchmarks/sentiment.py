@@ -45,8 +45,8 @@ from sears_dsl.discovery.result.found import Discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine import reference
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import apply_edits
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Options
 from sears_dsl.language.ruleset import Ruleset

@@ -15,10 +15,10 @@ from spacy.matcher import Matcher as SpacyMatcher
 
 import sears_dsl as sears
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.engine.compile.variants import ANCHOR_END, ANCHOR_START, bind, expand
+from sears_dsl.engine.compile.program import ANCHOR_END, ANCHOR_START, bind, expand
+from sears_dsl.engine.matches import apply_edits
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tokens import Token, TokenType

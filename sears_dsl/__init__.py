@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from sears_dsl.api.vetting import VettingResult, vet
     from sears_dsl.catalogue import load
     from sears_dsl.engine.matcher import Matcher, compile_rules
-    from sears_dsl.engine.matches import Edit, Matches, Rewrite
-    from sears_dsl.engine.rewrite.span_map import SpanMap
+    from sears_dsl.engine.matches import Edit, Matches, Rewrite, SpanMap
     from sears_dsl.errors import (
         CacheError,
         CompileError,
@@ -68,8 +67,7 @@ _MODULE_OF = {
         "api.vetting": "VettingResult vet",
         "catalogue": "load",
         "engine.matcher": "Matcher compile_rules",
-        "engine.matches": "Edit Matches Rewrite",
-        "engine.rewrite.span_map": "SpanMap",
+        "engine.matches": "Edit Matches Rewrite SpanMap",
         "errors": "CacheError CompileError DataError Diagnostic ModelError RuleSyntaxError "
         "SearsError Span TaggerError UsageError",
         "language.rule": "Metadata Options Rule",

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from sears_dsl.engine.compile.requirements import lacking
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.noise.needs import lacking
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
-from sears_dsl.engine.matches import Binding, Edit, TokenRange
+from sears_dsl.engine.matches import Binding, Edit, SpanMap, TokenRange
 from sears_dsl.engine.noise import draws as numbered
 from sears_dsl.engine.noise.characters import lookalikes
 from sears_dsl.engine.reference import Extent, Split, candidates, is_protected
-from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
 from sears_dsl.engine.rewrite.pieces import (
+    CASE_FUNCTIONS,
     UNDRAWN,
     Chunk,
     Drawing,
@@ -28,7 +28,6 @@ from sears_dsl.engine.rewrite.pieces import (
     parts_of,
 )
 from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
-from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.language.measure import draws
 from sears_dsl.language.rule import (
     Drawn,

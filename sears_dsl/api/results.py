@@ -249,8 +249,7 @@ def marked_example(original: str, rewritten: str) -> Markup:
         'A &lt;b&gt; <del>movie</del><ins>film</ins>.'
     """
     from sears_dsl.engine.matches import Edit
-    from sears_dsl.engine.rewrite.rewrites import marked
-    from sears_dsl.engine.rewrite.shown_edits import common_ends
+    from sears_dsl.engine.rewrite.rewrites import common_ends, marked
 
     first, last = common_ends(original, rewritten)
     start = original.rfind(" ", 0, max(0, first - _AROUND)) + 1

@@ -17,9 +17,8 @@ import numpy as np
 from sears_dsl.data.protection import Guards, Spans
 from sears_dsl.engine.chain import ChainedRow
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Rewrite, Scope, Unit
+from sears_dsl.engine.matches import Rewrite, Scope, SpanMap, SpanMapChain, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.errors import InternalError
 
 

@@ -36,9 +36,8 @@ from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated, json_text
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Rewrite
+from sears_dsl.engine.matches import Rewrite, SpanMap
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
-from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import dense

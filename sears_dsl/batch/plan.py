@@ -26,9 +26,8 @@ from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Protection, Spans
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, standing_spans
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Edit, Scope, Unit
+from sears_dsl.engine.matches import Edit, Scope, SpanMap, SpanMapChain, Unit
 from sears_dsl.engine.noise.draws import Draw, below, number
-from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.words import WHOLE, print_share, read_share
 

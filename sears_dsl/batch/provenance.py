@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.engine.compile.diagnostics import inflects
+from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
 from sears_dsl.language.rule import (
     AttributeTest,

@@ -28,8 +28,8 @@ from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.dataset import Dataset, format_named
 from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.engine.compile.requirements import noise_identity, sources_for
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.noise.needs import noise_identity, sources_for
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.errors import DataError, SearsError

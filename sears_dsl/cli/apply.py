@@ -146,7 +146,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
-    from sears_dsl.engine.noise.needs import unit_of
+    from sears_dsl.engine.compile.requirements import unit_of
     from sears_dsl.paraphrasing.rewording import RewordingRecipe
 
     *rules, data = rules_and_input
@@ -266,7 +266,7 @@ def _as_dict(
 
 def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:
     """What rules saw at once, where files say something about it; else nothing."""
-    from sears_dsl.engine.noise.needs import unit_of
+    from sears_dsl.engine.compile.requirements import unit_of
 
     units = sorted({ruleset.options.unit for ruleset in rulesets if ruleset.options.unit})
     if not units:
@@ -363,7 +363,7 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
 
 def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
     """The rules of whose examples one has ``a`` in the place of ``an``, or the other way round."""
-    from sears_dsl.engine.rewrite.articles import agreed
+    from sears_dsl.engine.rewrite.surroundings import agreed
     from sears_dsl.language.measure import draws
 
     # Slips of typing and the like are not to read well.

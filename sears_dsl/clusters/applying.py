@@ -25,8 +25,8 @@ from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, write_columns
 from sears_dsl.data.table import read_table
 from sears_dsl.effects.oracle import Oracle
+from sears_dsl.engine.compile.requirements import reword
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.noise.needs import reword
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import RewordingRecipe, sources_of

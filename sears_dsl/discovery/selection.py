@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
-from sears_dsl.engine.rewrite.shown_edits import common_ends
+from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Literal, Rule, Tag, TagCopy, Text
 

@@ -26,8 +26,7 @@ from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.right_rows import require_confidence
-from sears_dsl.engine.matches import Edit, Unit
-from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits
+from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import REFUSED, Answer

@@ -1,7 +1,7 @@
-"""What the inner loops share: the layout of their arrays, an edge's place, numbers of sequences.
+"""What the inner loops share: the layout of their arrays, edges, numbers of sequences and codes.
 
-The kernels (see `runtime.kernels`) are in `token_classes` and `bit_planes` (once per type), in
-`bit_scan` or `scan`, and in `instances` (once per block of rows, in that order).
+The kernels (see `runtime.kernels`) are in `token_classes` (once per type and class), in `bit_scan`
+or `scan`, and in `search` (once per block of rows, in that order).
 
 Three numbers stand for several things at once:
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import (
     Flags,
@@ -94,6 +95,26 @@ class Rules(NamedTuple):
     deepest: Integer
 
 
+class Composites(NamedTuple):
+    """What composite predicates ask of their members, of which each has a smaller id.
+
+    A predicate holds where at least `least` of its members do; if it is negated, where fewer do.
+
+    Attributes:
+        ids: int32: the composite predicates, ascending.
+        least: int32 (predicates,).
+        negated: bool (predicates,).
+        offsets: int32 (predicates + 1,): what each predicate is a member of, with parents.
+        parents: int32.
+    """
+
+    ids: Int32Array
+    least: Int32Array
+    negated: Flags
+    offsets: Int32Array
+    parents: Int32Array
+
+
 class Classes(NamedTuple):
     """Token types that satisfy the same predicates, as the scan sees them.
 
@@ -119,7 +140,7 @@ class Classes(NamedTuple):
 
 
 class BitPlanes(NamedTuple):
-    """Variants as bits, 64 to a word; see `compile.bit_planes`.
+    """Variants as bits, 64 to a word; see `compile.token_classes`.
 
     A word has a cell for each place behind the first that one of its variants tests. The end of a
     row is a token of its own there.
@@ -247,6 +268,54 @@ def find_child(node: Integer, symbol: Integer, edges: Int64Array) -> Any:
 
 
 @kernel
+def build_table(
+    parents: Int32Array, symbols: Int32Array, children: Int32Array, size: Integer
+) -> Any:
+    """Open-addressing table of edges; size: a power of two, more than the edges."""
+    edges = np.full((size, 2), -1, np.int64)
+    for edge in range(parents.shape[0]):
+        slot = first_slot(parents[edge], symbols[edge], size)
+        while edges[slot, 0] != -1:
+            slot = (slot + 1) & (size - 1)
+        edges[slot, 0] = (np.int64(parents[edge]) << NODE_SHIFT) | np.int64(symbols[edge])
+        edges[slot, 1] = children[edge]
+    return edges
+
+
+@kernel
+def build_trie(symbols: Int32Array, offsets: Int64Array, size: Integer) -> Any:
+    """Insert sequences of symbols: (parents, edge symbols, node at which each sequence ends).
+
+    Sequence k is symbols[offsets[k]:offsets[k + 1]]; nodes are numbered from the root, 0, in the
+    order of their making, and edge e leads to node e + 1. size: a power of two, more than the
+    number of symbols.
+    """
+    edges = np.full((size, 2), -1, np.int64)
+    parents = np.empty(symbols.shape[0], np.int32)
+    labels = np.empty(symbols.shape[0], np.int32)
+    count = offsets.shape[0] - 1
+    final = np.empty(count, np.int32)
+    nodes = 1
+    for sequence in range(count):
+        node = np.int64(0)
+        for place in range(offsets[sequence], offsets[sequence + 1]):
+            symbol = symbols[place]
+            edge_key = (node << NODE_SHIFT) | np.int64(symbol)
+            slot = first_slot(node, symbol, size)
+            while edges[slot, 0] != edge_key and edges[slot, 0] != -1:
+                slot = (slot + 1) & (size - 1)
+            if edges[slot, 0] == -1:
+                edges[slot, 0] = edge_key
+                edges[slot, 1] = nodes
+                parents[nodes - 1] = node
+                labels[nodes - 1] = symbol
+                nodes += 1
+            node = edges[slot, 1]
+        final[sequence] = node
+    return parents[: nodes - 1].copy(), labels[: nodes - 1].copy(), final
+
+
+@kernel
 def asks_edges(node: Integer, kind: Integer, classes: Classes, rules: Rules) -> Any:
     """Whether a node has far fewer edges than a class has symbols, so that they are asked instead.
 
@@ -336,3 +405,59 @@ def first_alike(*columns: Int32Array) -> Int32Array:
     numbers, examples = number_sequences(values.ravel(), offsets)
     first: Int32Array = examples[numbers]
     return first
+
+
+class CodeTable:
+    """Numbers by codes, for many codes at a time.
+
+    Example:
+        >>> table = CodeTable()
+        >>> table.put(np.array([70, 7]), np.array([1, 2], np.int32))
+        >>> table.find(np.array([7, 8, 70])).tolist()
+        [2, -1, 1]
+    """
+
+    def __init__(self) -> None:
+        self._slots = np.full((1 << 10, 2), -1, np.int64)
+        self._count = 0
+
+    def find(self, codes: NDArray[np.int64]) -> Int32Array:
+        """The number of each code, -1 where there is none."""
+        numbers: Int32Array = _find_codes(codes, self._slots)
+        return numbers
+
+    def put(self, codes: NDArray[np.int64], numbers: Int32Array) -> None:
+        """Add codes, each of which is new and there once, with their numbers."""
+        self._count += len(codes)
+        if 2 * self._count > len(self._slots):
+            old = self._slots[self._slots[:, 0] >= 0]
+            self._slots = np.full((1 << (4 * self._count).bit_length(), 2), -1, np.int64)
+            _put_codes(old[:, 0].copy(), old[:, 1].astype(np.int32), self._slots)
+        _put_codes(codes, numbers, self._slots)
+
+
+@kernel
+def _find_codes(codes: Any, slots: Any) -> Any:
+    """See `CodeTable.find`; slots: int64 (a power of two, 2), codes with their numbers, or -1."""
+    numbers = np.empty(codes.shape[0], np.int32)
+    mask = np.int64(slots.shape[0] - 1)
+    for place in range(codes.shape[0]):
+        code = np.int64(codes[place])
+        slot = (code ^ (code >> np.int64(15))) & mask
+        while slots[slot, 0] >= 0 and slots[slot, 0] != code:
+            slot = (slot + 1) & mask
+        numbers[place] = slots[slot, 1]
+    return numbers
+
+
+@kernel
+def _put_codes(codes: Any, numbers: Any, slots: Any) -> None:
+    """See `CodeTable.put`; there is room."""
+    mask = np.int64(slots.shape[0] - 1)
+    for place in range(codes.shape[0]):
+        code = np.int64(codes[place])
+        slot = (code ^ (code >> np.int64(15))) & mask
+        while slots[slot, 0] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot, 0] = code
+        slots[slot, 1] = numbers[place]

@@ -22,11 +22,10 @@ import numpy as np
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.few_matches import FewMatches
 from sears_dsl.engine.match.search import Protected, search
-from sears_dsl.engine.matches import Edit, Rewrite, Scope
+from sears_dsl.engine.matches import Edit, Rewrite, Scope, SpanMap, SpanMapChain
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import Tokens
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.matches import Binding, Edit, apply_edits
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.reference import Split, candidates, is_protected
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance
 from sears_dsl.engine.rewrite.renderer import Renderer
-from sears_dsl.engine.rewrite.shown_edits import code_points
-from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.engine.rewrite.rewrites import code_points
 from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, unit_edits
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule

@@ -19,12 +19,11 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
+from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, required_words
-from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.compile.variants import Variant, bind
-from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope
+from sears_dsl.engine.compile.program import Program, Variant, bind
+from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
-from sears_dsl.engine.rewrite.casing import begins_sentence
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.renderer import (
     ALONE,
@@ -33,7 +32,7 @@ from sears_dsl.engine.rewrite.renderer import (
     Written,
     render_untouching,
 )
-from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.engine.rewrite.surroundings import begins_sentence
 from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, reads_context
 from sears_dsl.tagging.tagger import ListingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens, may_separate
@@ -306,10 +305,30 @@ class WordRules:
             if not self._prefilter.tagged[number]:
                 row = self._program.rules.variants[number]
                 columns = map(int, row[[PATTERN, ORDER, LEFT, FOCUS, ANCHORS]])
-                tests = map(self._program.predicates.on_words, self._program.sequences[number])
-                variant = _WordVariant(list(tests), *columns)
+                predicates = self._program.predicates
+                tests = [_on_words(test, predicates) for test in self._program.sequences[number]]
+                variant = _WordVariant(tests, *columns)
             self._word_variants[number] = variant
         return self._word_variants[number]
+
+
+def _on_words(number: int, predicates: Predicates) -> Callable[[str], bool]:
+    """Whether a word satisfies a predicate that needs no tags, as a function of the word."""
+    match predicates.keys[number]:
+        case ("text", wanted):
+            return lambda word: bool(word == wanted)
+        case ("lower", wanted):
+            return lambda word: bool(word.lower() == wanted)
+        case ("not", member):
+            test = _on_words(member, predicates)
+            return lambda word: not test(word)
+        case ("or" | "and" as kind, members):
+            tests = [_on_words(member, predicates) for member in members]
+            over = any if kind == "or" else all
+            return lambda word: over(test(word) for test in tests)
+        case ("regex", *_):
+            return lambda word: predicates.matches_regex(number, word)
+    return lambda _: True
 
 
 def _starts(variant: _WordVariant, words: Sequence[str]) -> Sequence[int]:

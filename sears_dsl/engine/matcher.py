@@ -20,14 +20,19 @@ import numpy as np
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.chain import ChainedRows, chain_rows
-from sears_dsl.engine.compile.diagnostics import compiler_findings, inflects
 from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, TOKENS, Finder, Prefilter
 from sears_dsl.engine.compile.program import build_program
+from sears_dsl.engine.compile.requirements import (
+    compiler_findings,
+    inflects,
+    noise_identity,
+    sources_for,
+    unit_of,
+)
 from sears_dsl.engine.few_matches import MOST_VARIANTS, FewMatches, WordRules
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit
 from sears_dsl.engine.noise.draws import Draw
-from sears_dsl.engine.noise.needs import noise_identity, sources_for, unit_of
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import Drawing

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from sears_dsl.engine.chain import ChainedRow, ChainedRows, Step
 from sears_dsl.engine.match.search import Protected
-from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.matches import Edit, Rewrite, apply_edits
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.tagging.tokens import Tokens
 
 

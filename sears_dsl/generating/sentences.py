@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.noise.characters import PlacedText, changed, shared
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
-from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
+from sears_dsl.engine.rewrite.pieces import CASE_FUNCTIONS
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.printer import print_slot, print_statements
 from sears_dsl.language.rule import Literal, Noise, SetReference, Slot, SlotCopy, Template

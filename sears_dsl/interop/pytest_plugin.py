@@ -94,7 +94,7 @@ class RuleTestItem(_Item):
         if result.outcome == "not run":
             pytest.skip("what the rule looks words up in is not installed")
         if result.outcome != "ok":
-            from sears_dsl.engine.rewrite.shown_edits import code_points  # noqa: PLC0415
+            from sears_dsl.engine.rewrite.rewrites import code_points  # noqa: PLC0415
 
             expected = "nothing" if test.expected is None else repr(test.expected)
             wrote = "nothing"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.rewrite.shown_edits import common_ends
+from sears_dsl.engine.rewrite.rewrites import common_ends
 
 CHANGES = 8
 _DIFFERENCES = 128

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sears_dsl.engine.rewrite.shown_edits import common_ends
+from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.runtime.array_types import Floats

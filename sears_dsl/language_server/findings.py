@@ -14,9 +14,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sears_dsl.engine.compile.diagnostics import compiler_warnings
+from sears_dsl.engine.compile.requirements import compiler_warnings, stand_ins
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
 from sears_dsl.generating.sentences import template_findings
 from sears_dsl.language.loader import parse

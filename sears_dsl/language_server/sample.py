@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sears_dsl.engine.compile.requirements import stand_ins
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import RuleSyntaxError, SearsError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.ruleset import Ruleset

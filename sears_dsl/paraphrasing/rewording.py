@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sears_dsl.batch.workers import RulesetRecipe
-from sears_dsl.engine.noise.needs import reword
+from sears_dsl.engine.compile.requirements import reword
 from sears_dsl.engine.noise.sources import Sources, Vectors
 from sears_dsl.language.ruleset import Ruleset
 

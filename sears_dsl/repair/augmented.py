@@ -33,9 +33,8 @@ from sears_dsl.data.table import Table, guards_of
 from sears_dsl.effects.applications import applications_in
 from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.matches import Scope, SpanMap, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.rule import Expectation
 from sears_dsl.language.ruleset import Ruleset

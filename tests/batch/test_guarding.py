@@ -13,9 +13,8 @@ from sears_dsl.batch.plan import Tally
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.engine.chain import ChainedRow
-from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.matches import Edit, Rewrite, SpanMap
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.span_map import SpanMap
 from sears_dsl.errors import InternalError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger

@@ -30,8 +30,8 @@ from sears_dsl.cli.apply import apply_command
 from sears_dsl.cli.model.augment import augment_command
 from sears_dsl.cli.options.shared import chosen_tagger
 from sears_dsl.cli.rules.test import test_command as run_tests_command
+from sears_dsl.engine.compile.requirements import stand_ins
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.noise.needs import stand_ins
 from sears_dsl.errors import DataError, RuleSyntaxError, TaggerError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset

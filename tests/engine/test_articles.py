@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.rewrite.articles import agreed, wants_an
-from sears_dsl.engine.rewrite.span_map import apply_edits
+from sears_dsl.engine.matches import Edit, apply_edits
+from sears_dsl.engine.rewrite.surroundings import agreed, wants_an
 
 WITH_AN = """
 apple old hour honest honour heirloom uncle umbrella unimportant uninteresting

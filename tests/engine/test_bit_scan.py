@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.engine.compile.bit_planes import PlaneMemory
 from sears_dsl.engine.compile.program import Program, build_program
+from sears_dsl.engine.compile.token_classes import PlaneMemory
 from sears_dsl.engine.match.search import (
     _EXTENTS,
     _protection,

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import re2  # type: ignore[import-untyped, unused-ignore]
 
-from sears_dsl.engine.compile.predicates import PatternError, Predicates
-from sears_dsl.engine.compile.regexes import Regexes
+from sears_dsl.engine.compile.predicates import PatternError, Predicates, Regexes
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Group, Literal, Options, Rule, Test
 from sears_dsl.language.ruleset import Ruleset

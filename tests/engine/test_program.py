@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sears_dsl.engine.arrays import EXTENT_FIRST, Heads, ProtectedPlaces
+from sears_dsl.engine.arrays import EXTENT_FIRST, CodeTable, Heads, ProtectedPlaces
 from sears_dsl.engine.compile.predicates import PatternError, Predicates
-from sears_dsl.engine.compile.program import Program, build_program
-from sears_dsl.engine.compile.token_classes import CodeTable, TokenClasses
-from sears_dsl.engine.compile.variants import expand
+from sears_dsl.engine.compile.program import Program, build_program, expand
+from sears_dsl.engine.compile.token_classes import TokenClasses
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.match.search import search
 from sears_dsl.language.loader import parse

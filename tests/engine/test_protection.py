@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.match.search import mark_protected
-from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.rewrite.span_map import Reach, SpanMap
+from sears_dsl.engine.matches import Edit, Reach, SpanMap
 from sears_dsl.engine.sentence_units import inside
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger

@@ -10,7 +10,7 @@ from functools import lru_cache
 import pytest
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.rewrite.span_map import SpanMap
+from sears_dsl.engine.matches import SpanMap
 from sears_dsl.errors import TaggerError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.tagger import Tagger, load_tagger

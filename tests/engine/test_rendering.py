@@ -14,11 +14,10 @@ from test_laws import TAGGER, TAGS, WORDS, _compilable, rulesets, texts
 
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.matches import Edit, Rewrite, Scope
+from sears_dsl.engine.matches import Edit, Rewrite, Scope, apply_edits
 from sears_dsl.engine.reference import find
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.windows import characters_of
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, TagCopy, Text

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.engine.compile.diagnostics import compile_diagnostics
+from sears_dsl.engine.compile.requirements import compile_diagnostics
 from sears_dsl.engine.explain import explain
-from sears_dsl.engine.matches import Binding, Edit, TokenRange
+from sears_dsl.engine.matches import Binding, Edit, SpanMap, SpanMapChain, TokenRange, apply_edits
 from sears_dsl.engine.reference import find
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
-from sears_dsl.engine.rewrite.span_map import SpanMap, SpanMapChain, apply_edits
 from sears_dsl.errors import CompileError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Reference, Rule

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.rewrite.rewrites import marked
-from sears_dsl.engine.rewrite.shown_edits import narrowed, pieces
+from sears_dsl.engine.rewrite.rewrites import marked, narrowed, pieces
 
 words = st.text("ab c", max_size=12)
 

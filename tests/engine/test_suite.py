@@ -30,11 +30,10 @@ import pytest
 from naive_noise import rewrite
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.matches import Edit, Matches, Rewrite
+from sears_dsl.engine.matches import Edit, Matches, Rewrite, apply_edits
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.language.loader import parse
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger, parse_pinned

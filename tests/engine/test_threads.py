@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from sears_dsl.engine.compile.regexes import Regexes
+from sears_dsl.engine.compile.predicates import Regexes
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.pinned import PinnedTagger

@@ -16,7 +16,7 @@ from sears_dsl.batch.memory import apply_to
 from sears_dsl.batch.plan import Tally
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.rewrite.span_map import SpanMap, apply_edits
+from sears_dsl.engine.matches import SpanMap, apply_edits
 from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger

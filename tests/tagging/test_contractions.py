@@ -11,10 +11,9 @@ from strategies import LAW
 
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.matches import Edit, apply_edits
 from sears_dsl.engine.reference import find
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.cutting import shipped_tables

@@ -30,7 +30,7 @@ from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.robustness import in_words
-from sears_dsl.engine.rewrite.shown_edits import with_code_points
+from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError
 from sears_dsl.models.loading import folder_names
 from sears_dsl.runtime.files import make_folder, write_atomically

@@ -172,7 +172,7 @@ def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> li
 
 def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
     """Whether rules write paraphrases; what these cost is said before they are looked for."""
-    from sears_dsl.engine.noise.needs import reword
+    from sears_dsl.engine.compile.requirements import reword
 
     writes_paraphrases = reword(rulesets)
     if writes_paraphrases and not quiet:

@@ -75,9 +75,8 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
 
     Of templates what only their sentences tell.
     """
-    from sears_dsl.engine.compile.diagnostics import compiler_warnings
+    from sears_dsl.engine.compile.requirements import compiler_warnings, stand_ins
     from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.engine.noise.needs import stand_ins
     from sears_dsl.generating.sentences import template_findings
 
     for ruleset in rulesets:

@@ -254,7 +254,7 @@ def _print(difference: RulesetDiff) -> None:
 
 
 def _print_rows(rows: list[dict[str, object]], limit: int, *, labels: Mapping[str, str]) -> None:
-    from sears_dsl.engine.rewrite.shown_edits import with_code_points
+    from sears_dsl.engine.rewrite.rewrites import with_code_points
 
     out = console()
     for each in rows[:limit]:

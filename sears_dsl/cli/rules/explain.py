@@ -122,8 +122,8 @@ def _of_ruleset(
     ruleset: Ruleset, row: Tokens, tagger: Tagger, rule_ids: Sequence[str]
 ) -> Iterator[tuple[Rule, Explanation]]:
     """What each rule does in a row, sentence by sentence where its file is about sentences."""
+    from sears_dsl.engine.compile.requirements import sources_for
     from sears_dsl.engine.explain import explain, explain_sentences
-    from sears_dsl.engine.noise.needs import sources_for
     from sears_dsl.engine.sentence_units import SentenceUnits
     from sears_dsl.paraphrasing.rewording import sources_of
 

@@ -117,7 +117,7 @@ def _sources_for(rulesets: list[Ruleset]) -> Sources:
 
 
 def _shown_text(text: str | None, original: str) -> str:
-    from sears_dsl.engine.rewrite.shown_edits import with_code_points
+    from sears_dsl.engine.rewrite.rewrites import with_code_points
 
     return "(silent)" if text is None else with_code_points(original, text)
 

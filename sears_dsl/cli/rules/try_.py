@@ -80,7 +80,7 @@ def _print_line(explained: Explained) -> None:
     """A text in a line: what it becomes, or what is most nearly true of it and stops the rule."""
     fired = [each for each in explained.explanations if each.fired]
     if fired:
-        from sears_dsl.engine.rewrite.shown_edits import with_code_points
+        from sears_dsl.engine.rewrite.rewrites import with_code_points
 
         for each in fired:
             became = with_code_points(explained.text, each.rewrite or "")

@@ -139,7 +139,7 @@ def marked(original: str, edits: Sequence[Edit]) -> Text:
     """The sentence with each change marked; only the words that differ."""
     from rich.text import Text
 
-    from sears_dsl.engine.rewrite.shown_edits import pieces
+    from sears_dsl.engine.rewrite.rewrites import pieces
 
     line = Text()
     for kind, text in pieces(original, edits):

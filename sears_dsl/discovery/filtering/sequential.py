@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
-from sears_dsl.engine.rewrite.shown_edits import common_ends
+from sears_dsl.engine.rewrite.rewrites import common_ends
 
 QuestionAboutRows: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Says of rewrites, by number, whether each keeps the meaning."""

@@ -32,9 +32,8 @@ from sears_dsl.discovery.proposing.consequents import (
     minimal_change,
 )
 from sears_dsl.effects.applications import MINED
-from sears_dsl.engine.matches import Binding, Edit, TokenRange
+from sears_dsl.engine.matches import Binding, Edit, TokenRange, apply_edits
 from sears_dsl.engine.rewrite.renderer import Renderer
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Piece, Rule

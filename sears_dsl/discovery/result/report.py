@@ -26,7 +26,7 @@ from sears_dsl.discovery.result.manifest import (
     write_manifest,
 )
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit
-from sears_dsl.engine.rewrite.shown_edits import with_code_points
+from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.statistics import wilson_interval

@@ -1,7 +1,8 @@
 """Rules → flat arrays that kernels follow, and what is wrong with rules that cannot be.
 
-In: rules with their scopes. `predicates` numbers tests on tokens (`regexes` decides all patterns at
-once), `variants` writes out choices and quantifiers. Out: a `program.Program` for `match`, in which
-rules share their beginnings (a trie) and are bits beside each other (`bit_planes`); `prefilter`
-tells from raw text which rows need a look; `diagnostics` says what no text could ever satisfy.
+In: rules with their scopes. `predicates` numbers tests on tokens and decides them, `program` writes
+out choices and quantifiers. Out: its `Program` for `match`, in which rules share their beginnings
+(a trie) and are bits beside each other; `token_classes` makes these bits, and sorts token types by
+what they satisfy. `prefilter` tells from raw text which rows need a look; `requirements` says what
+rules ask of a run, and what is wrong with them.
 """

@@ -5,22 +5,24 @@ the distinct token types of a batch. Out: an id per distinct predicate, and for 
 table type → ids. Always holds: predicates that mean the same by construction have one id
 (``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate
 have smaller ids than it has, so that one pass in order decides them all. Costs one dictionary
-look-up per type and kind of test, one pass over each new text for all regexes, and a step per
-composite predicate for types of which no simple test tells one from another; nothing per token.
+look-up per type and kind of test, and a step per composite predicate for types of which no simple
+test tells one from another; nothing per token; for all regexes together (`Regexes`) one pass over a
+text that is new. Threads may share both once all is added.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import chain, repeat, zip_longest
+from itertools import chain, count, repeat, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import number_sequences
-from sears_dsl.engine.compile.regexes import RegexError, Regexes
+from sears_dsl.engine.arrays import Composites, grown, number_sequences
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Anchor,
@@ -40,14 +42,12 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Growing, Int32Array
 from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
 
 Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 """A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
-
-_NEEDS_TAGS = frozenset({"coarse", "fine", "lemma"})
 
 
 class PatternError(Exception):
@@ -100,7 +100,7 @@ class Predicates:
         self._questions: list[tuple[Callable[..., int], Callable[[TokenType], str]]] = []
         self._regexes = Regexes()
         self._regex_of: dict[int, int] = {}
-        self._composites: _Composites | None = None
+        self._composites: Composites | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -120,9 +120,9 @@ class Predicates:
             return known
         kind = key[0]
         number = len(self.keys)
-        needs_tags = kind in _NEEDS_TAGS
+        needs_tags = kind in ("coarse", "fine", "lemma")
         if kind == "regex":
-            self._regex_of[number] = self._add_regex(key[1], ignore_case=key[2])
+            self._regex_of[number] = self._regexes.add(key[1], ignore_case=key[2])
         elif kind in ("or", "and"):
             needs_tags = any(self.needs_tags[member] for member in key[1])
         elif kind == "not":
@@ -195,9 +195,9 @@ class Predicates:
         """The predicate of one token of a literal, under the case option."""
         ignore = _ignores_case(literal, scope.options)
         kind, spelled = ("lower", word.lower()) if ignore else ("text", word)
-        if not _any_apostrophe(literal, scope.options):
-            return self.intern((kind, spelled))
-        return self.any_of(self.intern((kind, each)) for each in _with_apostrophes(spelled))
+        every = _any_apostrophe(literal, scope.options)
+        words = _with_apostrophes(spelled) if every else (spelled,)
+        return self.any_of(self.intern((kind, each)) for each in words)
 
     def of_tag(self, name: str, tagset: TagsetOption) -> int:
         """The predicate of a bare tag; a name that is coarse and fine is the coarse one."""
@@ -280,7 +280,7 @@ class Predicates:
 
     def _decided(self, simple: Int32Array, symbols: Int32Array) -> tuple[Int32Array, Int32Array]:
         if self._composites is None or len(self._composites.least) < len(self.keys):
-            self._composites = _Composites.of(self.keys)
+            self._composites = _composites(self.keys)
         expect(len(simple) * len(self._composites.ids) // 20)
         decided: tuple[Int32Array, Int32Array] = _decide(simple, self._composites, symbols)
         return decided
@@ -302,34 +302,9 @@ class Predicates:
                 return any(self._holds(member, simple) for member in members)
         return number in simple
 
-    def on_words(self, number: int) -> Callable[[str], bool]:
-        """Whether a word satisfies a predicate that needs no tags, as a function of the word."""
-        match self.keys[number]:
-            case ("text", wanted):
-                return lambda word: bool(word == wanted)
-            case ("lower", wanted):
-                return lambda word: bool(word.lower() == wanted)
-            case ("not", member):
-                test = self.on_words(member)
-                return lambda word: not test(word)
-            case ("or" | "and" as kind, members):
-                tests = list(map(self.on_words, members))
-                over = any if kind == "or" else all
-                return lambda word: over(test(word) for test in tests)
-            case ("regex", *_):
-                regex = self._regex_of[number]
-                return lambda word: regex in self._regexes.matching(word)
-        return lambda _: True
-
-    def _add_regex(self, pattern: str, *, ignore_case: bool) -> int:
-        try:
-            return self._regexes.add(pattern, ignore_case=ignore_case)
-        except RegexError as error:
-            raise PatternError(
-                "E309",
-                f"/{pattern}/ is not a regular expression that RE2 knows: {error}",
-                advice="look-around and back-references are not there, so that matching is linear",
-            ) from error
+    def matches_regex(self, number: int, word: str) -> bool:
+        """Whether a word satisfies a predicate that is a regex."""
+        return self._regex_of[number] in self._regexes.matching(word)
 
     @staticmethod
     def _column(name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:
@@ -433,44 +408,25 @@ _VALUES: Mapping[tuple[str, str], Callable[[TokenType], str]] = {
 }
 
 
-class _Composites(NamedTuple):
-    """What composite predicates ask of their members, of which each has a smaller id.
-
-    A predicate holds where at least `least` of its members do; if it is negated, where fewer do.
-
-    Attributes:
-        ids: int32: the composite predicates, ascending.
-        least: int32 (predicates,).
-        negated: bool (predicates,).
-        offsets: int32 (predicates + 1,): what each predicate is a member of, with parents.
-        parents: int32.
-    """
-
-    ids: Any
-    least: Any
-    negated: Any
-    offsets: Any
-    parents: Any
-
-    @classmethod
-    def of(cls, keys: Sequence[Key]) -> _Composites:
-        """Those among all predicates."""
-        members: dict[int, Sequence[int]] = {}
-        least = np.zeros(len(keys), np.int32)
-        negated = np.zeros(len(keys), np.bool_)
-        for number, key in enumerate(keys):
-            if key[0] in ("any", "or", "and", "not"):
-                operands = key[1] if key[0] in ("or", "and") else key[1:]
-                members[number] = operands
-                least[number] = len(operands) if key[0] == "and" else key[0] != "any"
-                negated[number] = key[0] == "not"
-        counts = np.fromiter(map(len, members.values()), np.int64, len(members))
-        asking = np.repeat(np.fromiter(members, np.int32, len(members)), counts)
-        operands = np.fromiter(chain.from_iterable(members.values()), np.int32, len(asking))
-        offsets = np.zeros(len(keys) + 1, np.int32)
-        np.cumsum(np.bincount(operands, minlength=len(keys)), out=offsets[1:])
-        parents = asking[np.argsort(operands, kind="stable")]
-        return cls(np.fromiter(members, np.int32, len(members)), least, negated, offsets, parents)
+def _composites(keys: Sequence[Key]) -> Composites:
+    """The composite ones among all predicates."""
+    members: dict[int, Sequence[int]] = {}
+    least = np.zeros(len(keys), np.int32)
+    negated = np.zeros(len(keys), np.bool_)
+    for number, key in enumerate(keys):
+        if key[0] in ("any", "or", "and", "not"):
+            operands = key[1] if key[0] in ("or", "and") else key[1:]
+            members[number] = operands
+            least[number] = len(operands) if key[0] == "and" else key[0] != "any"
+            negated[number] = key[0] == "not"
+    counts = np.fromiter(map(len, members.values()), np.int64, len(members))
+    asking = np.repeat(np.fromiter(members, np.int32, len(members)), counts)
+    operands = np.fromiter(chain.from_iterable(members.values()), np.int32, len(asking))
+    offsets = np.zeros(len(keys) + 1, np.int32)
+    np.cumsum(np.bincount(operands, minlength=len(keys)), out=offsets[1:])
+    parents = asking[np.argsort(operands, kind="stable")]
+    ids = np.fromiter(members, np.int32, len(members))
+    return Composites(ids, least, negated, offsets, parents)
 
 
 @kernel
@@ -488,9 +444,7 @@ def _decide(simple: Any, composites: Any, symbols: Any) -> Any:
     total = np.int64(0)
     for group in range(groups):
         if total + most > ids.shape[0]:
-            larger = np.empty(2 * ids.shape[0] + most, np.int32)
-            larger[:total] = ids[:total]
-            ids = larger
+            ids = grown(ids, total + most)
         for place in range(most):
             if place < simple.shape[1]:
                 number = np.int64(simple[group, place])
@@ -509,3 +463,137 @@ def _decide(simple: Any, composites: Any, symbols: Any) -> Any:
                 total += 1
         offsets[group + 1] = total
     return offsets, ids[:total].copy()
+
+
+# ---------------------------------------------------------------- regexes
+
+# So many texts are remembered; then all are forgotten.
+_MOST_TEXTS = 100_000
+# Matches every text. A set of regexes that runs out of memory finds nothing, and so not this.
+_EVERYTHING = "(?s).*"
+
+
+class Regexes:
+    r"""Regexes, numbered in the order in which they are added.
+
+    Example:
+        >>> table = Regexes()
+        >>> table.add("colou?r", ignore_case=True), table.add(r"\d+", ignore_case=False)
+        (0, 1)
+        >>> table.matched(["Color", "12", "colors"]).tolist()
+        [[True, False], [False, True], [False, False]]
+    """
+
+    def __init__(self) -> None:
+        self._written: list[tuple[str, bool]] = []
+        self._compiled: list[Any] = []
+        self._together: Any = None
+        self._alone = threading.RLock()
+        self._forget()
+
+    def __len__(self) -> int:
+        return len(self._compiled)
+
+    def add(self, pattern: str, *, ignore_case: bool) -> int:
+        """The number of a regex.
+
+        Raises:
+            PatternError: RE2 does not know it.
+        """
+        import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
+
+        try:
+            compiled = re2.compile(pattern, _options(re2, ignore_case=ignore_case))
+        except re2.error as error:
+            reason = error.args[0]
+            text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+            raise PatternError(
+                "E309",
+                f"/{pattern}/ is not a regular expression that RE2 knows: {text}",
+                advice="look-around and back-references are not there, so that matching is linear",
+            ) from error
+        self._written.append((pattern, ignore_case))
+        self._compiled.append(compiled)
+        self._together = None
+        self._forget()
+        return len(self._compiled) - 1
+
+    def matched(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """(texts, regexes): whether a regex matches all of a text."""
+        if not self._compiled:
+            return np.zeros((len(texts), 0), np.bool_)
+        with self._alone:
+            distinct = dict.fromkeys(texts)
+            new = [text for text in distinct if text not in self._rows]
+            if len(self._rows) + len(new) > _MOST_TEXTS:
+                self._forget()
+                new = list(distinct)
+            answers = self._answers(new)
+            self._rows.update(zip(new, count(len(self._known)), strict=False))
+            self._known.extend(answers)
+            chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
+            matched: NDArray[np.bool_] = self._known.array[chosen]
+            return matched
+
+    def matching(self, text: str) -> Sequence[int]:
+        """The numbers of the regexes that match all of one text."""
+        if not self._compiled:
+            return ()
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError:
+                return ()
+        with self._alone:
+            together = self._set()
+            numbers = (together and together.Match(text)) or ()
+        everything = len(self)
+        if everything in numbers:
+            return [number for number in numbers if number != everything]
+        return [n for n, each in enumerate(self._compiled) if each.fullmatch(text) is not None]
+
+    def _forget(self) -> None:
+        self._rows: dict[str, int] = {}
+        self._known = Growing(np.zeros((0, len(self)), np.bool_))
+
+    def _answers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """What `matched` tells, worked out; each text is asked about once."""
+        answers = np.zeros((len(texts), len(self) + 1), np.bool_)
+        together = self._set()
+        left: Iterable[int] = range(len(texts))
+        try:
+            encoded = list(map(str.encode, texts)) if together else []
+        except UnicodeEncodeError:
+            encoded = []
+        if encoded:
+            holding = [numbers or () for numbers in map(together.Match, encoded)]
+            counts = list(map(len, holding))
+            columns = np.fromiter(chain.from_iterable(holding), np.int64, sum(counts))
+            answers[np.repeat(np.arange(len(texts)), counts), columns] = True
+            left = np.flatnonzero(~answers[:, -1]).tolist()
+        for place in left:
+            answers[place, self.matching(texts[place])] = True
+        return answers[:, :-1]
+
+    def _set(self) -> Any:
+        """All of them as one set, compiled once; False where it would be too large."""
+        if self._together is None:
+            import re2  # noqa: PLC0415 - see above
+
+            together = re2.Set.FullMatchSet(_options(re2, ignore_case=False))
+            for pattern, ignore_case in self._written:
+                together.Add(f"(?i){pattern}" if ignore_case else pattern)
+            together.Add(_EVERYTHING)
+            try:
+                together.Compile()
+            except re2.error:
+                together = False
+            self._together = together
+        return self._together
+
+
+def _options(re2: Any, *, ignore_case: bool) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not ignore_case
+    return options

@@ -1,6 +1,6 @@
 """The scan by bits: 64 variants are followed at once (bit-parallel matching).
 
-In: the planes of `compile.bit_planes`. Out: hits as `scan.collect` gives them. Always holds: the
+In: the planes of `compile.token_classes`. Out: hits as `scan.collect` gives them. Always holds: the
 hits are those of the walk along the trie. A token that begins something reads the words that hold
 it; from each of these the bits of the following tokens leave those variants that match. What is hit
 is closed for the rest of the row where the first hit is enough, so that each is looked at once.

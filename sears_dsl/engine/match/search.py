@@ -2,11 +2,11 @@
 
 In: a program, a batch of tokens, protected spans. Out: `Matches`, sorted by row, rule and start.
 Always holds: the result does not depend on the number of jobs, on how rows are batched, or on which
-scan ran; each hit stands for one instance of every rule of its pattern. One kernel scans a block
-and makes the instances, since calling a compiled one with so many arrays takes longer than
-scanning a short row.
-Costs a look-up of the class of each distinct token type, then one scan of the token ids; with
-several jobs blocks of rows are scanned in threads.
+scan ran; each hit of a pattern stands for one instance of every rule of it. One kernel scans a
+block and makes the instances, since calling a compiled one with so many arrays takes longer than
+scanning a short row. Costs a look-up of the class of each distinct token type, one scan of the
+token ids, and a few nanoseconds an instance; with several jobs blocks of rows are scanned in
+threads.
 """
 
 from __future__ import annotations
@@ -20,75 +20,182 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine import arrays
 from sears_dsl.engine.arrays import (
+    EXTENT_ALL,
+    EXTENT_EVERY,
     EXTENT_FIRST,
+    FOCUS,
+    ORDER_BITS,
+    ORDER_MASK,
+    RANK,
+    RANK_BITS,
     ProtectedPlaces,
+    Rules,
 )
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match.bit_scan import collect_by_bits
-from sears_dsl.engine.match.instances import count_instances, expand_first, expand_hits
+from sears_dsl.engine.match.bit_scan import BIT_OF, collect_by_bits
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.array_types import Int32Array, Int64Array
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import compiles, expect, kernel
 from sears_dsl.tagging.tokens import Tokens
 
+# ---------------------------------------------------------------- from hits to instances
 
-def mark_protected(
-    row_offsets: Int32Array,
-    starts: Int32Array,
-    ends: Int32Array,
-    span_offsets: Int64Array,
-    spans: Int64Array,
-) -> ProtectedPlaces:
-    """Where no instance may be; no kernel, since NumPy does it in a few passes.
+_DIGIT_BITS = 6
+_SHORT = 24  # up to here insertion sorts faster
+
+
+@kernel
+def _sort_by_rule(keys: Any, scratch: Any, count: Any, counters: Any, digits: Any) -> None:
+    """Sort keys (rule << 37 | rank) by rule, stably: insertion if short, else radix."""
+    if count <= _SHORT:
+        for place in range(1, count):
+            key = keys[place]
+            rule = key >> RANK_BITS
+            at = place
+            while at > 0 and keys[at - 1] >> RANK_BITS > rule:
+                keys[at] = keys[at - 1]
+                at -= 1
+            keys[at] = key
+        return
+    for digit in range(digits):
+        shift = RANK_BITS + digit * _DIGIT_BITS
+        counters[:] = 0
+        for place in range(count):
+            counters[((keys[place] >> shift) & ((1 << _DIGIT_BITS) - 1)) + 1] += 1
+        for value in range(counters.shape[0] - 1):
+            counters[value + 1] += counters[value]
+        for place in range(count):
+            value = (keys[place] >> shift) & ((1 << _DIGIT_BITS) - 1)
+            scratch[counters[value]] = keys[place]
+            counters[value] += 1
+        keys[:count] = scratch[:count]
+
+
+@kernel
+def count_instances(hits: Any, rules: Any) -> Any:
+    """How many instances of rules the hits of patterns stand for."""
+    if rules.rules_of.shape[0] == rules.rule_offsets.shape[0] - 1:
+        return np.int64(hits.shape[0])  # each pattern has a rule, so each has one
+    total = np.int64(0)
+    for hit in hits:
+        pattern = hit >> RANK_BITS
+        total += rules.rule_offsets[pattern + 1] - rules.rule_offsets[pattern]
+    return total
+
+
+@kernel
+def expand_hits(hits: Any, offsets: Any, low: Any, rules: Any) -> Any:
+    """From the hits of patterns to the instances of rules; see `find_instances`."""
+    instances = np.empty((5, count_instances(hits, rules)), np.int32)
+    if len(hits) == 0:
+        return instances
+    place = np.int64(0)
+    most = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        most = max(most, count_instances(hits[offsets[row] : offsets[row + 1]], rules))
+    keys = np.empty(most, np.int64)
+    scratch = np.empty(most, np.int64)
+    counters = np.zeros((1 << _DIGIT_BITS) + 1, np.int64)
+    digits = 1
+    while rules.pattern_of.shape[0] >> (digits * _DIGIT_BITS) > 0:
+        digits += 1
+    for row in range(offsets.shape[0] - 1):
+        count = np.int64(0)
+        for at in range(offsets[row], offsets[row + 1]):
+            pattern = hits[at] >> RANK_BITS
+            rank = hits[at] & RANK
+            for of in range(rules.rule_offsets[pattern], rules.rule_offsets[pattern + 1]):
+                keys[count] = (np.int64(rules.rules_of[of]) << RANK_BITS) | rank
+                count += 1
+        _sort_by_rule(keys, scratch, count, counters, digits)
+        for at in range(count):
+            rule = keys[at] >> RANK_BITS
+            order = keys[at] & ORDER_MASK
+            start = (keys[at] & RANK) >> ORDER_BITS
+            variant = rules.first_variant[rules.pattern_of[rule]] + order
+            instances[0, place] = rule
+            instances[1, place] = low + row
+            instances[2, place] = start
+            instances[3, place] = start + rules.variants[variant, FOCUS]
+            instances[4, place] = order
+            place += 1
+    return instances
+
+
+# Bits of an instance that waits: its start, the tokens that it replaces, its order.
+_START_SHIFT = 32
+_TOKENS = (1 << _START_SHIFT) - 1
+
+
+@kernel
+def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
+    hits: Int64Array,
+    offsets: Int64Array,
+    low: Integer,
+    rules: Rules,
+    instances: Int32Array,
+    place: Integer,
+) -> None:
+    """The same as `expand_hits`, where each rule has one instance in a row at most.
+
+    The rules of a row are bits, so that they come in their order without being sorted.
 
     Args:
-        starts: first character of each token.
-        ends: one past its last character.
-        spans: (spans, 2) characters start and end.
+        low: the row that the first hits are of.
+        instances: where they are put.
+        place: the place of the first one there.
     """
-    rows, tokens = len(row_offsets) - 1, len(starts)
-    row_of = np.repeat(np.arange(rows), np.diff(row_offsets))
-    # Characters of all rows in one order: those of two rows never meet.
-    longest = int(ends.max(initial=0))
-    row_starts = np.arange(rows) * (longest + 3) + 1
-    token_starts, token_ends = row_starts[row_of] + starts, row_starts[row_of] + ends
-    clipped = np.clip(spans, -1, longest + 1).T
-    lows, highs = clipped + np.repeat(row_starts, np.diff(span_offsets))
-
-    gap_starts, gap_ends = token_ends[:-1], token_starts[1:]
-    inside = _between(gap_ends, lows, gap_starts, highs) & (gap_starts < gap_ends)
-    # A protected place without a character is inside where tokens meet, too.
-    empty = lows[lows == highs]
-    inside |= _between(gap_ends, empty - 1, gap_starts, empty + 1)
-    units = np.zeros(2 * tokens + 1, np.int32)
-    units[1::2] = _between(token_ends, lows, token_starts, highs)
-    units[2:-1:2] = inside & (row_of[:-1] == row_of[1:])
-
-    last_ends = np.zeros(rows, np.int32)
-    full = np.flatnonzero(np.diff(row_offsets))
-    last_ends[full] = ends[row_offsets[full + 1] - 1]
-    places = np.empty(tokens + rows, np.int64)
-    places[np.arange(tokens) + row_of] = token_starts
-    places[row_offsets[1:] + np.arange(rows)] = row_starts + last_ends
-    closed = _between(places, lows, places, highs)
-    return ProtectedPlaces(np.cumsum(units, dtype=np.int32), closed.astype(np.uint8))
-
-
-def _between(
-    after: Int64Array, lows: Int64Array, before: Int64Array, highs: Int64Array
-) -> NDArray[np.bool_]:
-    """For each k whether some span has low < after[k] and before[k] < high; both are in order."""
-    begins = np.searchsorted(after, lows, side="right")
-    stops = np.searchsorted(before, highs, side="left")
-    some = begins < stops
-    room = len(after) + 1
-    depth = np.bincount(begins[some], minlength=room) - np.bincount(stops[some], minlength=room)
-    open_spans: NDArray[np.bool_] = np.cumsum(depth)[:-1] > 0
-    return open_spans
+    rule_offsets, rules_of = rules.rule_offsets, rules.rules_of
+    first_variant, variants, single = rules.first_variant, rules.variants, rules.single
+    count = rules_of.shape[0]
+    none, one, six, last = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
+    words = (count + 63) >> 6
+    present = np.zeros(words, np.uint64)
+    waiting = np.empty(count, np.int64)
+    # Columns and indices without a sign: nothing is to be looked up or looked at each time.
+    of_rules, of_rows, of_starts = instances[0], instances[1], instances[2]
+    of_ends, of_orders = instances[3], instances[4]
+    at_place = np.uint64(place)
+    at_row = np.int64(low)
+    for row in range(offsets.shape[0] - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            hit = hits[at]
+            pattern = np.uint64(hit >> RANK_BITS)
+            start = (hit & RANK) >> ORDER_BITS
+            order = hit & ORDER_MASK
+            value = (start << _START_SHIFT) | order
+            only = single[pattern, 0]
+            if only >= 0:
+                rule = np.uint64(only)
+                waiting[rule] = value | (np.int64(single[pattern, 1]) << ORDER_BITS)
+                present[rule >> six] |= one << (rule & last)
+                continue
+            variant = np.uint64(first_variant[pattern]) + np.uint64(order)
+            value |= np.int64(variants[variant, FOCUS]) << ORDER_BITS
+            for of in range(rule_offsets[pattern], rule_offsets[pattern + one]):
+                rule = np.uint64(rules_of[of])
+                present[rule >> six] |= one << (rule & last)
+                waiting[rule] = value
+        for word in range(words):
+            mask = present[word]
+            present[word] = none
+            first = np.uint64(word << 6)
+            while mask != none:
+                lowest = mask & (~mask + one)
+                mask ^= lowest
+                rule = first + BIT_OF[lowest % np.uint64(67)]
+                value = waiting[rule]
+                start = value >> _START_SHIFT
+                of_rules[at_place] = rule
+                of_rows[at_place] = at_row
+                of_starts[at_place] = start
+                of_ends[at_place] = start + ((value & _TOKENS) >> ORDER_BITS)
+                of_orders[at_place] = value & ORDER_MASK
+                at_place += one
+        at_row += 1
 
 
 @kernel
@@ -161,11 +268,11 @@ Protected: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 """For each row the spans, in characters, in which no rule may fire."""
 
 _EXTENTS = {
-    "first": arrays.EXTENT_FIRST,
-    "all": arrays.EXTENT_ALL,
-    "every": arrays.EXTENT_EVERY,
+    "first": EXTENT_FIRST,
+    "all": EXTENT_ALL,
+    "every": EXTENT_EVERY,
 }
-_UNPROTECTED = arrays.ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
+_UNPROTECTED = ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
 _SMALL_BLOCK = 1 << 13  # no thread is begun for less
@@ -332,7 +439,7 @@ def _blocks(row_offsets: Int32Array, jobs: int) -> list[tuple[int, int]]:
 
 def _protection(
     tokens: Tokens, row_offsets: Int32Array, protected: Protected | None
-) -> arrays.ProtectedPlaces:
+) -> ProtectedPlaces:
     if protected is None or not any(protected):
         return _UNPROTECTED
     counts = np.fromiter(map(len, protected), np.int64, len(protected))
@@ -340,3 +447,58 @@ def _protection(
     np.cumsum(counts, out=offsets[1:])
     spans = np.array(list(chain.from_iterable(protected)), np.int64).reshape(-1, 2)
     return mark_protected(row_offsets, tokens.starts, tokens.ends, offsets, spans)
+
+
+def mark_protected(
+    row_offsets: Int32Array,
+    starts: Int32Array,
+    ends: Int32Array,
+    span_offsets: Int64Array,
+    spans: Int64Array,
+) -> ProtectedPlaces:
+    """Where no instance may be; no kernel, since NumPy does it in a few passes.
+
+    Args:
+        starts: first character of each token.
+        ends: one past its last character.
+        spans: (spans, 2) characters start and end.
+    """
+    rows, tokens = len(row_offsets) - 1, len(starts)
+    row_of = np.repeat(np.arange(rows), np.diff(row_offsets))
+    # Characters of all rows in one order: those of two rows never meet.
+    longest = int(ends.max(initial=0))
+    row_starts = np.arange(rows) * (longest + 3) + 1
+    token_starts, token_ends = row_starts[row_of] + starts, row_starts[row_of] + ends
+    clipped = np.clip(spans, -1, longest + 1).T
+    lows, highs = clipped + np.repeat(row_starts, np.diff(span_offsets))
+
+    gap_starts, gap_ends = token_ends[:-1], token_starts[1:]
+    inside = _between(gap_ends, lows, gap_starts, highs) & (gap_starts < gap_ends)
+    # A protected place without a character is inside where tokens meet, too.
+    empty = lows[lows == highs]
+    inside |= _between(gap_ends, empty - 1, gap_starts, empty + 1)
+    units = np.zeros(2 * tokens + 1, np.int32)
+    units[1::2] = _between(token_ends, lows, token_starts, highs)
+    units[2:-1:2] = inside & (row_of[:-1] == row_of[1:])
+
+    last_ends = np.zeros(rows, np.int32)
+    full = np.flatnonzero(np.diff(row_offsets))
+    last_ends[full] = ends[row_offsets[full + 1] - 1]
+    places = np.empty(tokens + rows, np.int64)
+    places[np.arange(tokens) + row_of] = token_starts
+    places[row_offsets[1:] + np.arange(rows)] = row_starts + last_ends
+    closed = _between(places, lows, places, highs)
+    return ProtectedPlaces(np.cumsum(units, dtype=np.int32), closed.astype(np.uint8))
+
+
+def _between(
+    after: Int64Array, lows: Int64Array, before: Int64Array, highs: Int64Array
+) -> NDArray[np.bool_]:
+    """For each k whether some span has low < after[k] and before[k] < high; both are in order."""
+    begins = np.searchsorted(after, lows, side="right")
+    stops = np.searchsorted(before, highs, side="left")
+    some = begins < stops
+    room = len(after) + 1
+    depth = np.bincount(begins[some], minlength=room) - np.bincount(stops[some], minlength=room)
+    open_spans: NDArray[np.bool_] = np.cumsum(depth)[:-1] > 0
+    return open_spans

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import first_alike
 from sears_dsl.engine.match.search import Protected
-from sears_dsl.engine.matches import Edit, Matches
+from sears_dsl.engine.matches import Edit, Matches, Reach
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.renderer import Around
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.span_map import Reach
 from sears_dsl.engine.rewrite.templates import PLACED, REPLACED, Forms
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import Tokens

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite
+from sears_dsl.engine.compile.requirements import looks_up
+from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, apply_edits
 from sears_dsl.engine.noise import kernels
 from sears_dsl.engine.noise.characters import (
     PlacedText,
@@ -31,12 +32,10 @@ from sears_dsl.engine.noise.characters import (
     shared,
 )
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
-from sears_dsl.engine.noise.needs import looks_up
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered
 from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.windows import characters_of
 from sears_dsl.language.rule import TYPING_KINDS, Noise, Rule, RuleScope
 from sears_dsl.runtime.kernels import expect

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import number_sequences
-from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.compile.variants import Split, Variant, bind
+from sears_dsl.engine.compile.program import Program, Split, Variant, bind
+from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.match.search import Extent, Protected, search
-from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange
-from sears_dsl.engine.noise.needs import looks_up
+from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange, apply_edits
 from sears_dsl.engine.rewrite.batch_edits import BatchEdits
 from sears_dsl.engine.rewrite.batch_noise import (
     drawn_rewrites,
@@ -38,7 +37,6 @@ from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
 from sears_dsl.engine.rewrite.renderer import ALONE, Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.slots import unchanged, write_formats
-from sears_dsl.engine.rewrite.span_map import apply_edits
 from sears_dsl.engine.rewrite.templates import (
     MISSING,
     PLACED,

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.compile.variants import every_element
+from sears_dsl.engine.compile.program import every_element
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import PlacedText, changed
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
-from sears_dsl.engine.rewrite.casing import CASE_FUNCTIONS
-from sears_dsl.engine.rewrite.spacing import is_punctuation
+from sears_dsl.engine.rewrite.surroundings import PRONOUN, is_punctuation
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Drawn,
@@ -371,3 +370,26 @@ def kept_punctuation(rule: Rule) -> dict[int, int]:
         if isinstance(piece, Text) and waiting.get(piece.text):
             elements[number] = waiting[piece.text].pop(0)
     return elements
+
+
+def without_capital(text: str) -> str:
+    """A text whose first letter is a small one, unless its word is ``I`` or has another capital.
+
+    Example:
+        >>> [without_capital(each) for each in ("The film", '"The film"', "NASA says", "I am")]
+        ['the film', '"the film"', 'NASA says', 'I am']
+    """
+    first = next((place for place, letter in enumerate(text) if letter.isalnum()), len(text))
+    word = text[first:].split(maxsplit=1)[0] if first < len(text) else ""
+    if not word or PRONOUN.match(word) or word[1:] != word[1:].lower():
+        return text
+    return text[:first] + text[first].lower() + text[first + 1 :]
+
+
+CASE_FUNCTIONS: dict[str, Callable[[str], str]] = {
+    "lower": str.lower,
+    "upper": str.upper,
+    "cap": lambda word: word[:1].title() + word[1:],
+    "uncap": without_capital,
+}
+"""What the functions of casing make of a text."""

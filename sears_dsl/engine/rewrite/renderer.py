@@ -16,21 +16,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.matches import Binding, Edit, Reach
 from sears_dsl.engine.noise.draws import Draw
-from sears_dsl.engine.rewrite.articles import agreed
-from sears_dsl.engine.rewrite.casing import (
-    CAPITAL,
-    OPENING,
-    PLAIN,
-    WITH_PRONOUN,
-    begins_sentence,
-    capitalized,
-    cased,
-    first_word,
-    shape_of,
-    uncapitalized,
-)
 from sears_dsl.engine.rewrite.pieces import (
     UNDRAWN,
     Chunk,
@@ -43,16 +30,26 @@ from sears_dsl.engine.rewrite.pieces import (
     noise_calls,
     parts_of,
 )
-from sears_dsl.engine.rewrite.spacing import (
+from sears_dsl.engine.rewrite.surroundings import (
+    CAPITAL,
+    OPENING,
+    PLAIN,
+    WITH_PRONOUN,
+    agreed,
+    begins_sentence,
     begins_with_clitic,
+    capitalized,
+    cased,
     deletion,
+    first_word,
     insertion,
     may_be_parted,
     reaches_out,
     replacement,
+    shape_of,
     stands_before,
+    uncapitalized,
 )
-from sears_dsl.engine.rewrite.span_map import Reach
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,

@@ -1,27 +1,32 @@
-"""What a batch of rows became: a sequence of `Rewrite`s, and what could not be rendered.
+"""What a batch of rows became, as columns and one by one; and edits for people to look at.
 
-In: rewrites sorted by row and rule, as `RewriteColumns`: edits as places and numbers of new texts.
-Out: a sequence that makes its members when they are looked at, and that notebooks show with every
-change marked. Always holds: a rewrite differs from its original; its edits are in order, disjoint
-and in bounds; equal rewrites of a row are spliced once. Costs 28 bytes a rewrite and 12 an edit; a
-text costs a slice and a copy when it is asked for.
+In: rewrites sorted by row and rule, as `RewriteColumns`: edits as places and numbers of new texts;
+or a text and its edits. Out: a sequence that makes its members when they are looked at, and that
+notebooks show with every change marked; a text in `ShownPiece`s, the words that changed and nothing
+beside them. Always holds: a rewrite differs from its original; its edits are in order, disjoint and
+in bounds; equal rewrites of a row are spliced once. Of what is shown: applying a narrowed edit
+gives the same text; nothing smaller than a word is cut off, and the blanks and marks beside it; the
+pieces that are kept or removed are together the text, but for the blank that comes with an inserted
+word; a change of characters for others that look the same is followed by their code points. Costs
+28 bytes a rewrite and 12 an edit; a text costs a slice and a copy when it is asked for.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import overload
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Edit, Rewrite
-from sears_dsl.engine.rewrite.shown_edits import pieces
+from sears_dsl.engine.noise.characters import lookalikes
 from sears_dsl.runtime.array_types import Int32Array
 
 
@@ -357,6 +362,152 @@ class Rewrites(Sequence[Rewrite]):
 
     def _name(self, rule: int) -> str:
         return self.rule_ids[rule] if rule < len(self.rule_ids) else str(rule)
+
+
+# ---------------------------------------------------------------- for people to look at
+
+
+class ShownPiece(NamedTuple):
+    """A part of a text to look at: ``same``, ``old`` (removed) or ``new`` (inserted).
+
+    A ``note`` is no part of it: the code points of look-alikes in the ``new`` part before it.
+    """
+
+    kind: Literal["same", "old", "new", "note"]
+    text: str
+
+
+def code_points(old: str, new: str) -> str:
+    """The characters of a new text that look as those of the old one do, with their code points.
+
+    Empty where there are none, so that what is seen is what changed.
+
+    Example:
+        >>> code_points("a film", "\u0430 f\u0456lm")
+        'а U+0430, і U+0456'
+        >>> code_points("a film", "a movie")
+        ''
+    """
+    if old.isascii() and new.isascii():  # of which none looks like another
+        return ""
+    table, before = lookalikes(), set(old)
+    alike = {table[each] for each in before if each in table} - before
+    return ", ".join(
+        f"{each} U+{ord(each):04X}"
+        for each in dict.fromkeys(new)
+        if each in alike or (each not in before and table.get(each) in before)
+    )
+
+
+def with_code_points(old: str, new: str) -> str:
+    """A new text as a line of a report says it, the code points of its look-alikes behind it.
+
+    Example:
+        >>> with_code_points("a film", "\u0430 film")
+        'а film (а U+0430)'
+        >>> with_code_points("a film", "a movie")
+        'a movie'
+    """
+    points = code_points(old, new)
+    return f"{new} ({points})" if points else new
+
+
+def change(old: str, new: str) -> Iterator[ShownPiece]:
+    """What a text was and became, and what cannot be seen of it.
+
+    Example:
+        >>> [tuple(each) for each in change("a", "\u0430")]
+        [('old', 'a'), ('new', 'а'), ('note', 'а U+0430')]
+    """
+    yield from _pieces_of("old", old)
+    yield from _pieces_of("new", new)
+    yield from _pieces_of("note", code_points(old, new))
+
+
+def narrowed(edit: Edit) -> Edit:
+    """The edit without the whole words, blanks and marks that stand on both sides unchanged.
+
+    Example:
+        >>> narrowed(Edit(0, 16, "What color is it", "Which color is it"))
+        Edit(start=0, end=4, old='What', new='Which')
+        >>> narrowed(Edit(5, 11, " movie", " film"))
+        Edit(start=6, end=11, old='movie', new='film')
+        >>> narrowed(Edit(0, 6, "great,", "big,"))
+        Edit(start=0, end=5, old='great', new='big')
+    """
+    old, new = _words(edit.old), _words(edit.new)
+    front, back = common_ends(old, new)
+    start = edit.start + sum(map(len, old[:front]))
+    old_part = "".join(old[front : len(old) - back])
+    new_part = "".join(new[front : len(new) - back])
+    return Edit(start, start + len(old_part), old_part, new_part)
+
+
+def pieces(original: str, edits: Sequence[Edit]) -> Iterator[ShownPiece]:
+    """The text with each change marked.
+
+    The blank that goes with a removed word, or comes with an inserted one, is not marked.
+
+    Example:
+        >>> [tuple(each) for each in pieces("a really good film", [Edit(2, 9, "really ", "")])]
+        [('same', 'a '), ('old', 'really'), ('same', ' '), ('same', 'good film')]
+    """
+    position = 0
+    for start, _, old, new in map(narrowed, edits):
+        yield from _pieces_of("same", original[position:start])
+        if old.strip() and new.strip():
+            yield from change(old, new)
+        else:
+            yield from _bared("old", old)
+            yield from _bared("new", new)
+        position = start + len(old)
+    yield from _pieces_of("same", original[position:])
+
+
+def _bared(kind: Literal["old", "new"], text: str) -> Iterator[ShownPiece]:
+    """The piece without its outer blanks, and these beside it; blanks alone stay what they are."""
+    bare = text.strip()
+    if not bare:
+        yield from _pieces_of(kind, text)
+        return
+    first = text.index(bare)
+    yield from _pieces_of("same", text[:first])
+    yield ShownPiece(kind, bare)
+    yield from _pieces_of("same", text[first + len(bare) :])
+
+
+def _pieces_of(kind: Literal["same", "old", "new", "note"], text: str) -> Iterator[ShownPiece]:
+    if text:
+        yield ShownPiece(kind, text)
+
+
+# What is no blank and no mark; an apostrophe is a part of its word, as signs are that combine.
+_WORD = re.compile(r"""[^\s.,;:!?()\[\]{}"“”…—]+|.""", re.DOTALL)
+
+
+def _words(text: str) -> list[str]:
+    """The text in words, blanks and marks, so that joining gives it back."""
+    return _WORD.findall(text)
+
+
+def common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """How many parts two sequences begin with alike, and with how many others they end alike.
+
+    Example:
+        >>> common_ends(["a", "good", "film"], ["a", "bad", "bad", "film"])
+        (1, 1)
+    """
+    front = _common(old, new)
+    return front, _common(reversed(old[front:]), reversed(new[front:]))
+
+
+def _common(left: Iterable[str], right: Iterable[str]) -> int:
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
 
 
 def marked(original: str, edits: Sequence[Edit]) -> str:

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT, number_sequences
-from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.compile.variants import Split, Variant, bind, expand
+from sears_dsl.engine.compile.program import Program, Split, Variant, bind, expand
 from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
 from sears_dsl.engine.rewrite.renderer import Renderer, Written, follows_case

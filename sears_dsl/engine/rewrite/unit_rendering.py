@@ -15,12 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
-from sears_dsl.engine.matches import Binding, Edit
+from sears_dsl.engine.matches import Binding, Edit, Reach
 from sears_dsl.engine.noise.characters import PlacedText, shared
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance, Unrendered
 from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, Spans, render_untouching
-from sears_dsl.engine.rewrite.span_map import Reach
 from sears_dsl.tagging.tokens import Token
 
 

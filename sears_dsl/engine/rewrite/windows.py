@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sears_dsl.engine.rewrite.casing import CLOSING, OPENING, STOPS
+from sears_dsl.engine.rewrite.surroundings import CLOSING, OPENING, STOPS
 from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt32Array
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
@@ -103,7 +103,7 @@ def _is_space(point: Integer) -> Any:
 
 @kernel
 def begin_sentences(rows: Int32Array, places: Int32Array, characters: Characters) -> Any:
-    """Whether a word at each place in a row begins a sentence; see `casing.begins_sentence`."""
+    """Whether a word at each place in a row begins a sentence, as `begins_sentence` says."""
     points, text_offsets = characters
     flags = np.zeros(places.shape[0], np.bool_)
     for number in range(places.shape[0]):

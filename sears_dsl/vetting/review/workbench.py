@@ -32,8 +32,7 @@ from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.shown_edits import ShownPiece, change
+from sears_dsl.engine.rewrite.rewrites import Rewrites, ShownPiece, change
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
