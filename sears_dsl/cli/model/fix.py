@@ -19,9 +19,9 @@ from sears_dsl.cli.options.augmentation import (
     recipe_and_tagger,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.model import choices_option, compare_option, image_option, read_data
+from sears_dsl.cli.options.model import DataOptions, choices_option, compare_option, image_option
 from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
+from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.wording import counted
@@ -203,12 +203,13 @@ def _experiment(
     if options["image"] is not None:
         training = training.with_pictures(options["image"])
     columns = chosen_columns(training, options)
-    held_out = read_data(options | {"column": columns.text, "label": columns.label, "limit": None})
+    own = {"column": columns.text, "label": columns.label, "limit": None}
+    held_out = DataOptions.of(options | own).rows()
     origin = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
     notes = (*held_out.notes, *origin)
     with (
         stages(shown=not options["quiet"]) as show,
-        unfinished_run(output, options, keeps_models=True) as run,
+        unfinished_run(output, Resuming.of(options), keeps_models=True) as run,
         PredictionStore(run.folder / "predictions.sqlite3") as store,
     ):
         inputs = ExperimentInputs(

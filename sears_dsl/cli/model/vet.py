@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options.model import (
+    AskingOptions,
     asking,
     noting,
     pivot_option,
@@ -104,7 +105,8 @@ def vet_command(rules: str, **options: Any) -> None:
     oracle = None
     if options["oracle"] is not None:
         oracle = open_oracle(options["oracle"], [place.ruleset])
-    options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
+    quiet = options["quiet"]
+    tagger = chosen_tagger([place.ruleset], options["tagger"], quiet=quiet)
     if not of_templates:
         from sears_dsl.engine.matcher import compile_rules
         from sears_dsl.paraphrasing.rewording import sources_of
@@ -112,7 +114,7 @@ def vet_command(rules: str, **options: Any) -> None:
         # Before rows are read and the model is asked, not an hour later.
         compile_rules(
             [place.ruleset],
-            tagger=load_tagger(options["tagger"]),
+            tagger=load_tagger(tagger),
             sources=sources_of([place.ruleset]),
         )
     say = partial(click.echo, err=True)
@@ -128,13 +130,14 @@ def vet_command(rules: str, **options: Any) -> None:
             sessions: Mapping[str, Deciding] = {
                 name: TemplateSession(place.ruleset, each) for name, each in journals.items()
             }
-            _serve(place, sessions, listening, load_tagger(options["tagger"]), options)
+            _serve(place, sessions, listening, load_tagger(tagger), options)
             return
         telling = opened.enter_context(ExitStack())
-        show = telling.enter_context(stages(shown=not options["quiet"]))
+        show = telling.enter_context(stages(shown=not quiet))
+        chosen = AskingOptions.of(options | {"tagger": tagger})
         first = next(iter(place.journals.values()))
-        inputs = opened.enter_context(asking(first, options, show=show, goes_on=True))
-        tell_of_protection(inputs.data, noting(options))
+        inputs = opened.enter_context(asking(first, chosen, show=show, goes_on=True))
+        tell_of_protection(inputs.data, noting(quiet=quiet))
         sitting = Sitting(
             data=inputs.data,
             predictor=inputs.predictor,
