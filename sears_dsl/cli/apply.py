@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
     chosen_workers,
     engine_options,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, model_options, noting, workplace
-from sears_dsl.cli.options.project import ProjectCommand
 from sears_dsl.cli.screen.console import FilePath, console
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery

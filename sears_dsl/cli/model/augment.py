@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.augmentation import (
     augmentation_options,
     chosen_columns,
@@ -18,7 +19,6 @@ from sears_dsl.cli.options.augmentation import (
     recipe_and_tagger,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import chosen_workers, engine_options, output_format_option
 from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, model_options, workplace
-from sears_dsl.cli.options.project import ProjectCommand
 from sears_dsl.cli.screen.console import FilePath, console, echo_document
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery

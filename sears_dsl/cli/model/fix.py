@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.augmentation import (
     augmentation_options,
     chosen_columns,
@@ -20,7 +21,6 @@ from sears_dsl.cli.options.augmentation import (
     refuse_overwriting,
 )
 from sears_dsl.cli.options.model import DataOptions, choices_option, compare_option, image_option
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
 from sears_dsl.cli.screen.progress import stages

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.model import (
     AskingOptions,
     asking,
@@ -21,7 +22,6 @@ from sears_dsl.cli.options.model import (
     tell_of_protection,
     vetting_options,
 )
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import chosen_tagger, no_cache_option, oracle_option
 from sears_dsl.cli.screen.console import FilePath, imports_option
 from sears_dsl.cli.screen.progress import stages
