@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.model import AskingOptions, asking, noting, parts_choice, scored_options
 from sears_dsl.cli.options.shared import (
+    EngineOptions,
     chosen_tagger,
     chosen_workers,
     engine_options,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.document import AuditDocument, RuleRecord
     from sears_dsl.auditing.gates import Gates
+    from sears_dsl.auditing.grid import GridDocument
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.effects.rule_effects import OnStage
@@ -178,6 +180,7 @@ def audit_command(
         options |= _written_rows(sentences, output, options["columns"])
     specs = tuple(models.values())
     chosen = AskingOptions.of(options | {"model": specs[0]})
+    engine = EngineOptions(**{name: options[name] for name in ("engine", "address", "workers")})
     choice, recorded = chosen_scoring(rulesets, options)
     own = choice.own()
     columns = read_slicings(
@@ -197,9 +200,9 @@ def audit_command(
             show=show,
             note=note,
         ) as scorer,  # fmt: skip
-        chosen_workers(options, chosen.data, together=True) as workers,
+        chosen_workers(engine, chosen.data, jobs=options["jobs"]) as workers,
     ):
-        if workers is not None and options["engine"] == "ray":
+        if workers is not None and engine.engine == "ray":
             from sears_dsl.clusters.applying import recipe_of
             from sears_dsl.clusters.remote_matching import RemoteMatcher
 
@@ -222,7 +225,12 @@ def audit_command(
             )
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(recorded_otherwise(recorded, scorer))
-        _write_and_print(documents, output, summary, options)
+        grid = _write(documents, output, summary)
+        if options["as_json"]:
+            document = next(iter(documents.values()))
+            echo_document((document if grid is None else grid).model_dump_json())
+        elif not options["quiet"]:
+            _print(documents, grid, output)
     if any(each.verdict.outcome in ("failed", "not judged") for each in documents.values()):
         sys.exit(1)
 
@@ -240,12 +248,9 @@ def _stage_of(name: str, show: OnStage) -> OnStage:
     return lambda stage, done, total: show(f"{name}: {stage}", done, total)
 
 
-def _write_and_print(
-    documents: Mapping[str, AuditDocument],
-    output: Path,
-    summary: Path | None,
-    options: dict[str, Any],
-) -> None:
+def _write(
+    documents: Mapping[str, AuditDocument], output: Path, summary: Path | None
+) -> GridDocument | None:
     """The audit of one model, or the audits of several and their grid."""
     from sears_dsl.auditing.reports.comparison_page import grid_markdown
     from sears_dsl.auditing.reports.files import (
@@ -254,7 +259,6 @@ def _write_and_print(
         write_audits_files,
     )
     from sears_dsl.auditing.reports.markdown import audit_summary
-    from sears_dsl.cli.model.compare import print_grid
 
     document = next(iter(documents.values()))
     grid = None
@@ -264,12 +268,14 @@ def _write_and_print(
         write_audit_files(document, output)
     if summary is not None:
         add_summary(audit_summary(document) if grid is None else grid_markdown(grid), summary)
-    if options["as_json"]:
-        echo_document((document if grid is None else grid).model_dump_json())
-    elif options["quiet"]:
-        return
-    elif grid is None:
-        _print_audit(document, output)
+    return grid
+
+
+def _print(documents: Mapping[str, AuditDocument], grid: GridDocument | None, output: Path) -> None:
+    from sears_dsl.cli.model.compare import print_grid
+
+    if grid is None:
+        _print_audit(next(iter(documents.values())), output)
     else:
         print_grid(grid)
         click.echo(f"written: {output}/comparison.html, comparison.md, comparison.json, and a "

@@ -13,11 +13,10 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -43,11 +42,6 @@ class Resuming:
     resume: bool = False
     restart: bool = False
     quiet: bool = False
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Resuming:
-        """What the options of a command say."""
-        return cls(**{name: options[name] for name in ("resume", "restart", "quiet")})
 
 
 @dataclass
