@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
+    EngineOptions,
     chosen_workers,
     engine_options,
     id_option,
@@ -194,7 +195,10 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         with_originals=options["with_originals"],
         draws=options["draws"],
     )
-    with chosen_workers(options, data) as workers:
+    engine = EngineOptions(**{name: options[name] for name in ("engine", "address", "workers")})
+    with chosen_workers(
+        engine, data, output=request.output, limit=request.reading.limit, jobs=request.jobs
+    ) as workers:
         watched = not quiet and sys.stderr.isatty()
         report = _watched(request, workers) if watched else _applied(request, workers)
     if options["as_json"] and not to_stdout:

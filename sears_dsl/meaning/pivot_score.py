@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -34,12 +35,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.translation.beam_search import FREE, DecoderInput, beam_search
-from sears_dsl.translation.forced_scoring import (
-    Originals,
-    join_originals,
-    read_originals,
-    total_log_probabilities,
-)
+from sears_dsl.translation.forced_scoring import ForcedScorer
 from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
@@ -83,8 +79,6 @@ Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]
 
 # Originals, and rewrites, that are scored together.
 _TEXTS = 64
-# Originals that stay read, at some 200 kB each: a filter comes back to them again and again.
-_READ = 1024
 _REWRITES = 1024
 # Originals whose translations are remembered.
 _REMEMBERED = 1 << 16
@@ -108,7 +102,7 @@ class PivotScorer:
         self.tau = tau
         self._translate = translate
         self._translations: list[OrderedDict[str, str]] = [OrderedDict() for _ in self.pivots]
-        self._originals: list[OrderedDict[str, Originals]] = [OrderedDict() for _ in self.pivots]
+        self._backs = [ForcedScorer(pivot.back) for pivot in self.pivots]
 
     @property
     def identity(self) -> str:
@@ -122,15 +116,9 @@ class PivotScorer:
 
     def log_ratios(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Log P(rewrite | original) − log P(original | original), which may be above 0."""
-        pairs = differing_parts(pairs)
         ratios = np.zeros(len(pairs))
         for group in _groups(pairs):
-            originals = self._read_together(group)
-            rewrites = [
-                self._totals(group, number, original) for number, original in enumerate(originals)
-            ]
-            base = _log_sum([original.totals for original in originals])
-            ratios[group.numbers] = _log_sum(rewrites) - base[group.rows]
+            ratios[group.numbers] = self._ratios(group)
         return ratios
 
     def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
@@ -140,26 +128,44 @@ class PivotScorer:
         if tau > 1:
             return np.zeros(len(pairs), bool)
         least = math.log(tau)
-        pairs = differing_parts(pairs)
         decisions = np.zeros(len(pairs), bool)
         count = len(self.pivots)
         for group in _groups(pairs):
-            originals = self._read(group)
-            base = _log_sum([original.totals for original in originals])[group.rows]
-            numbers = np.array(group.numbers)
-            # A mean reaches the least only if one of its members does.
-            totals = [
-                self._totals(group, number, original, floors=base + least - math.log(count))
-                for number, original in enumerate(originals)
+            sources = self.translations(group.originals)
+            originals = [
+                back.read(own, group.originals)
+                for back, own in zip(self._backs, sources, strict=True)
             ]
-            sure = np.minimum(0.0, _log_sum(totals) - base) >= least
-            decisions[numbers[sure]] = True
-            if count > 1:
-                left_over = np.isfinite(totals).any(0) & ~sure
-                open_pairs = [pairs[number] for number in numbers[left_over]]
-                ratios = np.minimum(0.0, self.log_ratios(open_pairs))
-                decisions[numbers[left_over]] = ratios >= least
+            base = np.logaddexp.reduce([each.totals for each in originals])[group.rows]
+            # A mean reaches the least only if one of its members does.
+            floors = base + least - math.log(count)
+            totals = np.array([
+                back.totals(original, group.rows, group.rewrites, floors=floors)
+                for back, original in zip(self._backs, originals, strict=True)
+            ])  # fmt: skip
+            sure = np.minimum(0.0, np.logaddexp.reduce(totals) - base) >= least
+            decisions[group.numbers[sure]] = True
+            left_over = np.isfinite(totals).any(0) & ~sure
+            if count > 1 and left_over.any():
+                open_pairs = group.some(left_over)
+                ratios = np.minimum(0.0, self._ratios(open_pairs))
+                decisions[open_pairs.numbers] = ratios >= least
         return decisions
+
+    def _ratios(self, group: _PairGroup) -> NDArray[np.float64]:
+        """The log ratios of a group, in half the time since nothing is remembered."""
+        sources = self.translations(group.originals)
+        originals = [
+            back.read_together(own, group.originals)
+            for back, own in zip(self._backs, sources, strict=True)
+        ]
+        base = np.logaddexp.reduce([each.totals for each in originals])[group.rows]
+        totals = [
+            back.totals(original, group.rows, group.rewrites)
+            for back, original in zip(self._backs, originals, strict=True)
+        ]
+        ratios: NDArray[np.float64] = np.logaddexp.reduce(totals) - base
+        return ratios
 
     def translations(self, sentences: Sequence[str]) -> list[list[str]]:
         """For each pivot the texts that stand for the sentences' meanings."""
@@ -192,70 +198,30 @@ class PivotScorer:
             known.popitem(last=False)
         return translations
 
-    def _read(self, group: _PairGroup) -> list[Originals]:
-        """The group's originals through each pivot, remembered for the next questions."""
-        return [
-            join_originals(self._read_one_by_one(number, group.originals))
-            for number in range(len(self.pivots))
-        ]
 
-    def _read_together(self, group: _PairGroup) -> list[Originals]:
-        """The same for one question, in half the time and with nothing remembered."""
-        return [
-            read_originals(
-                pivot.back,
-                self._translated(number, group.originals),
-                [pivot.back.target_pieces(text) for text in group.originals],
-            )
-            for number, pivot in enumerate(self.pivots)
-        ]
-
-    def _read_one_by_one(self, number: int, sentences: list[str]) -> list[Originals]:
-        # By itself, so that numbers do not depend on what was read before or beside it.
-        known, back = self._originals[number], self.pivots[number].back
-        originals = []
-        for sentence, source in zip(sentences, self._translated(number, sentences), strict=True):
-            original = known.pop(sentence, None)
-            if original is None:
-                original = read_originals(back, [source], [back.target_pieces(sentence)])
-            known[sentence] = original
-            originals.append(original)
-        while len(known) > _READ:
-            known.popitem(last=False)
-        return originals
-
-    def _totals(
-        self,
-        group: _PairGroup,
-        number: int,
-        originals: Originals,
-        *,
-        floors: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.float64]:
-        """Log-probabilities of a group's rewrites through one pivot; see `forced`."""
-        back = self.pivots[number].back
-        rewrites = [back.target_pieces(text) for text in group.rewrites]
-        return total_log_probabilities(back, originals, group.rows, rewrites, floors=floors)
-
-
+@dataclass(frozen=True, slots=True)
 class _PairGroup:
-    """Pairs that are scored together."""
+    """Pairs that are scored together: those of one original stand one after another."""
 
-    def __init__(self, pairs: Iterable[tuple[int, str, str]]) -> None:
-        self.originals: list[str] = []
-        self.numbers: list[int] = []
-        self.rows: list[int] = []
-        self.rewrites: list[str] = []
-        for number, original, rewrite in pairs:
-            if not self.originals or self.originals[-1] != original:
-                self.originals.append(original)
-            self.numbers.append(number)
-            self.rows.append(len(self.originals) - 1)
-            self.rewrites.append(rewrite)
+    pairs: Sequence[tuple[str, str]]
+    numbers: NDArray[np.int64]  # (C,), of each pair among all
+    originals: list[str]
+    rows: NDArray[np.int64]  # (C,), which of the originals is a pair's
+
+    @property
+    def rewrites(self) -> list[str]:
+        """Those of all pairs."""
+        return [rewrite for _, rewrite in self.pairs]
+
+    def some(self, these: NDArray[np.bool_]) -> _PairGroup:
+        """A group of some of the pairs, (C,)."""
+        return _grouped([each for each, taken in zip(self.pairs, these, strict=True) if taken],
+                        self.numbers[these])  # fmt: skip
 
 
 def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[_PairGroup]:
-    """The pairs with those of one original together, texts of like length in one group."""
+    """What differs in the pairs; those of one original, and texts of like length, in one group."""
+    pairs = differing_parts(pairs)
     order = sorted(range(len(pairs)), key=lambda number: (len(pairs[number][0]), pairs[number]))
     begin = texts = 0
     for at, number in enumerate(order):
@@ -266,13 +232,13 @@ def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[_PairGroup]:
             or at + 1 - begin == _REWRITES
             or (texts == _TEXTS and pairs[order[at + 1]][0] != pairs[number][0])
         ):
-            yield _PairGroup((n, *pairs[n]) for n in order[begin : at + 1])
+            here = order[begin : at + 1]
+            yield _grouped([pairs[each] for each in here], np.array(here))
             begin, texts = at + 1, 0
 
 
-def _log_sum(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Log Σ exp, element by element."""
-    if len(parts) == 1:
-        return parts[0]
-    total: NDArray[np.float64] = np.logaddexp.reduce(np.stack(parts), axis=0)
-    return total
+def _grouped(pairs: Sequence[tuple[str, str]], numbers: NDArray[np.int64]) -> _PairGroup:
+    originals = dict.fromkeys(original for original, _ in pairs)
+    row_of = {original: row for row, original in enumerate(originals)}
+    rows = np.array([row_of[original] for original, _ in pairs])
+    return _PairGroup(pairs, numbers, list(originals), rows)

@@ -17,6 +17,7 @@ Cost: for each distinct prefix a decoder step and, unless given up, an output la
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -32,6 +33,8 @@ from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 _LIKELY = math.log(1e-3)
 # Rounding of float32 sums; a rewrite this close to its floor is not given up by a bound.
 _SLACK = 1e-3
+# Originals that stay read, at some 200 kB each: a filter comes back to them again and again.
+_READ = 1024
 # The rows of the output layer at a time while an original's likely pieces are looked for.
 _BLOCK = 64
 
@@ -116,6 +119,46 @@ def join_originals(parts: Sequence[Originals]) -> Originals:
     )
 
 
+class ForcedScorer:
+    """Scores texts through one model, and remembers the latest originals that it has read."""
+
+    def __init__(self, model: TranslationModel) -> None:
+        self._model = model
+        self._known: OrderedDict[str, Originals] = OrderedDict()
+
+    def read(self, sources: Sequence[str], targets: Sequence[str]) -> Originals:
+        """The targets, each with its source; what was read before is not read again.
+
+        Each is read by itself, so that numbers do not depend on what was read before or beside it.
+        """
+        originals = []
+        for target, source in zip(targets, sources, strict=True):
+            original = self._known.pop(target, None)
+            if original is None:
+                original = self.read_together([source], [target])
+            self._known[target] = original
+            originals.append(original)
+        while len(self._known) > _READ:
+            self._known.popitem(last=False)
+        return join_originals(originals)
+
+    def read_together(self, sources: Sequence[str], targets: Sequence[str]) -> Originals:
+        """The same for one question, in half the time and with nothing remembered."""
+        return read_originals(self._model, sources, list(map(self._model.target_pieces, targets)))
+
+    def totals(
+        self,
+        originals: Originals,
+        rows: Sequence[int] | NDArray[np.int64],
+        rewrites: Sequence[str],
+        *,
+        floors: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """`total_log_probabilities` of rewrites, each of the original in its row."""
+        pieces = list(map(self._model.target_pieces, rewrites))
+        return total_log_probabilities(self._model, originals, rows, pieces, floors=floors)
+
+
 def _normalizers_and_likely(model: TranslationModel, hidden: Tensor) -> tuple[Tensor, Tensor]:
     """Log-normalizers (N,), and the pieces that are likely for one of the hidden vectors."""
     normalizers: list[Tensor] = []
@@ -133,7 +176,7 @@ def _normalizers_and_likely(model: TranslationModel, hidden: Tensor) -> tuple[Te
 def total_log_probabilities(
     model: TranslationModel,
     originals: Originals,
-    rows: Sequence[int],
+    rows: Sequence[int] | NDArray[np.int64],
     rewrites: Sequence[Sequence[int]],
     *,
     floors: NDArray[np.float64] | None = None,

@@ -21,12 +21,10 @@ from typing import Any, NamedTuple
 import click
 import pytest
 
-from sears_dsl.cli.options.unfinished import UnfinishedRun, unfinished_run
+from sears_dsl.cli.options.unfinished import Resuming, UnfinishedRun, unfinished_run
 from sears_dsl.cli.screen.progress import _Stage, stages
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.runtime.journal import RunJournal
-
-OPTIONS = {"resume": False, "restart": False, "quiet": False}
 
 
 def find_out(run: UnfinishedRun, key: str = "a") -> None:
@@ -41,7 +39,7 @@ def known(run: UnfinishedRun) -> dict[str, Any]:
 
 def fail(output: Path, error: BaseException, *, findings: bool = True, **options: bool) -> None:
     """A run that ends early, after it found something out or before."""
-    with unfinished_run(output, OPTIONS | options) as run:
+    with unfinished_run(output, Resuming(**options)) as run:
         if findings:
             find_out(run)
         else:
@@ -51,23 +49,23 @@ def fail(output: Path, error: BaseException, *, findings: bool = True, **options
 
 def begin(output: Path, *, goes_on: bool = False, **options: bool) -> bool:
     """A run that comes to its end; whether it found something there."""
-    with unfinished_run(output, OPTIONS | options, goes_on=goes_on) as run:
+    with unfinished_run(output, Resuming(**options), goes_on=goes_on) as run:
         run.keep = goes_on
         return bool(known(run))
 
 
 def test_a_finished_run_leaves_nothing_but_its_output(tmp_path: Path) -> None:
-    with unfinished_run(tmp_path / "found.sear", OPTIONS) as run:
+    with unfinished_run(tmp_path / "found.sear", Resuming()) as run:
         find_out(run)
         assert run.folder == tmp_path / "found.sear.partial"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_is_cut_short_on_purpose_can_go_on(tmp_path: Path) -> None:
-    with unfinished_run(tmp_path / "found.sear", OPTIONS) as run:
+    with unfinished_run(tmp_path / "found.sear", Resuming()) as run:
         find_out(run)
         run.keep = True
-    with unfinished_run(tmp_path / "found.sear", OPTIONS | {"resume": True}) as run:
+    with unfinished_run(tmp_path / "found.sear", Resuming(resume=True)) as run:
         assert known(run)
 
 
@@ -132,8 +130,8 @@ def test_at_a_terminal_a_second_start_asks(
 def test_two_runs_of_one_output_do_not_meet(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from sears_dsl.cli.options.unfinished import unfinished_run\n"
-        f"with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), {OPTIONS!r}):\n"
+        "from sears_dsl.cli.options.unfinished import Resuming, unfinished_run\n"
+        f"with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), Resuming()):\n"
         "    print('begun', flush=True); time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as first:
@@ -154,10 +152,10 @@ def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
     code = (
         "import time; from pathlib import Path\n"
         "from sears_dsl.cli import commands, main\n"
-        "from sears_dsl.cli.options.unfinished import unfinished_run\n"
+        "from sears_dsl.cli.options.unfinished import Resuming, unfinished_run\n"
         "from sears_dsl.runtime.journal import RunJournal\n"
         "def work():\n"
-        f"    with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), {OPTIONS!r}) as run:\n"
+        f"    with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), Resuming()) as run:\n"
         "        with RunJournal(run.folder / 'journal.sqlite3', task='') as journal:\n"
         "            journal.put_many('paraphrases', {'a': ['b']})\n"
         "            print('begun', flush=True); time.sleep(600)\n"

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -262,9 +263,10 @@ def test_known_flips_of_a_slow_model_are_shown_before_all_are_there(
     done = applications_of(rules.matcher, tagger.tag(right.texts))
     flips = KnownFlips(known=rules, applications=done, flips=np.array([True]), right=right)
     seconds = iter([0.0, 3.0, 6.0, 9.0])
+    chosen: Any = SimpleNamespace(quiet=False)
     with stages(shown=False) as show:
         screen = SearchScreen(
-            show, cast(Any, None), Settings(), {"quiet": False}, clock=lambda: next(seconds)
+            show, cast(Any, None), Settings(), chosen, clock=lambda: next(seconds)
         )
         for _ in range(4):
             screen.known(flips)

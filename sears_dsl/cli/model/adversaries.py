@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.model import model_options, noting, workplace
-from sears_dsl.cli.options.project import ProjectCommand
+from sears_dsl.cli.commands import ProjectCommand
+from sears_dsl.cli.options.model import SearchingOptions, model_options, noting, workplace
 from sears_dsl.cli.screen.console import FilePath, console
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
+
+if TYPE_CHECKING:
+    from sears_dsl.engine.matches import Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdversariesOptions(SearchingOptions):
+    """What a person chose of rewordings."""
+
+    unit: Unit
+    avoid_important: int
+    every: bool
+    budget_seconds: float | None
 
 
 @click.command(
@@ -49,22 +63,21 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
     """
     began = time.monotonic()
     need_discovery()
-    if options["unit"] == "sentence" or options["avoid_important"]:
-        _reword_strategically(output, top, options)
+    chosen = AdversariesOptions(**options)
+    if chosen.unit == "sentence" or chosen.avoid_important:
+        _reword_strategically(output, top, chosen)
         return
-    if options["every"]:
+    if chosen.every:
         raise click.UsageError("--all goes with --unit sentence or --avoid-important")
     from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.discovery.settings import Settings
 
     form = format_of(str(output), reading=False)
     settings = Settings(
-        tau=options["tau"],
-        comparison=options["compare"],
-        budget_seconds=options["budget_seconds"],
+        tau=chosen.tau, comparison=chosen.compare, budget_seconds=chosen.budget_seconds
     )
-    quiet = options["quiet"]
-    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
+    quiet = chosen.quiet
+    with stages(shown=not quiet) as show, workplace(output, chosen, show=show) as work:
         from sears_dsl.discovery.adversaries import adversary_columns, best_of_each_row
         from sears_dsl.discovery.algorithm import adversaries_of
 
@@ -97,20 +110,23 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
             )
 
 
-def _reword_strategically(output: Path, top: int, options: dict[str, Any]) -> None:
+def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) -> None:
     """One rewording a row, sentence by sentence, without the words that the answer hangs on."""
     from sears_dsl.data.dataset import format_of, write_columns
 
-    if options["budget_seconds"] is not None or top > 1:
+    if chosen.budget_seconds is not None or top > 1:
         option = "--top" if top > 1 else "--budget-seconds"
         raise click.UsageError(f"{option} is for rewordings of whole texts: leave it out")
     form = format_of(str(output), reading=False)
-    quiet = options["quiet"]
-    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
+    quiet, avoid = chosen.quiet, chosen.avoid_important
+    with (
+        stages(shown=not quiet) as show,
+        workplace(output, chosen, show=show, confidence=bool(avoid)) as work,
+    ):
         from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
 
         inputs, parts = work.inputs, work.parts
-        tau = parts.scorer.tau if options["tau"] is None else options["tau"]
+        tau = parts.scorer.tau if chosen.tau is None else chosen.tau
         rewordings = reword(
             inputs.data,
             inputs.predictor,
@@ -119,22 +135,22 @@ def _reword_strategically(output: Path, top: int, options: dict[str, Any]) -> No
             tagger=inputs.tagger,
             journal=parts.journal,
             settings=StrategicSettings(
-                avoid=options["avoid_important"],
-                unit=options["unit"],
+                avoid=avoid,
+                unit=chosen.unit,
                 tau=tau,
-                comparison=options["compare"],
-                wrong_rows=options["every"],
+                comparison=chosen.compare,
+                wrong_rows=chosen.every,
             ),
             on_stage=show,
-            note=noting(options),
+            note=noting(quiet=quiet),
         )
-        chosen = [each for each in rewordings if each.flips or options["every"]]
-        write_columns(reworded_columns(chosen, inputs.data), output, form)
+        written = [each for each in rewordings if each.flips or chosen.every]
+        write_columns(reworded_columns(written, inputs.data), output, form)
     if not quiet:
         flips = sum(each.flips for each in rewordings)
         gains = sum(each.right_after and not each.right_before for each in rewordings)
-        note = f"; {counted(gains, 'wrong answer')} became right" if options["every"] else ""
+        note = f"; {counted(gains, 'wrong answer')} became right" if chosen.every else ""
         console(stderr=True).print(
             f"{counted(len(rewordings), 'row')} reworded, {flips:,} of them so that the model fails"
-            f"{note}; {counted(len(chosen), 'row')} written to {output}"
+            f"{note}; {counted(len(written), 'row')} written to {output}"
         )

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sears_dsl.cli.options.model import asking, noting, parts_choice, scored_options
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options.model import AskingOptions, asking, noting, parts_choice, scored_options
 from sears_dsl.cli.options.shared import (
+    EngineOptions,
     chosen_tagger,
     chosen_workers,
     engine_options,
@@ -40,11 +41,10 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.document import AuditDocument, RuleRecord
     from sears_dsl.auditing.gates import Gates
+    from sears_dsl.auditing.grid import GridDocument
     from sears_dsl.batch.provenance import FoundScoring
-    from sears_dsl.clusters.parts import Workers
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.effects.rule_effects import OnStage
-    from sears_dsl.engine.matcher import Matcher
     from sears_dsl.generating.table import Generated
     from sears_dsl.language.ruleset import Ruleset
 
@@ -157,8 +157,8 @@ def audit_command(
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
 
-    gates, note = _gates(options), noting(options)
-    models = _models(options)
+    gates, note = _gates(options), noting(quiet=options["quiet"])
+    models = _models(options["model"])
     if options["scorer"] != "none":
         need_discovery()
     oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
@@ -177,18 +177,21 @@ def audit_command(
         note=note,
     )  # fmt: skip
     if options["data"] is None and sentences is not None:
-        _take_sentences(sentences, output, options)
+        options |= _written_rows(sentences, output, options["columns"])
+    specs = tuple(models.values())
+    chosen = AskingOptions.of(options | {"model": specs[0]})
+    engine = EngineOptions(**{name: options[name] for name in ("engine", "address", "workers")})
     choice, recorded = chosen_scoring(rulesets, options)
     own = choice.own()
     columns = read_slicings(
-        options["data"],
+        chosen.data,
         options["columns"],
-        format_name=options["input_format"],
-        options=ReadOptions(limit=options["limit"]),
+        format_name=chosen.input_format,
+        options=ReadOptions(limit=chosen.limit),
     )
     with (
         stages(shown=not options["quiet"]) as show,
-        asking(output, options, show=show, models=list(models.values())) as inputs,
+        asking(output, chosen, show=show, models=specs) as inputs,
         scorer_of_audit(
             choice,
             own,
@@ -197,10 +200,14 @@ def audit_command(
             show=show,
             note=note,
         ) as scorer,  # fmt: skip
-        chosen_workers(options, options["data"], together=True) as workers,
+        chosen_workers(engine, chosen.data, jobs=options["jobs"]) as workers,
     ):
-        if workers is not None and options["engine"] == "ray":
-            matcher = _remote(matcher, rulesets, workers, options)
+        if workers is not None and engine.engine == "ray":
+            from sears_dsl.clusters.applying import recipe_of
+            from sears_dsl.clusters.remote_matching import RemoteMatcher
+
+            recipe = recipe_of(rulesets, tagger=chosen.tagger, seed=options["seed"])
+            matcher = RemoteMatcher(matcher, recipe, workers)
         documents = {}
         for number, (name, spec) in enumerate(models.items()):
             documents[name] = audit_rules(
@@ -218,33 +225,32 @@ def audit_command(
             )
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(recorded_otherwise(recorded, scorer))
-        _write_and_print(documents, output, summary, options)
+        grid = _write(documents, output, summary)
+        if options["as_json"]:
+            document = next(iter(documents.values()))
+            echo_document((document if grid is None else grid).model_dump_json())
+        elif not options["quiet"]:
+            _print(documents, grid, output)
     if any(each.verdict.outcome in ("failed", "not judged") for each in documents.values()):
         sys.exit(1)
 
 
-def _models(options: dict[str, Any]) -> dict[str, str]:
-    """The models by their names; the first is left as the one that the options name."""
+def _models(specifications: str | Sequence[str]) -> dict[str, str]:
+    """The models by their names."""
     from sears_dsl.models.loading import named_models
 
-    specifications = options["model"]
     if isinstance(specifications, str):
         return {specifications: specifications}
-    models = {name: str(each) for name, each in named_models(specifications).items()}
-    options["model"] = next(iter(models.values()))
-    return models
+    return {name: str(each) for name, each in named_models(specifications).items()}
 
 
 def _stage_of(name: str, show: OnStage) -> OnStage:
     return lambda stage, done, total: show(f"{name}: {stage}", done, total)
 
 
-def _write_and_print(
-    documents: Mapping[str, AuditDocument],
-    output: Path,
-    summary: Path | None,
-    options: dict[str, Any],
-) -> None:
+def _write(
+    documents: Mapping[str, AuditDocument], output: Path, summary: Path | None
+) -> GridDocument | None:
     """The audit of one model, or the audits of several and their grid."""
     from sears_dsl.auditing.reports.comparison_page import grid_markdown
     from sears_dsl.auditing.reports.files import (
@@ -253,7 +259,6 @@ def _write_and_print(
         write_audits_files,
     )
     from sears_dsl.auditing.reports.markdown import audit_summary
-    from sears_dsl.cli.model.compare import print_grid
 
     document = next(iter(documents.values()))
     grid = None
@@ -263,39 +268,32 @@ def _write_and_print(
         write_audit_files(document, output)
     if summary is not None:
         add_summary(audit_summary(document) if grid is None else grid_markdown(grid), summary)
-    if options["as_json"]:
-        echo_document((document if grid is None else grid).model_dump_json())
-    elif options["quiet"]:
-        return
-    elif grid is None:
-        _print_audit(document, output)
+    return grid
+
+
+def _print(documents: Mapping[str, AuditDocument], grid: GridDocument | None, output: Path) -> None:
+    from sears_dsl.cli.model.compare import print_grid
+
+    if grid is None:
+        _print_audit(next(iter(documents.values())), output)
     else:
         print_grid(grid)
         click.echo(f"written: {output}/comparison.html, comparison.md, comparison.json, and a "
                    "folder for each model", err=True)  # fmt: skip
 
 
-def _remote(
-    matcher: Matcher, rulesets: Sequence[Ruleset], workers: Workers, options: dict[str, Any]
-) -> Matcher:
-    """The rules, applied by workers."""
-    from sears_dsl.clusters.applying import recipe_of
-    from sears_dsl.clusters.remote_matching import RemoteMatcher
-
-    recipe = recipe_of(rulesets, tagger=options["tagger"], seed=options["seed"])
-    return RemoteMatcher(matcher, recipe, workers)
-
-
-def _take_sentences(sentences: Generated, output: Path, options: dict[str, Any]) -> None:
-    """Audit the sentences of the templates as rows, which are written beside the audit."""
+def _written_rows(
+    sentences: Generated, output: Path, columns: tuple[str, ...]
+) -> dict[str, str | tuple[str, ...]]:
+    """The sentences of the templates as rows, written beside the audit: options that name them."""
     from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
 
     file = output / "sentences.csv"
     output.mkdir(parents=True, exist_ok=True)
     write_columns(sentences.columns, file, format_of(str(file), None, reading=False))
-    options |= {"data": str(file), "column": TEXT, "label": LABEL}
-    options["columns"] = tuple(dict.fromkeys((*options["columns"], TEMPLATE)))
+    sliced = tuple(dict.fromkeys((*columns, TEMPLATE)))
+    return {"data": str(file), "column": TEXT, "label": LABEL, "columns": sliced}
 
 
 def chosen_scoring(
@@ -311,7 +309,7 @@ def chosen_scoring(
     source = click.get_current_context().get_parameter_source("scorer")
     if source is not ParameterSource.DEFAULT:
         return choice, None
-    return as_found(choice, rulesets, note=noting(options))
+    return as_found(choice, rulesets, note=noting(quiet=options["quiet"]))
 
 
 def _gates(options: dict[str, Any]) -> Gates:

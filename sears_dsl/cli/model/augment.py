@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.augmentation import (
+    AugmentationOptions,
     augmentation_options,
-    chosen_columns,
-    chosen_oracle,
-    read_rows,
-    recipe_and_tagger,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import chosen_workers, engine_options, output_format_option
+from sears_dsl.cli.options.shared import (
+    EngineOptions,
+    chosen_workers,
+    engine_options,
+    output_format_option,
+)
 from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted
 
@@ -27,6 +30,30 @@ if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.repair.augmented import Augmented
     from sears_dsl.repair.running import AugmentationChoices
+
+
+@dataclass(frozen=True, kw_only=True)
+class AugmentOptions(AugmentationOptions, EngineOptions):
+    """What a person chose of new rows."""
+
+    output_format: str | None
+    only_new: bool
+    resume: bool
+
+    def choices(self) -> AugmentationChoices:
+        """What decides them."""
+        from sears_dsl.repair.augmented import Amount
+        from sears_dsl.repair.running import AugmentationChoices
+
+        return AugmentationChoices(
+            amount=Amount.parse(self.amount),
+            protection=self.protection,
+            balanced=self.balanced,
+            seed=self.seed,
+            scope=self.scope,
+            unit=self.unit,
+            only_new=self.only_new,
+        )
 
 
 @click.command(
@@ -63,76 +90,65 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     *rules, data = rules_and_data
     if not rules:
         raise click.UsageError("name the rules and then the data: sears augment RULES... DATA -o …")
-    with chosen_workers(options | {"output": written}, data) as workers:
+    chosen = AugmentOptions(**options)
+    with chosen_workers(chosen, data, output=written, limit=chosen.limit) as workers:
         if workers is not None:
-            _augment_folder(rules, data, written, workers, options)
+            _augment_folder(rules, data, written, workers, chosen)
             return
     output = FilePath().convert(written, None, None)
     manifest = _manifest_beside(output)
     refuse_overwriting(rules_and_data, (output, manifest))
-    form = format_of(str(output), options["output_format"], reading=False)
-    choices = _choices(options)
-    recipe, tagger = recipe_and_tagger(rules, options)
+    form = format_of(str(output), chosen.output_format, reading=False)
+    choices = chosen.choices()
+    recipe, tagger = chosen.recipe_and_tagger(rules)
     matcher = compile_rules(
-        recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=options["seed"]
+        recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=chosen.seed
     )
-    table = read_rows(data, options)
-    columns = chosen_columns(table, options)
+    table = chosen.rows(data)
+    columns = chosen.columns_of(table)
     augmentation, record = augment_table(
         table, matcher, recipe.rulesets, columns=columns, tagger=tagger,
-        choices=choices, oracle=chosen_oracle(recipe.rulesets, options),
+        choices=choices, oracle=chosen.oracle_for(recipe.rulesets),
     )  # fmt: skip
-    write_columns(augmentation.written(only_new=options["only_new"]), output, form)
+    write_columns(augmentation.written(only_new=chosen.only_new), output, form)
     write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
-    if options["as_json"]:
+    if chosen.as_json:
         echo_json(record)
-    elif not options["quiet"]:
+    elif not chosen.quiet:
         _print_augmented(augmentation, record, output, manifest)
 
 
-def _choices(options: dict[str, Any]) -> AugmentationChoices:
-    from sears_dsl.data.protection import Protection
-    from sears_dsl.repair.augmented import Amount
-    from sears_dsl.repair.running import AugmentationChoices
-
-    return AugmentationChoices(
-        amount=Amount.parse(options["amount"]),
-        protection=Protection.parse(options["protect"], options["spans"]),
-        **{name: options[name] for name in ("balanced", "seed", "scope", "unit", "only_new")},
-    )
-
-
 def _augment_folder(
-    rules: Sequence[str], data: str, output: str, workers: Workers, options: dict[str, Any]
+    rules: Sequence[str], data: str, output: str, workers: Workers, chosen: AugmentOptions
 ) -> None:
     """Augment each file of a folder."""
     from sears_dsl.clusters.applying import AugmentPart
     from sears_dsl.clusters.parts import apply_to_parts
     from sears_dsl.runtime.folders import Folder
 
-    recipe, _ = recipe_and_tagger(rules, options)
+    recipe, _ = chosen.recipe_and_tagger(rules)
     work = AugmentPart(
         recipe,
-        _choices(options),
-        text=options["column"],
-        label=options["label"],
-        id_column=options["id_column"],
-        format_name=options["input_format"],
-        oracle=options["oracle"],
+        chosen.choices(),
+        text=chosen.column,
+        label=chosen.label,
+        id_column=chosen.id_column,
+        format_name=chosen.input_format,
+        oracle=chosen.oracle,
     )
     counts: Counter[str] = Counter()
     files = 0
     for parts in apply_to_parts(
         work, Folder(data), Folder(output), workers=workers,
-        format_name=options["input_format"], output_format=options["output_format"],
-        resume=options["resume"],
+        format_name=chosen.input_format, output_format=chosen.output_format,
+        resume=chosen.resume,
     ):  # fmt: skip
         counts.update(parts.record["rules"])
         files = parts.done
     totals = {"parts": files, "added": counts.total(), "rules": dict(counts)}
-    if options["as_json"]:
+    if chosen.as_json:
         echo_json(totals)
-    elif not options["quiet"]:
+    elif not chosen.quiet:
         console(stderr=True).print(
             f"{counted(counts.total(), 'new row')} in {counted(files, 'file')} of {output}"
         )

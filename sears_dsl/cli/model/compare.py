@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sears_dsl.cli.options.model import model_options, workplace
-from sears_dsl.cli.options.project import ProjectCommand
+from sears_dsl.cli.commands import ProjectCommand
+from sears_dsl.cli.options.model import SearchingOptions, model_options, workplace
 from sears_dsl.cli.screen.console import FilePath, console, echo_document
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery
@@ -22,11 +23,53 @@ if TYPE_CHECKING:
     from sears_dsl.cli.options.model import Workplace
     from sears_dsl.cli.screen.progress import Stages
     from sears_dsl.discovery.known_rules import KnownFlips
-    from sears_dsl.discovery.settings import Settings
+    from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
     from sears_dsl.effects.right_rows import RightRows
 
 # Seconds after which known flips are shown while the model is asked about more.
 _SOON = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoverOptions(SearchingOptions):
+    """What a person chose of a search."""
+
+    paper: bool
+    rules: int
+    delta: float
+    minimum_flips: int | None
+    minimum_frequency: float
+    propose_from: ProposeFrom
+    across: Across
+    known: tuple[str, ...]
+    no_known: bool
+    texts: tuple[str, ...]
+    text_column: str | None
+    max_questions: int | None
+    holdout: float | None
+    budget_seconds: float | None
+    yes: bool
+    as_json: bool
+
+    def settings(self) -> Settings:
+        """What decides the search."""
+        from sears_dsl.discovery.settings import Settings
+
+        return Settings(
+            comparison=self.compare,
+            order="paper" if self.paper else "meaning",
+            rules=self.rules,
+            tau=self.tau,
+            delta=self.delta,
+            minimum_flips=self.minimum_flips,
+            minimum_frequency=self.minimum_frequency,
+            propose_from=self.propose_from,
+            across=self.across,
+            holdout=self.holdout,
+            seed=self.seed,
+            max_questions=self.max_questions,
+            budget_seconds=self.budget_seconds,
+        )
 
 
 @click.command(
@@ -97,11 +140,11 @@ def discover_command(output: Path, **options: Any) -> None:
     need_discovery()
     if output.suffix != ".sear":
         raise click.UsageError(f"-o {output}: a ruleset's name ends in .sear")
-    if options["paper"]:
-        _take_papers(options)
-    settings = _settings(options)
-    quiet = options["quiet"]
-    with stages(shown=not quiet) as show, workplace(output, options, show=show) as work:
+    chosen = DiscoverOptions(**options)
+    if chosen.paper:
+        chosen = _as_in_paper(chosen)
+    settings, quiet = chosen.settings(), chosen.quiet
+    with stages(shown=not quiet) as show, workplace(output, chosen, show=show) as work:
         from sears_dsl.data.labelled import read_texts
         from sears_dsl.discovery.algorithm import discover
         from sears_dsl.discovery.known_rules import load_known
@@ -112,10 +155,10 @@ def discover_command(output: Path, **options: Any) -> None:
 
         text = [
             each
-            for path in options["texts"]
-            for each in read_texts(path, column=options["text_column"], like=options["column"])
+            for path in chosen.texts
+            for each in read_texts(path, column=chosen.text_column, like=chosen.column)
         ]
-        shown = SearchScreen(show, work, settings, options)
+        shown = SearchScreen(show, work, settings, chosen)
         shown.notes(text)
         discovery = discover(
             inputs.data,
@@ -126,8 +169,8 @@ def discover_command(output: Path, **options: Any) -> None:
             settings=settings,
             text=text,
             known=load_known(
-                options["known"],
-                with_shipped=not (options["no_known"] or options["paper"]),
+                chosen.known,
+                with_shipped=not (chosen.no_known or chosen.paper),
                 tagger=inputs.tagger,
             ),
             journal=parts.journal,
@@ -137,13 +180,13 @@ def discover_command(output: Path, **options: Any) -> None:
             began=began,
         )
         participants = participants_of(
-            inputs.predictor, parts, label=options["label"], also=options["also"]
+            inputs.predictor, parts, label=chosen.label, also=chosen.also
         )
         manifest = write_discovery(
             discovery, output, participants=participants, tagger=inputs.tagger
         )
         inputs.run.keep = discovery.budget_reached
-    if options["as_json"]:
+    if chosen.as_json:
         echo_document(manifest.model_dump_json())
     elif not quiet:
         from sears_dsl.cli.screen.discovery import print_discovery
@@ -159,11 +202,11 @@ class SearchScreen:
         show: Stages,
         work: Workplace,
         settings: Settings,
-        options: dict[str, Any],
+        chosen: DiscoverOptions,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._show, self._work, self._settings, self._options = show, work, settings, options
+        self._show, self._work, self._settings, self._chosen = show, work, settings, chosen
         self._clock = clock
         self._out = console(stderr=True)
         self._known: KnownFlips | None = None
@@ -172,7 +215,7 @@ class SearchScreen:
 
     def notes(self, text: Sequence[str]) -> None:
         """Say what is strange about the rows and the text."""
-        if self._options["quiet"]:
+        if self._chosen.quiet:
             return
         from sears_dsl.cli.screen.discovery import notes_on
         from sears_dsl.judge.grammar import load_grammar
@@ -180,7 +223,7 @@ class SearchScreen:
         english = self._work.inputs.tagger.language == "en"
         looks_english = load_grammar(deep=False).looks_english if english else lambda _: True
         data = self._work.inputs.data
-        for path, texts in ((data.path, data.texts), (" ".join(self._options["texts"]), text)):
+        for path, texts in ((data.path, data.texts), (" ".join(self._chosen.texts), text)):
             for note in notes_on(texts, looks_english=looks_english):
                 with self._show.aside():
                     click.echo(f"note: {path}: {note}", err=True)
@@ -198,7 +241,7 @@ class SearchScreen:
     def estimate(self, right: RightRows) -> None:
         """All known flips; what lies ahead, and whether to go on."""
         self._print_known(so_far=False)
-        if self._options["quiet"]:
+        if self._chosen.quiet:
             return
         from sears_dsl.cli.screen.discovery import estimate
         from sears_dsl.models.predictor import PricedPredictor
@@ -212,7 +255,7 @@ class SearchScreen:
             question_count=right.questions.asked,
             seconds_a_question=predictor.seconds / max(1, predictor.asked),
             processes=team.jobs,
-            beam=self._options["beam"],
+            beam=self._chosen.beam,
             translates=team.recipe.paraphrases,
         )
         parts = [each for each in (self._work.parts.paraphraser, self._work.parts.scorer)
@@ -220,56 +263,40 @@ class SearchScreen:
         requests = sum(len(each.rows_for(right.texts)) for each in parts)
         with self._show.aside():
             click.echo(str(ahead), err=True)
-            if self._options["model"].startswith(("http", "llm:")):
+            if self._chosen.model.startswith(("http", "llm:")):
                 requests += ahead.questions
             if isinstance(predictor.predictor, PricedPredictor):
                 rows = list(islice(cycle(self._work.inputs.data.rows), ahead.questions))
                 click.echo(f"  {predictor.predictor.forecast(rows)}", err=True)
             for part in parts:
                 click.echo(f"  {part.forecast(right.texts)}", err=True)
-            somebody = sys.stdin.isatty() and sys.stderr.isatty() and not self._options["yes"]
+            somebody = sys.stdin.isatty() and sys.stderr.isatty() and not self._chosen.yes
             if somebody and ahead.wants_an_answer(requests=requests):
                 click.confirm("go on?", default=True, abort=True, err=True)
 
     def _print_known(self, *, so_far: bool) -> None:
-        if self._known is not None and not self._options["quiet"]:
+        if self._known is not None and not self._chosen.quiet:
             from sears_dsl.cli.screen.discovery import print_known
 
             with self._show.aside():
                 print_known(self._out, self._known, so_far=so_far)
 
 
-def _take_papers(options: dict[str, Any]) -> None:
-    """Put the paper's settings where nobody chose, and say what was chosen otherwise."""
+def _as_in_paper(chosen: DiscoverOptions) -> DiscoverOptions:
+    """The paper's settings where nobody chose; what was chosen otherwise is said."""
     from sears_dsl.discovery.settings import Settings
 
     context = click.get_current_context()
-    chosen = {
-        name for name in options
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    own = {
+        field.name: getattr(chosen, field.name) for field in fields(chosen)
+        if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE
     }  # fmt: skip
     papers = Settings.paper_choices({})
-    options.update(Settings.paper_choices({name: options[name] for name in chosen}))
-    others = [name for name in papers if name in chosen and options[name] != papers[name]]
-    others += [name for name in ("known", "texts", "max_questions", "paraphrases")
-               if name in chosen]  # fmt: skip
-    if others and not options["quiet"]:
+    others = [name for name, value in papers.items() if own.get(name, value) != value]
+    others += [name for name in ("known", "texts", "max_questions", "paraphrases") if name in own]
+    if others and not chosen.quiet:
         switches = {each.name: each.opts[-1] for each in context.command.params}
         click.echo(
             f"note: {', '.join(switches[name] for name in others)}: not as in the paper", err=True
         )
-
-
-def _settings(options: dict[str, Any]) -> Settings:
-    from sears_dsl.discovery.settings import Settings
-
-    return Settings(
-        comparison=options["compare"],
-        order="paper" if options["paper"] else "meaning",
-        **{
-            name: options[name]
-            for name in ("rules", "tau", "delta", "minimum_flips", "minimum_frequency",
-                         "propose_from", "across", "holdout", "seed", "max_questions",
-                         "budget_seconds")
-        },
-    )  # fmt: skip
+    return replace(chosen, **Settings.paper_choices(own))

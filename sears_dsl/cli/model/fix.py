@@ -6,34 +6,119 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.augmentation import (
+    AugmentationOptions,
     augmentation_options,
-    chosen_columns,
-    chosen_oracle,
-    read_rows,
-    recipe_and_tagger,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.model import choices_option, compare_option, image_option, read_data
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.unfinished import resuming_options, unfinished_run
+from sears_dsl.cli.options.model import DataOptions, choices_option, compare_option, image_option
+from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
+    from sears_dsl.answers import Comparison
+    from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.table import Table
     from sears_dsl.models.store import PredictionStore
-    from sears_dsl.repair.amounts import Amounts
+    from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.repair.experiment import Repair, RepairSettings
     from sears_dsl.repair.report import RepairGate, RepairParticipants
     from sears_dsl.repair.trainers import ExperimentInputs, Trainer
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixOptions(AugmentationOptions):
+    """What a person chose of training again."""
+
+    training: str
+    data: str
+    command: str | None
+    model: str | None
+    seeds: int
+    control: bool
+    amounts: str | None
+    also: tuple[str, ...]
+    compare: Comparison
+    image: str | None
+    choices: str | None
+    batch_size: int | None
+    save_model: Path | None
+    min_fall: float | None
+    margin: float
+    min_support: int
+    same_rows: bool
+    resume: bool
+    restart: bool
+
+    @property
+    def resuming(self) -> Resuming:
+        """What is to become of an interrupted run."""
+        return Resuming(resume=self.resume, restart=self.restart, quiet=self.quiet)
+
+    def held_out(self, columns: TableColumns) -> LabelledRows:
+        """The rows that errors are measured on; all of them."""
+        return DataOptions(
+            data=self.data,
+            column=columns.text,
+            label=columns.label,
+            also=self.also,
+            protect=self.protect,
+            spans=self.spans,
+            compare=self.compare,
+            image=self.image,
+            choices=self.choices,
+            input_format=self.input_format,
+            limit=None,
+        ).rows()
+
+    def settings(self) -> RepairSettings:
+        """What decides the trainings."""
+        from sears_dsl.repair.augmented import Amount
+        from sears_dsl.repair.experiment import RepairSettings
+
+        return RepairSettings(
+            protection=self.protection,
+            amount=Amount.parse(self.amount),
+            comparison=self.compare,
+            seeds=self.seeds,
+            seed=self.seed,
+            balanced=self.balanced,
+            scope=self.scope,
+            unit=self.unit,
+            control=self.control,
+        )
+
+    def amount_settings(self, amounts: str) -> AmountSettings:
+        """What decides them where several amounts of rewrites are compared."""
+        from sears_dsl.repair.amounts import AmountSettings
+
+        return AmountSettings(
+            amounts=cast("tuple[NoiseAmount, ...]", tuple(map(str.strip, amounts.split(",")))),
+            comparison=self.compare,
+            protection=self.protection,
+            seeds=self.seeds,
+            seed=self.seed,
+            scope=self.scope,
+            unit=self.unit,
+        )
+
+    def gate(self) -> RepairGate | None:
+        """What the repaired model has to reach; None where nobody chose."""
+        from sears_dsl.repair.report import RepairGate
+
+        if self.min_fall is None:
+            return None
+        return RepairGate(fall=self.min_fall, margin=self.margin, support=self.min_support)
 
 
 @click.command(
@@ -93,49 +178,43 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     from sears_dsl.repair.report import judge_repair, write_repair
     from sears_dsl.repair.running import repair_model
 
-    _check_fix(rules, output, options)
-    if options["amounts"] is not None:
-        _fix_by_amount(rules, output, options)
+    chosen = FixOptions(**options)
+    _check_fix(rules, output, chosen)
+    if chosen.amounts is not None:
+        _fix_by_amount(rules, output, chosen, chosen.amounts)
         return
-    settings, gate = _settings(options), _gate(options)
-    with _experiment(rules, output, options) as (inputs, known):
+    settings, gate = chosen.settings(), chosen.gate()
+    with _experiment(rules, output, chosen) as (inputs, known):
         repair, participants = repair_model(inputs, settings=settings, **known)
         record = write_repair(
             repair, output, settings=settings, participants=participants, gate=gate
         )
-        if options["save_model"] is not None:
-            _keep(inputs.folder / f"augmented-{settings.seed}", options["save_model"])
-    if options["as_json"]:
+        if chosen.save_model is not None:
+            _keep(inputs.folder / f"augmented-{settings.seed}", chosen.save_model)
+    if chosen.as_json:
         echo_json(record)
-    elif not options["quiet"]:
+    elif not chosen.quiet:
         _print_repair(repair, output, participants, gate)
     if gate is not None and judge_repair(repair, gate).outcome != "passed":
         sys.exit(1)
 
 
-def _fix_by_amount(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
+def _fix_by_amount(rules: tuple[str, ...], output: Path, chosen: FixOptions, amounts: str) -> None:
     """A row an amount of rewritten training data."""
-    from sears_dsl.data.protection import Protection
-    from sears_dsl.repair.amounts import AmountSettings, write_amounts
+    from sears_dsl.repair.amounts import write_amounts
     from sears_dsl.repair.running import amounts_of_noise
 
-    for name in ("min_fall", "save_model"):
-        if options[name] is not None:
-            switch = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"--amounts trains several models: leave out {switch}")
-    settings = AmountSettings(
-        amounts=tuple(each.strip() for each in options["amounts"].split(",")),
-        comparison=options["compare"],
-        protection=Protection.parse(options["protect"], options["spans"]),
-        **{name: options[name] for name in ("seeds", "seed", "scope", "unit")},
-    )
-    with _experiment(rules, output, options) as (inputs, known):
-        amounts, participants = amounts_of_noise(inputs, settings=settings, **known)
-        record = write_amounts(amounts, output, settings=settings, participants=participants)
-    if options["as_json"]:
+    for switch, value in (("min-fall", chosen.min_fall), ("save-model", chosen.save_model)):
+        if value is not None:
+            raise click.UsageError(f"--amounts trains several models: leave out --{switch}")
+    settings = chosen.amount_settings(amounts)
+    with _experiment(rules, output, chosen) as (inputs, known):
+        errors, participants = amounts_of_noise(inputs, settings=settings, **known)
+        record = write_amounts(errors, output, settings=settings, participants=participants)
+    if chosen.as_json:
         echo_json(record)
-    elif not options["quiet"]:
-        _print_amounts(amounts, participants, output)
+    elif not chosen.quiet:
+        _print_amounts(errors, participants, output)
 
 
 def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: Path) -> None:
@@ -149,43 +228,27 @@ def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: P
     out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")
 
 
-def _check_fix(rules: tuple[str, ...], output: Path, options: dict[str, Any]) -> None:
+def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None:
     """Before an hour of work, not after it."""
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: the report's name ends in .json")
-    target = options["save_model"]
-    sources = (*rules, options["training"], options["data"])
+    target = chosen.save_model
+    sources = (*rules, chosen.training, chosen.data)
     refuse_overwriting(sources, filter(None, (output, output.with_suffix(".md"), target)))
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
         what = "is a folder already" if target.is_dir() else "lies in a folder that is not there"
         raise click.UsageError(f"--save-model {target} {what}: name a new place")
-    if options["label"] is None:
+    if chosen.label is None:
         raise click.UsageError("--label: name the column of labels; errors are measured against it")
-    if (options["command"] is None) != (options["model"] is None):
+    if (chosen.command is None) != (chosen.model is None):
         raise click.UsageError("--command and --model go together: how to train, and what to ask")
-    if options["command"] is None and options["also"]:
+    if chosen.command is None and chosen.also:
         raise click.UsageError("--also is for a --command: the built-in model reads one column")
-
-
-def _settings(options: dict[str, Any]) -> RepairSettings:
-    from sears_dsl.data.protection import Protection
-    from sears_dsl.repair.augmented import Amount
-    from sears_dsl.repair.experiment import RepairSettings
-
-    return RepairSettings(
-        protection=Protection.parse(options["protect"], options["spans"]),
-        amount=Amount.parse(options["amount"]),
-        comparison=options["compare"],
-        **{
-            name: options[name]
-            for name in ("seeds", "seed", "balanced", "scope", "unit", "control")
-        },
-    )
 
 
 @contextmanager
 def _experiment(
-    rules: tuple[str, ...], output: Path, options: dict[str, Any]
+    rules: tuple[str, ...], output: Path, chosen: FixOptions
 ) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
     """What is trained on and asked about; rulesets, notes and progress, for what trains."""
     from sears_dsl.catalogue import find_rule_files
@@ -195,20 +258,20 @@ def _experiment(
     from sears_dsl.repair.running import check_origin
     from sears_dsl.repair.trainers import ExperimentInputs
 
-    recipe, tagger = recipe_and_tagger(rules, options)
+    recipe, tagger = chosen.recipe_and_tagger(rules)
     matcher = compile_rules(
-        recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=options["seed"]
+        recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=chosen.seed
     )
-    training = read_rows(options["training"], options)
-    if options["image"] is not None:
-        training = training.with_pictures(options["image"])
-    columns = chosen_columns(training, options)
-    held_out = read_data(options | {"column": columns.text, "label": columns.label, "limit": None})
-    origin = check_origin(find_rule_files(rules), held_out, allowed=options["same_rows"])
+    training = chosen.rows(chosen.training)
+    if chosen.image is not None:
+        training = training.with_pictures(chosen.image)
+    columns = chosen.columns_of(training)
+    held_out = chosen.held_out(columns)
+    origin = check_origin(find_rule_files(rules), held_out, allowed=chosen.same_rows)
     notes = (*held_out.notes, *origin)
     with (
-        stages(shown=not options["quiet"]) as show,
-        unfinished_run(output, options, keeps_models=True) as run,
+        stages(shown=not chosen.quiet) as show,
+        unfinished_run(output, chosen.resuming, keeps_models=True) as run,
         PredictionStore(run.folder / "predictions.sqlite3") as store,
     ):
         inputs = ExperimentInputs(
@@ -216,9 +279,9 @@ def _experiment(
             held_out=held_out,
             matcher=matcher,
             columns=columns,
-            trainer=_trainer(training, columns, options, store),
+            trainer=_trainer(training, columns, chosen, store),
             folder=run.folder,
-            oracle=chosen_oracle(recipe.rulesets, options),
+            oracle=chosen.oracle_for(recipe.rulesets),
         )
 
         def on_training(variant: str, seed: int, done: int, total: int) -> None:
@@ -228,23 +291,23 @@ def _experiment(
 
 
 def _trainer(
-    training: Table, columns: TableColumns, options: dict[str, Any], store: PredictionStore
+    training: Table, columns: TableColumns, chosen: FixOptions, store: PredictionStore
 ) -> Trainer:
     from functools import partial
 
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.repair.trainers import BuiltInTrainer, CommandTrainer
 
-    if options["command"] is None:
-        return BuiltInTrainer(text=columns.text, label=options["label"])
+    if chosen.command is None or chosen.model is None:  # neither without the other
+        return BuiltInTrainer(text=columns.text, label=chosen.label or "")
     return CommandTrainer(
-        options["command"],
-        options["model"],
+        chosen.command,
+        chosen.model,
         load=partial(
             load_predictor,
             store=store,
-            batch_size=options["batch_size"],
-            comparison=options["compare"],
+            batch_size=chosen.batch_size,
+            comparison=chosen.compare,
         ),
         format="jsonl" if training.format == "squad" else training.format,
     )
@@ -262,16 +325,6 @@ def _keep(place: Path, target: Path) -> None:
             f"the repaired model could not be moved to {target}: {error.strerror or error}",
             help=f"it is in {place / MODEL}",
         ) from error
-
-
-def _gate(options: dict[str, Any]) -> RepairGate | None:
-    from sears_dsl.repair.report import RepairGate
-
-    if options["min_fall"] is None:
-        return None
-    return RepairGate(
-        fall=options["min_fall"], margin=options["margin"], support=options["min_support"]
-    )
 
 
 def _print_repair(

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.model import (
+    AskingOptions,
     asking,
     noting,
     pivot_option,
@@ -20,7 +22,6 @@ from sears_dsl.cli.options.model import (
     tell_of_protection,
     vetting_options,
 )
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import chosen_tagger, no_cache_option, oracle_option
 from sears_dsl.cli.screen.console import FilePath, imports_option
 from sears_dsl.cli.screen.progress import stages
@@ -90,21 +91,33 @@ def vet_command(rules: str, **options: Any) -> None:
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
     from sears_dsl.vetting.review.reading import TemplateSession
-    from sears_dsl.vetting.running import Sitting, judges_templates, open_journals
+    from sears_dsl.vetting.running import Sitting, judges_templates, open_journals, place_of
     from sears_dsl.vetting.web.serving import listen
 
-    place = _place(rules, ruleset, options)
+    place = place_of(
+        ruleset,
+        # A shipped ruleset lies where nobody writes.
+        folder=Path(ruleset.path).parent if Path(rules).exists() else Path(),
+        reviewers=options["reviewers"],
+        output=options["output"],
+        journal=options["journal"],
+    )
     of_templates = judges_templates(place.ruleset, options["templates"])
     for name in () if of_templates else ("data", "model"):
         if options[name] is None:
             raise click.UsageError(f"Missing option '--{name}': rules are judged on rows")
     if of_templates and options["oracle"] is not None:
         raise click.UsageError("--oracle is for rules: on the page of templates a person decides")
-    scorer = None if of_templates else _scorer(options, place.ruleset)
+    scorer = (
+        None
+        if of_templates
+        else _scorer(place.ruleset, options["scorer"], pivots=options["pivots"], tau=options["tau"])
+    )
     oracle = None
     if options["oracle"] is not None:
         oracle = open_oracle(options["oracle"], [place.ruleset])
-    options["tagger"] = chosen_tagger([place.ruleset], options["tagger"], quiet=options["quiet"])
+    quiet = options["quiet"]
+    tagger = chosen_tagger([place.ruleset], options["tagger"], quiet=quiet)
     if not of_templates:
         from sears_dsl.engine.matcher import compile_rules
         from sears_dsl.paraphrasing.rewording import sources_of
@@ -112,10 +125,11 @@ def vet_command(rules: str, **options: Any) -> None:
         # Before rows are read and the model is asked, not an hour later.
         compile_rules(
             [place.ruleset],
-            tagger=load_tagger(options["tagger"]),
+            tagger=load_tagger(tagger),
             sources=sources_of([place.ruleset]),
         )
     say = partial(click.echo, err=True)
+    serve = partial(_serve, place, open_page=options["open_page"], quiet=quiet)
     listening, remark = listen(options["port"])
     if remark:
         click.echo(remark, err=True)
@@ -128,13 +142,14 @@ def vet_command(rules: str, **options: Any) -> None:
             sessions: Mapping[str, Deciding] = {
                 name: TemplateSession(place.ruleset, each) for name, each in journals.items()
             }
-            _serve(place, sessions, listening, load_tagger(options["tagger"]), options)
+            serve(sessions, listening, load_tagger(tagger))
             return
         telling = opened.enter_context(ExitStack())
-        show = telling.enter_context(stages(shown=not options["quiet"]))
+        show = telling.enter_context(stages(shown=not quiet))
+        chosen = AskingOptions.of(options | {"tagger": tagger})
         first = next(iter(place.journals.values()))
-        inputs = opened.enter_context(asking(first, options, show=show, goes_on=True))
-        tell_of_protection(inputs.data, noting(options))
+        inputs = opened.enter_context(asking(first, chosen, show=show, goes_on=True))
+        tell_of_protection(inputs.data, noting(quiet=quiet))
         sitting = Sitting(
             data=inputs.data,
             predictor=inputs.predictor,
@@ -149,7 +164,7 @@ def vet_command(rules: str, **options: Any) -> None:
         )
         sessions = sitting.sessions(place.ruleset, journals, show=show, note=say)
         telling.close()  # from now on the page is what shows something
-        _serve(place, sessions, listening, inputs.tagger, options)
+        serve(sessions, listening, inputs.tagger)
         if any(session.left for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
             inputs.run.keep = True
@@ -160,7 +175,9 @@ def _serve(
     sessions: Mapping[str, Deciding],
     listening: socket,
     tagger: Tagger,
-    options: dict[str, Any],
+    *,
+    open_page: bool,
+    quiet: bool,
 ) -> None:
     """The page, until Ctrl-C; then where everybody stands, and how to go on."""
     from sears_dsl.vetting.running import pages_of
@@ -169,49 +186,33 @@ def _serve(
     address = f"{LOOPBACK}:{listening.getsockname()[1]}"
     page, addresses = pages_of(place, sessions, tagger=tagger, address=address)
     first = next(iter(addresses.values()))
-    with redirection(first) if options["open_page"] else nullcontext() as file:
-        serve(page, listening, on_ready=lambda: _say_hello(addresses, file, options))
+    with redirection(first) if open_page else nullcontext() as file:
+        serve(page, listening, on_ready=lambda: _say_hello(addresses, file, quiet=quiet))
     _say_goodbye(place, sessions)
     if any(session.left for session in sessions.values()):
         again = [word for word in sys.argv[1:] if word != "--restart"]
         click.echo(f"go on: sears {shlex.join(again)}", err=True)
 
 
-def _place(rules: str, ruleset: Ruleset, options: dict[str, Any]) -> VettingPlace:
-    from sears_dsl.vetting.running import place_of
-
-    return place_of(
-        ruleset,
-        # A shipped ruleset lies where nobody writes.
-        folder=Path(ruleset.path).parent if Path(rules).exists() else Path(),
-        reviewers=options["reviewers"],
-        output=options["output"],
-        journal=options["journal"],
-    )
-
-
-def _scorer(options: dict[str, Any], ruleset: Ruleset) -> Scorer | None:
+def _scorer(
+    ruleset: Ruleset, name: str, *, pivots: tuple[str, ...], tau: float | None
+) -> Scorer | None:
     """What says which flips count; before rows are read and the model is asked."""
-    if options["scorer"] == "none":
+    if name == "none":
         return None
     need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer
 
-    scorer = load_chosen_scorer(
-        options["scorer"],
-        pivots=options["pivots"],
-        tau=options["tau"],
-        language=ruleset.options.language,
-    )
+    scorer = load_chosen_scorer(name, pivots=pivots, tau=tau, language=ruleset.options.language)
     _ = scorer.tau  # one of the user's own may have none, and says so
     return scorer
 
 
-def _say_hello(pages: Mapping[str, str], file: Path | None, options: dict[str, Any]) -> None:
+def _say_hello(pages: Mapping[str, str], file: Path | None, *, quiet: bool) -> None:
     for name, page in pages.items():
         click.echo(f"{name}: {page}" if len(pages) > 1 else page)
     sys.stdout.flush()
-    if not options["quiet"]:
+    if not quiet:
         click.echo("Whoever has the address can decide. Ctrl-C ends it.", err=True)
     if file is not None:
         import webbrowser

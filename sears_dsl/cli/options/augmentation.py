@@ -6,8 +6,9 @@ Nothing heavy is imported before the command runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,8 +30,10 @@ from sears_dsl.cli.screen.console import imports_option
 
 if TYPE_CHECKING:
     from sears_dsl.batch.workers import RulesetRecipe
+    from sears_dsl.data.protection import Protection
     from sears_dsl.data.table import Table
     from sears_dsl.effects.oracle import Oracle
+    from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.tagging.tagger import Tagger
@@ -68,44 +71,67 @@ def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
             raise click.UsageError(f"{path} is read by this command: write to another file")
 
 
-def read_rows(path: str, options: dict[str, Any]) -> Table:
-    """The rows of a file, with all of their columns."""
-    from sears_dsl.data.batches import ReadOptions
-    from sears_dsl.data.table import read_table
+@dataclass(frozen=True, kw_only=True)
+class AugmentationOptions:
+    """The options of both, under the names of their parameters."""
 
-    reading = ReadOptions(limit=options["limit"])
-    return read_table(path, format_name=options["input_format"], options=reading)
+    allow_imports_outside: bool
+    column: str | None
+    label: str | None
+    protect: tuple[str, ...]
+    spans: tuple[str, ...]
+    amount: str
+    balanced: bool
+    seed: int
+    oracle: str | None
+    scope: Scope
+    unit: Unit | None
+    id_column: str | None
+    input_format: str | None
+    limit: int | None
+    tagger: str | None
+    no_cache: bool
+    quiet: bool
+    as_json: bool
 
+    @property
+    def protection(self) -> Protection:
+        """What stays intact."""
+        from sears_dsl.data.protection import Protection
 
-def chosen_columns(table: Table, options: dict[str, Any]) -> TableColumns:
-    """Which columns hold text, label and id."""
-    from sears_dsl.repair.running import columns_of
+        return Protection.parse(self.protect, self.spans)
 
-    return columns_of(
-        table, text=options["column"], label=options["label"], id_column=options["id_column"]
-    )
+    def rows(self, path: str) -> Table:
+        """The rows of a file, with all of their columns."""
+        from sears_dsl.data.batches import ReadOptions
+        from sears_dsl.data.table import read_table
 
+        reading = ReadOptions(limit=self.limit)
+        return read_table(path, format_name=self.input_format, options=reading)
 
-def chosen_oracle(rulesets: Sequence[Ruleset], options: dict[str, Any]) -> Oracle | None:
-    """What rejects rewrites; None where nobody chose."""
-    from sears_dsl.vetting.oracle import open_oracle
+    def columns_of(self, table: Table) -> TableColumns:
+        """Which columns hold text, label and id."""
+        from sears_dsl.repair.running import columns_of
 
-    return None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
+        return columns_of(table, text=self.column, label=self.label, id_column=self.id_column)
 
+    def oracle_for(self, rulesets: Sequence[Ruleset]) -> Oracle | None:
+        """What rejects rewrites; None where nobody chose."""
+        from sears_dsl.vetting.oracle import open_oracle
 
-def recipe_and_tagger(
-    rules: Sequence[str], options: dict[str, Any]
-) -> tuple[RulesetRecipe, Tagger]:
-    """The rules, and the tagger with its cache."""
-    from sears_dsl.batch.workers import RulesetRecipe
-    from sears_dsl.catalogue import load_rulesets
-    from sears_dsl.repair.augmented import require_rules
-    from sears_dsl.tagging.cache import TagCache
-    from sears_dsl.tagging.tagger import load_tagger, needs_cache
+        return None if self.oracle is None else open_oracle(self.oracle, rulesets)
 
-    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
-    name = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
-    require_rules(rulesets)
-    tell_of_templates(rulesets, quiet=options["quiet"])
-    cache = None if options["no_cache"] or not needs_cache(name) else TagCache(None)
-    return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)
+    def recipe_and_tagger(self, rules: Sequence[str]) -> tuple[RulesetRecipe, Tagger]:
+        """The rules, and the tagger with its cache."""
+        from sears_dsl.batch.workers import RulesetRecipe
+        from sears_dsl.catalogue import load_rulesets
+        from sears_dsl.repair.augmented import require_rules
+        from sears_dsl.tagging.cache import TagCache
+        from sears_dsl.tagging.tagger import load_tagger, needs_cache
+
+        rulesets = tuple(load_rulesets(rules, allow_imports_outside=self.allow_imports_outside))
+        name = chosen_tagger(rulesets, self.tagger, quiet=self.quiet)
+        require_rules(rulesets)
+        tell_of_templates(rulesets, quiet=self.quiet)
+        cache = None if self.no_cache or not needs_cache(name) else TagCache(None)
+        return RulesetRecipe(rulesets, tagger=name), load_tagger(name, cache=cache)

@@ -1,17 +1,18 @@
 """The options that commands about a model share: which model, which data, what rewords and scores.
 
-Nothing heavy is imported before the command runs, and no part. `scored_options` and `asking` are
-for commands that only ask the model; `model_options` and `workplace` for those that also reword
-sentences and score pairs.
+In: the words of a person, which click gives a command by their names. Out: one typed value of them
+(`AskingOptions`, `SearchingOptions`), and what it names, opened. Nothing heavy is imported before
+the command runs, and no part. `scored_options` and `asking` are for commands that only ask the
+model; `model_options` and `workplace` for those that also reword sentences and score pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 from click.core import ParameterSource
@@ -22,16 +23,23 @@ from sears_dsl.cli.options.shared import (
     tagger_option,
     with_options,
 )
-from sears_dsl.cli.options.unfinished import UnfinishedRun, resuming_options, unfinished_run
+from sears_dsl.cli.options.unfinished import (
+    Resuming,
+    UnfinishedRun,
+    resuming_options,
+    unfinished_run,
+)
 from sears_dsl.cli.screen.console import FilePath
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.errors import DataError
 
 if TYPE_CHECKING:
+    from sears_dsl.answers import Comparison
     from sears_dsl.cli.screen.progress import ShowStage
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
     from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.models.store import PredictionStore
     from sears_dsl.tagging.tagger import Tagger
 
 _BEAM_WIDTH = 30
@@ -194,7 +202,109 @@ scored_options = with_options(
 )  # fmt: skip
 
 
-def parts_choice(options: dict[str, Any]) -> PartsChoice:
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """The options about rows, under the names of their parameters."""
+
+    data: str
+    column: str | None
+    label: str | None
+    also: tuple[str, ...]
+    protect: tuple[str, ...]
+    spans: tuple[str, ...]
+    compare: Comparison
+    image: str | None
+    choices: str | None
+    input_format: str | None
+    limit: int | None
+    sample: int | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """These of all options of a command."""
+        names = (field.name for field in fields(cls))
+        return cls(**{name: options[name] for name in names if name in options})
+
+    def rows(self) -> LabelledRows:
+        """The rows that they name."""
+        from sears_dsl.data.batches import ReadOptions
+        from sears_dsl.data.labelled import read_labelled
+        from sears_dsl.data.protection import Protection
+
+        rows = read_labelled(
+            self.data,
+            column=self.column,
+            label=self.label,
+            also=self.also,
+            protection=Protection.parse(self.protect, self.spans),
+            comparison=self.compare,
+            image=self.image,
+            choices=self.choices,
+            format_name=self.input_format,
+            options=ReadOptions(limit=self.limit),
+        )
+        return rows if self.sample is None else rows.sampled(self.sample, seed=self.seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskingOptions(DataOptions):
+    """The options of a command that asks a model about rows."""
+
+    model: str
+    batch_size: int | None
+    request_map: str | None
+    response_map: str | None
+    timeout: float | None
+    retries: int | None
+    connections: int | None
+    on_error: str | None
+    inputs: Path | None
+    resume: bool
+    restart: bool
+    quiet: bool
+    tagger: str
+
+    @property
+    def resuming(self) -> Resuming:
+        """What is to become of an interrupted run."""
+        return Resuming(resume=self.resume, restart=self.restart, quiet=self.quiet)
+
+    def loading(
+        self, specs: Sequence[str], store: PredictionStore
+    ) -> Callable[[str], CachedPredictor]:
+        """What loads each of some models; what they say is stored."""
+        from sears_dsl.models.loading import load_predictor, options_of_each
+
+        names = ("batch_size", "request_map", "response_map", "timeout", "retries", "connections",
+                 "on_error", "inputs")  # fmt: skip
+        chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
+        own = dict(zip(specs, options_of_each(chosen, specs), strict=True))
+        announce = noting(quiet=self.quiet)
+
+        def load(spec: str) -> CachedPredictor:
+            return load_predictor(
+                spec, store=store, comparison=self.compare, announce=announce, **own[spec]
+            )
+
+        return load
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchingOptions(AskingOptions):
+    """The options of a command that also rewords sentences and scores pairs."""
+
+    paraphrases: str | None
+    scorer: str
+    tau: float | None
+    pivots: tuple[str, ...]
+    device: str
+    jobs: int | None
+    beam: int
+    readings: tuple[Path, ...] = ()
+
+
+def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
     """What the options of a command that decides by scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.vetting.oracle import read_readings
@@ -231,32 +341,10 @@ class Workplace:
     parts: Parts
 
 
-def read_data(options: dict[str, Any]) -> LabelledRows:
-    """The rows that the options name."""
-    from sears_dsl.data.batches import ReadOptions
-    from sears_dsl.data.labelled import read_labelled
-    from sears_dsl.data.protection import Protection
-
-    data = read_labelled(
-        options["data"],
-        column=options["column"],
-        label=options["label"],
-        also=options["also"],
-        protection=Protection.parse(options["protect"], options["spans"]),
-        comparison=options["compare"],
-        image=options["image"],
-        choices=options["choices"],
-        format_name=options["input_format"],
-        options=ReadOptions(limit=options["limit"]),
-    )
-    count = options.get("sample")
-    return data if count is None else data.sampled(count, seed=options["seed"])
-
-
 @contextmanager
 def asking(
     output: Path,
-    options: dict[str, Any],
+    chosen: AskingOptions,
     *,
     show: ShowStage,
     goes_on: bool = False,
@@ -268,50 +356,39 @@ def asking(
     elsewhere a second start always goes on unasked: each round is one. The models are all that will
     be loaded, where the options name the first of several.
     """
-    from sears_dsl.models.loading import kinds_of, load_predictor, options_of_each
+    from sears_dsl.models.loading import kinds_of
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.tagging.tagger import load_tagger
 
-    models = models or [options["model"]]
+    models = models or [chosen.model]
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
-    with unfinished_run(output, options, goes_on=goes_on) as run:
+    with unfinished_run(output, chosen.resuming, goes_on=goes_on) as run:
         show("reading rows", 0, None)
-        data = read_data(options)
+        data = chosen.rows()
         show("loading the model", 0, None)
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
-            names = ("batch_size", "request_map", "response_map", "timeout", "retries",
-                     "connections", "on_error", "inputs")  # fmt: skip
-            chosen = {name: options[name] for name in names if options[name] is not None}
-            own = dict(zip(models, options_of_each(chosen, models), strict=True))
+            one = chosen.loading(models, store)
             loaded: list[CachedPredictor] = []
 
             def load(spec: str) -> CachedPredictor:
-                loaded.append(
-                    load_predictor(
-                        spec,
-                        store=store,
-                        comparison=options["compare"],
-                        announce=noting(options),
-                        **own[spec],
-                    )
-                )
+                loaded.append(one(spec))
                 return loaded[-1]
 
-            predictor = load(options["model"])
+            predictor = load(chosen.model)
             try:
-                tagger = load_tagger(options["tagger"])
+                tagger = load_tagger(chosen.tagger)
                 yield RunInputs(data=data, predictor=predictor, tagger=tagger, run=run, load=load)
             finally:
-                if not options["quiet"]:
-                    for remark in (remark for each in loaded for remark in each.remarks):
-                        click.echo(remark, err=True)
+                note = noting(quiet=chosen.quiet)
+                for remark in (remark for each in loaded for remark in each.remarks):
+                    note(remark)
 
 
-def noting(options: dict[str, Any]) -> Callable[[str], None]:
+def noting(*, quiet: bool) -> Callable[[str], None]:
     """What tells a person something, unless the command is to be quiet."""
 
     def note(sentence: str) -> None:
-        if not options["quiet"]:
+        if not quiet:
             click.echo(sentence, err=True)
 
     return note
@@ -324,8 +401,10 @@ def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iterator[Workplace]:
-    """`asking`, and what rewords sentences and scores pairs.
+def workplace(
+    output: Path, chosen: SearchingOptions, *, show: ShowStage, confidence: bool = False
+) -> Iterator[Workplace]:
+    """`asking`, and what rewords sentences and scores pairs; the model may have to be confident.
 
     Raises:
         DataError: the output, a file, would lie in a folder that is not there.
@@ -338,18 +417,18 @@ def workplace(output: Path, options: dict[str, Any], *, show: ShowStage) -> Iter
             f"{output} cannot be written: there is no folder {output.parent}",
             help=f"make it first: mkdir -p {output.parent}",
         )
-    choice, note = parts_choice(options), noting(options)
+    choice, note = parts_choice(vars(chosen)), noting(quiet=chosen.quiet)
     choice.require_scorer()
     own = choice.own()
     if choice.readings:
         from sears_dsl.vetting.oracle import readings_in_words
 
         note(f"note: {readings_in_words(choice.readings)}")
-    with asking(output, options, show=show) as inputs:
+    with asking(output, chosen, show=show) as inputs:
         tell_of_protection(inputs.data, note)
         check_rows(
-            inputs.data, inputs.predictor, own, comparison=options["compare"],
-            confidence=bool(options.get("avoid_important")), show=show, note=note,
+            inputs.data, inputs.predictor, own, comparison=chosen.compare,
+            confidence=confidence, show=show, note=note,
         )  # fmt: skip
         with open_parts(
             choice, own, folder=inputs.run.folder, language=inputs.tagger.language, show=show,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -115,28 +116,46 @@ engine_options = with_options(
 )  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """The options about who works on a folder."""
+
+    engine: str
+    address: str | None
+    workers: int | None
+
+
 @contextmanager
 def chosen_workers(
-    options: dict[str, Any], data: str, *, together: bool = False
+    chosen: EngineOptions,
+    data: str,
+    *,
+    output: str | None = None,
+    limit: int | None = None,
+    jobs: int | None = None,
 ) -> Iterator[Workers | None]:
-    """Who works on a folder, whose files may be one dataset together; None for a file."""
+    """Who works on a folder; None for a file.
+
+    Refused is what does not go together with a folder, or with several machines: an output that is
+    a stream, a limit of rows where the files are not one dataset together, jobs of one machine.
+    """
     from sears_dsl.clusters.parts import Here
     from sears_dsl.runtime.files import names_folder
 
-    folder, engine = names_folder(data), options["engine"]
-    for name in ("address", "workers"):
-        if options[name] is not None and engine != "ray":
+    folder, engine = names_folder(data), chosen.engine
+    for name, value in (("address", chosen.address), ("workers", chosen.workers)):
+        if value is not None and engine != "ray":
             raise click.UsageError(f"--{name} is of a cluster: write --engine ray too")
     if engine == "ray" and not folder:
         raise click.UsageError(
             f"--engine ray works on folders, a file at a time, and {data} is none: name a folder "
             "of parquet files or JSON lines, or use --jobs"
         )
-    if engine == "ray" and (options.get("jobs") or 1) > 1:
+    if engine == "ray" and (jobs or 1) > 1:
         raise click.UsageError("--jobs is of one machine: --workers says how many Ray is to use")
-    if folder and not together and options.get("limit") is not None:
+    if folder and limit is not None:
         raise click.UsageError("--limit counts the rows of a file, and a folder has many files")
-    if folder and options.get("output") == "-":
+    if folder and output == "-":
         raise click.UsageError("what becomes of a folder is a folder: name one with --output")
     if not folder:
         yield None
@@ -145,7 +164,7 @@ def chosen_workers(
     else:
         from sears_dsl.clusters.ray_workers import RayWorkers
 
-        with RayWorkers(address=options["address"], count=options["workers"]) as workers:
+        with RayWorkers(address=chosen.address, count=chosen.workers) as workers:
             yield workers
 
 

@@ -15,9 +15,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -36,6 +35,15 @@ resuming_options = with_options(
 _TABLES = {"predictions": 16, "findings": 0}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Resuming:
+    """What a person wants done about an interrupted run, and whether she wants to hear of it."""
+
+    resume: bool = False
+    restart: bool = False
+    quiet: bool = False
+
+
 @dataclass
 class UnfinishedRun:
     """A run that is at work."""
@@ -47,7 +55,7 @@ class UnfinishedRun:
 
 @contextmanager
 def unfinished_run(
-    output: Path, options: dict[str, Any], *, goes_on: bool = False, keeps_models: bool = False
+    output: Path, resuming: Resuming, *, goes_on: bool = False, keeps_models: bool = False
 ) -> Iterator[UnfinishedRun]:
     """The folder of a run; it goes with the end of the block, and stays when that is cut off.
 
@@ -56,7 +64,7 @@ def unfinished_run(
     only with what this user left in this place. Where nothing can be written, or another process is
     at work, it is a `DataError`.
     """
-    if options["resume"] and options["restart"]:
+    if resuming.resume and resuming.restart:
         raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
     output = output.absolute()  # `.` has no name to go by
     folder = output.parent / f"{output.name}.partial"
@@ -68,12 +76,13 @@ def unfinished_run(
         pass
     with _held(folder, output):
         if keeps_models:
-            _check_made_here(folder, options)
-        if _holds_findings(folder) and not (options["resume"] or options["restart"] or goes_on):
-            _ask_what_to_do(folder, options)
-        if options["restart"]:
+            _check_made_here(folder, restart=resuming.restart)
+        chosen = resuming.resume or resuming.restart or goes_on
+        if _holds_findings(folder) and not chosen:
+            resuming = _ask_what_to_do(folder, resuming)
+        if resuming.restart:
             _empty(folder)
-        elif options["resume"] and not options["quiet"] and not _holds_findings(folder):
+        elif resuming.resume and not resuming.quiet and not _holds_findings(folder):
             click.echo("there is no interrupted run to go on with; this one begins anew", err=True)
         if keeps_models:
             mark(folder)
@@ -95,12 +104,12 @@ def unfinished_run(
             raise
         if not run.keep:
             shutil.rmtree(folder, ignore_errors=True)
-        elif not options["quiet"] and not goes_on:
+        elif not resuming.quiet and not goes_on:
             click.echo(f"what was found out is in {folder.name}: --resume goes on", err=True)
 
 
-def _check_made_here(folder: Path, options: dict[str, Any]) -> None:
-    if not options["restart"] and not is_marked(folder) and len(list(folder.iterdir())) > 1:
+def _check_made_here(folder: Path, *, restart: bool) -> None:
+    if not restart and not is_marked(folder) and len(list(folder.iterdir())) > 1:
         raise UsageError(
             f"{folder} holds a run that you did not start here, and trained models in it would run "
             "code when they are read",
@@ -152,7 +161,7 @@ def _has_rows(path: Path) -> bool:
         return True  # whatever it is, it is not ours to remove unasked
 
 
-def _ask_what_to_do(folder: Path, options: dict[str, Any]) -> None:
+def _ask_what_to_do(folder: Path, resuming: Resuming) -> Resuming:
     newest = max(path.stat().st_mtime for path in folder.iterdir())
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(newest))
     state = f"{folder.name} holds an interrupted run, last at work {when}"
@@ -168,7 +177,7 @@ def _ask_what_to_do(folder: Path, options: dict[str, Any]) -> None:
     )
     if answer == "stop":
         raise click.Abort
-    options["resume"], options["restart"] = answer == "go on", answer == "anew"
+    return replace(resuming, resume=answer == "go on", restart=answer == "anew")
 
 
 def _empty(folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.project import ProjectArgument, ProjectCommand
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import oracle_option, output_format_option
 from sears_dsl.cli.screen.console import (
     FilePath,
