@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
 
     from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.document import AuditDocument, RuleRecord
-    from sears_dsl.auditing.gates import Gates
+    from sears_dsl.auditing.gates import Gates, JudgeBy
     from sears_dsl.auditing.grid import GridDocument
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.effects.rule_effects import OnStage
+    from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.generating.table import Generated
     from sears_dsl.language.ruleset import Ruleset
 
@@ -63,6 +65,80 @@ def _rate(context: click.Context, parameter: click.Parameter, value: str | None)
         advice = f"{value}% or {rate / 100:g}" if 1 < rate <= 100 else "0.05 or 5%"
         raise click.BadParameter(f"{value} is not a rate: write {advice}", context, parameter)
     return rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions(AskingOptions, EngineOptions):
+    """What a person chose of an audit."""
+
+    model: str | tuple[str, ...]
+    scorer: str
+    tau: float | None
+    pivots: tuple[str, ...]
+    device: str
+    jobs: int | None
+    max_flip_rate: float | None
+    max_miss_rate: float | None
+    max_rows_flipped: float | None
+    own: tuple[str, ...]
+    tolerance: float | None
+    draws: int
+    rates: str | None
+    oracle: str | None
+    judge_by: JudgeBy
+    min_support: int
+    require_support: bool
+    columns: tuple[str, ...]
+    score_at_most: int
+    sure_from: float
+    examples: int
+    scope: Scope
+    unit: Unit | None
+    as_json: bool
+    allow_imports_outside: bool
+
+    def models(self) -> dict[str, str]:
+        """The models by their names."""
+        from sears_dsl.models.loading import named_models
+
+        if isinstance(self.model, str):
+            return {self.model: self.model}
+        return {name: str(each) for name, each in named_models(self.model).items()}
+
+    def gates(self) -> Gates:
+        """What is demanded."""
+        from sears_dsl.auditing.gates import Gates, read_gate
+
+        return Gates(
+            flip_rate=self.max_flip_rate,
+            miss_rate=self.max_miss_rate,
+            rows_flipped=self.max_rows_flipped,
+            own=tuple(map(read_gate, self.own)),
+            judge_by=self.judge_by,
+            support=self.min_support,
+            require_support=self.require_support,
+        )
+
+    def audit_choices(self, *, tau: float | None) -> AuditChoices:
+        """What decides the audit otherwise."""
+        from sears_dsl.auditing.audit import AuditChoices
+        from sears_dsl.auditing.running import read_rates
+
+        return AuditChoices(
+            comparison=self.compare,
+            tau=tau,
+            rates=read_rates(self.rates) if self.rates else (),
+            label=self.label,
+            also=self.also,
+            scope=self.scope,
+            unit=self.unit,
+            score_at_most=self.score_at_most,
+            seed=self.seed,
+            sure_from=self.sure_from,
+            examples=self.examples,
+            tolerance=self.tolerance,
+            draws=self.draws,
+        )
 
 
 @click.command(
@@ -143,7 +219,8 @@ def audit_command(
     """
     from sears_dsl.catalogue import load_rulesets
 
-    rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
+    chosen = AuditOptions(**options)
+    rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
 
     from sears_dsl.auditing.running import (
         audit_rules,
@@ -157,41 +234,37 @@ def audit_command(
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
 
-    gates, note = _gates(options), noting(quiet=options["quiet"])
-    models = _models(options["model"])
-    if options["scorer"] != "none":
+    gates, note = chosen.gates(), noting(quiet=chosen.quiet)
+    models = chosen.models()
+    if chosen.scorer != "none":
         need_discovery()
-    oracle = None if options["oracle"] is None else open_oracle(options["oracle"], rulesets)
-    own_rows = any(ruleset.templates for ruleset in rulesets) and not options["also"]
-    if options["data"] is None and not own_rows:
+    oracle = None if chosen.oracle is None else open_oracle(chosen.oracle, rulesets)
+    own_rows = any(ruleset.templates for ruleset in rulesets) and not chosen.also
+    if chosen.data is None and not own_rows:
         raise click.UsageError(
             "Missing option '--data': name the labelled rows; only templates bring their own, of "
             "one column"
         )
-    options["tagger"] = chosen_tagger(rulesets, options["tagger"], quiet=options["quiet"])
-    matcher = compile_and_check(
-        rulesets, gates, tagger=load_tagger(options["tagger"]), seed=options["seed"]
-    )
+    tagger = chosen_tagger(rulesets, chosen.tagger, quiet=chosen.quiet)
+    chosen = replace(chosen, tagger=tagger)
+    matcher = compile_and_check(rulesets, gates, tagger=load_tagger(tagger), seed=chosen.seed)
     sentences = sentences_of(
-        rulesets, oracle, limit=options["limit"], seed=options["seed"], also=options["also"],
-        note=note,
-    )  # fmt: skip
-    if options["data"] is None and sentences is not None:
-        options |= _written_rows(sentences, output, options["columns"])
-    specs = tuple(models.values())
-    chosen = AskingOptions.of(options | {"model": specs[0]})
-    engine = EngineOptions(**{name: options[name] for name in ("engine", "address", "workers")})
-    choice, recorded = chosen_scoring(rulesets, options)
+        rulesets, oracle, limit=chosen.limit, seed=chosen.seed, also=chosen.also, note=note
+    )
+    if chosen.data is None and sentences is not None:
+        chosen = _with_sentences(chosen, sentences, output)
+    data = chosen.data or ""
+    choice, recorded = chosen_scoring(rulesets, vars(chosen))
     own = choice.own()
     columns = read_slicings(
-        chosen.data,
-        options["columns"],
+        data,
+        chosen.columns,
         format_name=chosen.input_format,
         options=ReadOptions(limit=chosen.limit),
     )
     with (
-        stages(shown=not options["quiet"]) as show,
-        asking(output, chosen, show=show, models=specs) as inputs,
+        stages(shown=not chosen.quiet) as show,
+        asking(output, chosen, models=list(models.values()), show=show) as inputs,
         scorer_of_audit(
             choice,
             own,
@@ -200,13 +273,13 @@ def audit_command(
             show=show,
             note=note,
         ) as scorer,  # fmt: skip
-        chosen_workers(engine, chosen.data, jobs=options["jobs"]) as workers,
+        chosen_workers(chosen, data, jobs=chosen.jobs) as workers,
     ):
-        if workers is not None and engine.engine == "ray":
+        if workers is not None and chosen.engine == "ray":
             from sears_dsl.clusters.applying import recipe_of
             from sears_dsl.clusters.remote_matching import RemoteMatcher
 
-            recipe = recipe_of(rulesets, tagger=chosen.tagger, seed=options["seed"])
+            recipe = recipe_of(rulesets, tagger=tagger, seed=chosen.seed)
             matcher = RemoteMatcher(matcher, recipe, workers)
         documents = {}
         for number, (name, spec) in enumerate(models.items()):
@@ -218,7 +291,7 @@ def audit_command(
                 scorer=scorer,
                 oracle=oracle,
                 gates=gates,
-                choices=_choices(options, choice),
+                choices=chosen.audit_choices(tau=choice.tau),
                 columns=columns,
                 sentences=sentences,
                 on_stage=show if len(models) == 1 else _stage_of(name, show),
@@ -226,22 +299,13 @@ def audit_command(
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(recorded_otherwise(recorded, scorer))
         grid = _write(documents, output, summary)
-        if options["as_json"]:
+        if chosen.as_json:
             document = next(iter(documents.values()))
             echo_document((document if grid is None else grid).model_dump_json())
-        elif not options["quiet"]:
+        elif not chosen.quiet:
             _print(documents, grid, output)
     if any(each.verdict.outcome in ("failed", "not judged") for each in documents.values()):
         sys.exit(1)
-
-
-def _models(specifications: str | Sequence[str]) -> dict[str, str]:
-    """The models by their names."""
-    from sears_dsl.models.loading import named_models
-
-    if isinstance(specifications, str):
-        return {specifications: specifications}
-    return {name: str(each) for name, each in named_models(specifications).items()}
 
 
 def _stage_of(name: str, show: OnStage) -> OnStage:
@@ -282,22 +346,20 @@ def _print(documents: Mapping[str, AuditDocument], grid: GridDocument | None, ou
                    "folder for each model", err=True)  # fmt: skip
 
 
-def _written_rows(
-    sentences: Generated, output: Path, columns: tuple[str, ...]
-) -> dict[str, str | tuple[str, ...]]:
-    """The sentences of the templates as rows, written beside the audit: options that name them."""
+def _with_sentences(chosen: AuditOptions, sentences: Generated, output: Path) -> AuditOptions:
+    """The sentences of the templates as the rows, which are written beside the audit."""
     from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
 
     file = output / "sentences.csv"
     output.mkdir(parents=True, exist_ok=True)
     write_columns(sentences.columns, file, format_of(str(file), None, reading=False))
-    sliced = tuple(dict.fromkeys((*columns, TEMPLATE)))
-    return {"data": str(file), "column": TEXT, "label": LABEL, "columns": sliced}
+    columns = tuple(dict.fromkeys((*chosen.columns, TEMPLATE)))
+    return replace(chosen, data=str(file), column=TEXT, label=LABEL, columns=columns)
 
 
 def chosen_scoring(
-    rulesets: Sequence[Ruleset], options: dict[str, Any]
+    rulesets: Sequence[Ruleset], options: Mapping[str, Any]
 ) -> tuple[PartsChoice, FoundScoring | None]:
     """What scores: as the options say; as when the rules were found, where nobody chose.
 
@@ -310,36 +372,6 @@ def chosen_scoring(
     if source is not ParameterSource.DEFAULT:
         return choice, None
     return as_found(choice, rulesets, note=noting(quiet=options["quiet"]))
-
-
-def _gates(options: dict[str, Any]) -> Gates:
-    from sears_dsl.auditing.gates import Gates, read_gate
-
-    return Gates(
-        flip_rate=options["max_flip_rate"],
-        miss_rate=options["max_miss_rate"],
-        rows_flipped=options["max_rows_flipped"],
-        own=tuple(map(read_gate, options["own"])),
-        judge_by=options["judge_by"],
-        support=options["min_support"],
-        require_support=options["require_support"],
-    )
-
-
-def _choices(options: dict[str, Any], choice: PartsChoice) -> AuditChoices:
-    from sears_dsl.auditing.audit import AuditChoices
-    from sears_dsl.auditing.running import read_rates
-
-    return AuditChoices(
-        comparison=options["compare"],
-        tau=choice.tau,
-        rates=read_rates(options["rates"]) if options["rates"] else (),
-        **{
-            name: options[name]
-            for name in ("label", "also", "scope", "unit", "score_at_most", "seed",
-                         "sure_from", "examples", "tolerance", "draws")
-        },
-    )  # fmt: skip
 
 
 # The files have all of them.

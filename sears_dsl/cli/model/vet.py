@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,27 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.vetting.review.deciding import Deciding
     from sears_dsl.vetting.running import VettingPlace
+
+
+@dataclass(frozen=True, kw_only=True)
+class VetOptions(AskingOptions):
+    """What a person chose of a sitting."""
+
+    model: str | None
+    templates: bool
+    reviewers: tuple[str, ...]
+    journal: Path | None
+    output: Path | None
+    most: int
+    adversaries: str | None
+    scorer: str
+    pivots: tuple[str, ...]
+    tau: float | None
+    oracle: str | None
+    port: int | None
+    open_page: bool
+    no_cache: bool
+    allow_imports_outside: bool
 
 
 @click.command(
@@ -86,7 +108,8 @@ def vet_command(rules: str, **options: Any) -> None:
     need_vetting()
     from sears_dsl.catalogue import load
 
-    ruleset = load(rules, allow_imports_outside=options["allow_imports_outside"])
+    chosen = VetOptions(**options)
+    ruleset = load(rules, allow_imports_outside=chosen.allow_imports_outside)
 
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
@@ -98,26 +121,22 @@ def vet_command(rules: str, **options: Any) -> None:
         ruleset,
         # A shipped ruleset lies where nobody writes.
         folder=Path(ruleset.path).parent if Path(rules).exists() else Path(),
-        reviewers=options["reviewers"],
-        output=options["output"],
-        journal=options["journal"],
+        reviewers=chosen.reviewers,
+        output=chosen.output,
+        journal=chosen.journal,
     )
-    of_templates = judges_templates(place.ruleset, options["templates"])
-    for name in () if of_templates else ("data", "model"):
-        if options[name] is None:
+    of_templates = judges_templates(place.ruleset, chosen.templates)
+    for name, value in () if of_templates else (("data", chosen.data), ("model", chosen.model)):
+        if value is None:
             raise click.UsageError(f"Missing option '--{name}': rules are judged on rows")
-    if of_templates and options["oracle"] is not None:
+    if of_templates and chosen.oracle is not None:
         raise click.UsageError("--oracle is for rules: on the page of templates a person decides")
-    scorer = (
-        None
-        if of_templates
-        else _scorer(place.ruleset, options["scorer"], pivots=options["pivots"], tau=options["tau"])
-    )
+    scorer = None if of_templates else _scorer(chosen, place.ruleset)
     oracle = None
-    if options["oracle"] is not None:
-        oracle = open_oracle(options["oracle"], [place.ruleset])
-    quiet = options["quiet"]
-    tagger = chosen_tagger([place.ruleset], options["tagger"], quiet=quiet)
+    if chosen.oracle is not None:
+        oracle = open_oracle(chosen.oracle, [place.ruleset])
+    quiet = chosen.quiet
+    tagger = chosen_tagger([place.ruleset], chosen.tagger, quiet=quiet)
     if not of_templates:
         from sears_dsl.engine.matcher import compile_rules
         from sears_dsl.paraphrasing.rewording import sources_of
@@ -129,8 +148,8 @@ def vet_command(rules: str, **options: Any) -> None:
             sources=sources_of([place.ruleset]),
         )
     say = partial(click.echo, err=True)
-    serve = partial(_serve, place, open_page=options["open_page"], quiet=quiet)
-    listening, remark = listen(options["port"])
+    serve = partial(_serve, place, open_page=chosen.open_page, quiet=quiet)
+    listening, remark = listen(chosen.port)
     if remark:
         click.echo(remark, err=True)
     # The journals come first: who holds them holds the answers of the model beside them too, which
@@ -138,7 +157,7 @@ def vet_command(rules: str, **options: Any) -> None:
     with ExitStack() as opened:
         opened.enter_context(listening)
         journals = opened.enter_context(open_journals(place, note=say))
-        if of_templates:
+        if of_templates or chosen.model is None:
             sessions: Mapping[str, Deciding] = {
                 name: TemplateSession(place.ruleset, each) for name, each in journals.items()
             }
@@ -146,21 +165,23 @@ def vet_command(rules: str, **options: Any) -> None:
             return
         telling = opened.enter_context(ExitStack())
         show = telling.enter_context(stages(shown=not quiet))
-        chosen = AskingOptions.of(options | {"tagger": tagger})
         first = next(iter(place.journals.values()))
-        inputs = opened.enter_context(asking(first, chosen, show=show, goes_on=True))
+        asked = asking(
+            first, replace(chosen, tagger=tagger), models=[chosen.model], show=show, goes_on=True
+        )
+        inputs = opened.enter_context(asked)
         tell_of_protection(inputs.data, noting(quiet=quiet))
         sitting = Sitting(
             data=inputs.data,
             predictor=inputs.predictor,
             tagger=inputs.tagger,
             scorer=scorer,
-            tau=options["tau"],
-            comparison=options["compare"],
-            most=options["most"],
-            adversaries=options["adversaries"],
+            tau=chosen.tau,
+            comparison=chosen.compare,
+            most=chosen.most,
+            adversaries=chosen.adversaries,
             oracle=oracle,
-            cached=not options["no_cache"],
+            cached=not chosen.no_cache,
         )
         sessions = sitting.sessions(place.ruleset, journals, show=show, note=say)
         telling.close()  # from now on the page is what shows something
@@ -194,16 +215,19 @@ def _serve(
         click.echo(f"go on: sears {shlex.join(again)}", err=True)
 
 
-def _scorer(
-    ruleset: Ruleset, name: str, *, pivots: tuple[str, ...], tau: float | None
-) -> Scorer | None:
+def _scorer(chosen: VetOptions, ruleset: Ruleset) -> Scorer | None:
     """What says which flips count; before rows are read and the model is asked."""
-    if name == "none":
+    if chosen.scorer == "none":
         return None
     need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer
 
-    scorer = load_chosen_scorer(name, pivots=pivots, tau=tau, language=ruleset.options.language)
+    scorer = load_chosen_scorer(
+        chosen.scorer,
+        pivots=chosen.pivots,
+        tau=chosen.tau,
+        language=ruleset.options.language,
+    )
     _ = scorer.tau  # one of the user's own may have none, and says so
     return scorer
 

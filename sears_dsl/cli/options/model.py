@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -30,7 +30,7 @@ from sears_dsl.cli.options.unfinished import (
     unfinished_run,
 )
 from sears_dsl.cli.screen.console import FilePath
-from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
+from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ scored_options = with_options(
 class DataOptions:
     """The options about rows, under the names of their parameters."""
 
-    data: str
+    data: str | None
     column: str | None
     label: str | None
     also: tuple[str, ...]
@@ -220,18 +220,14 @@ class DataOptions:
     sample: int | None = None
     seed: int = 0
 
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """These of all options of a command."""
-        names = (field.name for field in fields(cls))
-        return cls(**{name: options[name] for name in names if name in options})
-
     def rows(self) -> LabelledRows:
         """The rows that they name."""
         from sears_dsl.data.batches import ReadOptions
         from sears_dsl.data.labelled import read_labelled
         from sears_dsl.data.protection import Protection
 
+        if self.data is None:
+            raise click.UsageError("Missing option '--data': name the labelled rows")
         rows = read_labelled(
             self.data,
             column=self.column,
@@ -249,9 +245,8 @@ class DataOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class AskingOptions(DataOptions):
-    """The options of a command that asks a model about rows."""
+    """The options of a command that asks a model about rows, the model aside."""
 
-    model: str
     batch_size: int | None
     request_map: str | None
     response_map: str | None
@@ -263,7 +258,7 @@ class AskingOptions(DataOptions):
     resume: bool
     restart: bool
     quiet: bool
-    tagger: str
+    tagger: str | None
 
     @property
     def resuming(self) -> Resuming:
@@ -294,6 +289,7 @@ class AskingOptions(DataOptions):
 class SearchingOptions(AskingOptions):
     """The options of a command that also rewords sentences and scores pairs."""
 
+    model: str
     paraphrases: str | None
     scorer: str
     tau: float | None
@@ -346,21 +342,20 @@ def asking(
     output: Path,
     chosen: AskingOptions,
     *,
+    models: Sequence[str],
     show: ShowStage,
     goes_on: bool = False,
-    models: Sequence[str] = (),
 ) -> Iterator[RunInputs]:
-    """Open a model and its data; what the model said stays until the run is done.
+    """Open the first of some models and its data; what it said stays until the run is done.
 
     Answers lie in a folder beside the output, as `unfinished_run` says. Where predictions are made
     elsewhere a second start always goes on unasked: each round is one. The models are all that will
-    be loaded, where the options name the first of several.
+    be loaded.
     """
     from sears_dsl.models.loading import kinds_of
     from sears_dsl.models.store import PredictionStore
     from sears_dsl.tagging.tagger import load_tagger
 
-    models = models or [chosen.model]
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
     with unfinished_run(output, chosen.resuming, goes_on=goes_on) as run:
         show("reading rows", 0, None)
@@ -374,9 +369,9 @@ def asking(
                 loaded.append(one(spec))
                 return loaded[-1]
 
-            predictor = load(chosen.model)
+            predictor = load(models[0])
             try:
-                tagger = load_tagger(chosen.tagger)
+                tagger = load_tagger(chosen.tagger or DEFAULT_TAGGER)
                 yield RunInputs(data=data, predictor=predictor, tagger=tagger, run=run, load=load)
             finally:
                 note = noting(quiet=chosen.quiet)
@@ -424,7 +419,7 @@ def workplace(
         from sears_dsl.vetting.oracle import readings_in_words
 
         note(f"note: {readings_in_words(choice.readings)}")
-    with asking(output, chosen, show=show) as inputs:
+    with asking(output, chosen, models=[chosen.model], show=show) as inputs:
         tell_of_protection(inputs.data, note)
         check_rows(
             inputs.data, inputs.predictor, own, comparison=chosen.compare,
