@@ -160,7 +160,7 @@ def test_another_kind_of_file_under_the_name_of_a_manifest_says_nothing(folder: 
 
 def test_a_torn_manifest_is_an_error_that_names_it(folder: Path) -> None:
     (folder / "wh.manifest.json").write_text('{"format": ', "utf-8")
-    with pytest.raises(DataError, match=r"wh\.manifest\.json could not be read: it is no JSON"):
+    with pytest.raises(DataError, match=r"wh\.manifest\.json could not be read: it is not JSON"):
         validated_with(load(folder / "wh.sear"))
 
 

@@ -80,7 +80,7 @@ def test_a_file_of_predictions_may_have_a_column_of_confidences(tmp_path: Path) 
     )
     assert answers_to(FilePredictor(path), ROWS) == [Answer("pos", 0.5), Answer("neg", None)]
     path.write_text(f"id,prediction,confidence\n{row_key(ROWS[0])},pos,sure\n")
-    with pytest.raises(DataError, match="row 1: 'sure' is no confidence"):
+    with pytest.raises(DataError, match="row 1: 'sure' is not a confidence"):
         FilePredictor(path).predict(ROWS[:1])
 
 

@@ -353,7 +353,7 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
 @pytest.mark.parametrize(
     ("request_map", "response_map", "told"),
     [
-        ('{"body": {"q": "$tetx"}}', None, "'$tetx', which is no placeholder"),
+        ('{"body": {"q": "$tetx"}}', None, "'$tetx', which is not a placeholder"),
         ('{"body": {"q": "text"}}', None, "the request's body has no text"),
         ('{"body": ["$text", "$texts"]}', None, "for one row beside those for all"),
         ('{"q": "$text"}', None, "the request map has 'q'"),
@@ -362,7 +362,7 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
         ('{"headers": {"a": 1}}', None, "the headers of a request map are texts"),
         ('{"body": "$text"}', "/predictions/*", "each row has a request of its own"),
         (None, "predictions", "the response map cannot be read"),
-        (None, '{"labels": "predictions"}', "'predictions' is no JSON pointer"),
+        (None, '{"labels": "predictions"}', "'predictions' is not a JSON pointer"),
         (None, '{"labels": 3}', "a response map has a pointer and names"),
     ],
 )

@@ -239,8 +239,8 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[use]\ndata = 'tset'\n[datasets]\ntest = 'a.csv'",
          "use.data is 'tset', which [datasets] does not define (test)", ""),
         ("[datasets]\n'a/b' = 'a.csv'", "a name has letters", ""),
-        ("[datasets", "is no TOML", "mend that place"),
-        ("a = " + "[" * 100_000, "is no TOML", "mend that place"),
+        ("[datasets", "is not TOML", "mend that place"),
+        ("a = " + "[" * 100_000, "is not TOML", "mend that place"),
     ],
     ids=range(11),
 )  # fmt: skip

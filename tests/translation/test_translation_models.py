@@ -265,7 +265,7 @@ HOSTILE_WEIGHTS = {
 def test_hostile_weights_are_told(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(HOSTILE_WEIGHTS[kind])
-    with pytest.raises(ModelError, match="is no weight file"):
+    with pytest.raises(ModelError, match="is not a weight file"):
         read_weights(path)
 
 
