@@ -705,7 +705,7 @@ def test_what_is_no_audit_is_told(folder: Path, content: bytes) -> None:
     assert_ours(run("compare", "a.json", "a.json"), "a.json is not an audit")
     os.unlink("a.json")
     os.mkfifo("a.json")
-    assert_ours(run("compare", "a.json", "a.json"), "no regular file")
+    assert_ours(run("compare", "a.json", "a.json"), "not a regular file")
 
 
 def test_weights_of_the_fast_tagger_are_arrays_or_told(folder: Path) -> None:
@@ -775,6 +775,6 @@ def test_what_is_no_journal_is_told(folder: Path, content: bytes) -> None:
     assert_ours(run("vetted", "r.sear", "j.jsonl"), "is not a journal of sears vet")
     os.unlink("j.jsonl")
     os.mkfifo("j.jsonl")
-    assert_ours(run("vetted", "r.sear", "j.jsonl"), "no regular file")
-    with pytest.raises(DataError, match="no regular file"):
+    assert_ours(run("vetted", "r.sear", "j.jsonl"), "not a regular file")
+    with pytest.raises(DataError, match="not a regular file"):
         vetting.Journal(folder / "j.jsonl", ruleset=load("r.sear"), reviewer="me")

@@ -320,12 +320,12 @@ def test_a_noted_manifest_tells_no_rows(folder: Path) -> None:
 
 
 def test_what_cannot_be_noted_is_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="no rule file"):
+    with pytest.raises(UsageError, match="not a rule file"):
         record_tagger(parse("movie -> film"), Named("own:one", "2"))
     with pytest.raises(UsageError, match="pinned"):
         record_tagger(load(folder / "wh.sear"), PinnedTagger())
     (folder / "wh.manifest.json").write_text('{"name": "an app"}', "utf-8")
-    with pytest.raises(DataError, match="no manifest of rules"):
+    with pytest.raises(DataError, match="not a manifest of rules"):
         record_tagger(load(folder / "wh.sear"), Named("own:one", "2"))
     assert not list(folder.glob("*.tmp"))
 

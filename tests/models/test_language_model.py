@@ -250,7 +250,7 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
      ({"retries": -1}, "retries of a language model is -1, not a whole number from 0 on"),
      ({"retries": 1.5}, "retries of a language model is 1.5"),
      ({"connections": 0}, "connections of a language model is 0, not a whole number from 1 on"),
-     ({"cache": "../answers"}, "no name of a file"), ({"color": "red"}, "'color'"),
+     ({"cache": "../answers"}, "not a name of a file"), ({"color": "red"}, "'color'"),
      ({"parameters": {"stream": True}}, "beside model and messages")],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_told(
@@ -391,7 +391,7 @@ def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
         SecondOpinion(given, tau=0.5, first=Strict).scores(PAIRS[:1])
     endpoint.requests.clear()
     endpoint.answer = lambda number, _: reply if number == 1 else "A fun movie."
-    if "no JSON" not in told:  # what may pass is asked again
+    if "not JSON" not in told:  # what may pass is asked again
         source = as_paraphraser(f"llm:{given}")
         assert source.paraphrase(["A fun film."]) == [["A fun movie."]]
         assert "requests made again: 1" in source.remarks[-1]  # type: ignore[attr-defined]

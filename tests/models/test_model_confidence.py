@@ -91,7 +91,7 @@ def test_the_response_map_finds_confidences() -> None:
     assert response.extract_confidences(document) == [0.5, 1]
     with pytest.raises(ModelError, match="/found/\\*/score"):
         response.extract_confidences({"found": [{"label": "pos"}]})
-    with pytest.raises(UsageError, match="no JSON pointer"):
+    with pytest.raises(UsageError, match="not a JSON pointer"):
         ResponseMap.read('{"confidences": "score"}')
     with pytest.raises(UsageError, match="looks for many labels"):
         HttpPredictor(

@@ -224,7 +224,7 @@ def test_an_endpoint_that_is_not_there(endpoint: Endpoint, pauses: list[float]) 
         ((200, {"predictions": "pos"}), "one string, 'pos', for 2 rows"),
         ((200, {"predictions": [0.2, 0.9]}), "0.2 (float) as the label of 'Good.'"),
         ((200, {"labels": ["a", "b"]}), 'nothing at /predictions: there is no \'predictions\''),
-        ((200, "<html>"), "no JSON: '<html>'"),
+        ((200, "<html>"), "not JSON: '<html>'"),
         ((404, "no such page"), "answered 404 Not Found: 'no such page'"),
         ((301, "moved"), "answered 301"),
     ],

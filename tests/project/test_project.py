@@ -379,7 +379,7 @@ def test_predictions_that_are_not_made_yet_may_be_named(folder: Path) -> None:
 def test_a_pipe_or_a_huge_file_is_not_read(folder: Path) -> None:
     (folder / "sears.toml").unlink()
     os.mkfifo(folder / "sears.toml")
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         find_project()
 
 
