@@ -60,7 +60,7 @@ def check_comparison(comparison: str) -> Comparison:
     """
     if comparison in ("exact", "squad", "vqa", "set", "entities") or _WITHIN.fullmatch(comparison):
         return comparison
-    raise UsageError(f"{comparison!r} is no comparison of answers", help=f"write {COMPARISONS}")
+    raise UsageError(f"{comparison!r} is not a comparison of answers", help=f"write {COMPARISONS}")
 
 
 def is_of_words(comparison: Comparison) -> bool:

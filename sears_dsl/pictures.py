@@ -93,4 +93,4 @@ def decoded_picture(path: str) -> Image:
             return image.convert("RGB")
     # Decoders raise whatever a broken file makes of them.
     except Exception as error:
-        raise DataError("it is no picture that can be read") from error
+        raise DataError("it is not a picture that can be read") from error

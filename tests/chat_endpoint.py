@@ -19,7 +19,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes over the wire; a document that is no text is written as JSON.
+    """What goes over the wire; a document that is not text is written as JSON.
 
     It comes after ``seconds``, and where it ``drips``, with so many between any two bytes.
     """

@@ -70,7 +70,7 @@ def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     try:
         return _run(page, folder)
     finally:
-        # A model of one page is no model of the next, though its file has the same name.
+        # A model of one page is not a model of the next, though its file has the same name.
         for name in set(sys.modules) - known:
             if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
                 del sys.modules[name]

@@ -70,7 +70,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
     started = time.perf_counter()
     os.mkfifo(target)
     [finding] = findings(path)
-    assert (finding.code, "no regular file" in finding.message) == ("E406", True)
+    assert (finding.code, "not a regular file" in finding.message) == ("E406", True)
     target.unlink()
     target.mkdir()
     [finding] = findings(path)
@@ -83,7 +83,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
     device = importing(tmp_path / "rules", "/dev/zero")
     assert [each.code for each in findings(device)] == ["E408"]
     [finding] = findings(device, allow_imports_outside=True)
-    assert (finding.code, "no regular file" in finding.message) == ("E406", True)
+    assert (finding.code, "not a regular file" in finding.message) == ("E406", True)
     with pytest.raises(RuleSyntaxError, match="E406"):
         load("/dev/zero")
     assert time.perf_counter() - started < 60  # not for ever

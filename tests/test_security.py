@@ -507,7 +507,7 @@ def test_a_pipe_in_the_place_of_a_lock_is_told(folder: Path) -> None:
     for command, (name, arguments) in RUNS.items():
         (folder / name).mkdir()
         os.mkfifo(folder / name / "lock")
-        assert_ours(run(command, *arguments), "what is no file and no folder")
+        assert_ours(run(command, *arguments), "what is neither a file nor a folder")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")
@@ -702,10 +702,10 @@ AUDITS = [b"{}", b"[]", b"[" * 100_000, b'{"format": "sears-audit", "version": 1
 @pytest.mark.parametrize("content", AUDITS, ids=range(6))
 def test_what_is_no_audit_is_told(folder: Path, content: bytes) -> None:
     (folder / "a.json").write_bytes(content)
-    assert_ours(run("compare", "a.json", "a.json"), "a.json is no audit")
+    assert_ours(run("compare", "a.json", "a.json"), "a.json is not an audit")
     os.unlink("a.json")
     os.mkfifo("a.json")
-    assert_ours(run("compare", "a.json", "a.json"), "no regular file")
+    assert_ours(run("compare", "a.json", "a.json"), "not a regular file")
 
 
 def test_weights_of_the_fast_tagger_are_arrays_or_told(folder: Path) -> None:
@@ -772,9 +772,9 @@ def test_a_note_cannot_become_a_rule(folder: Path) -> None:
 @pytest.mark.parametrize("content", [b"[" * 100_000 + b"\n", b"{}\n", b"\xff\n", b"5\n"], ids=str)
 def test_what_is_no_journal_is_told(folder: Path, content: bytes) -> None:
     (folder / "j.jsonl").write_bytes(content)
-    assert_ours(run("vetted", "r.sear", "j.jsonl"), "is no journal of sears vet")
+    assert_ours(run("vetted", "r.sear", "j.jsonl"), "is not a journal of sears vet")
     os.unlink("j.jsonl")
     os.mkfifo("j.jsonl")
-    assert_ours(run("vetted", "r.sear", "j.jsonl"), "no regular file")
-    with pytest.raises(DataError, match="no regular file"):
+    assert_ours(run("vetted", "r.sear", "j.jsonl"), "not a regular file")
+    with pytest.raises(DataError, match="not a regular file"):
         vetting.Journal(folder / "j.jsonl", ruleset=load("r.sear"), reviewer="me")

@@ -310,7 +310,7 @@ def _recipe(ruleset: object, *, tagger: str, seed: int) -> RulesetRecipe:
 
     if not isinstance(tagger, str):
         raise UsageError(
-            f"tagger is a {type(tagger).__name__}, which cannot be sent to workers",
+            f"tagger is of type {type(tagger).__name__}, which cannot be sent to workers",
             help="give its name, or 'module:function' that makes one",
         )
     return recipe_of(rulesets_of(ruleset), tagger=tagger, seed=seed)

@@ -525,7 +525,7 @@ def audit_document(source: object) -> AuditDocument:
     if isinstance(source, str | Path):
         return read_audit(Path(source))
     raise UsageError(
-        f"a {type(source).__name__} is no audit",
+        f"an object of type {type(source).__name__} is not an audit",
         help="give what sears.audit(…) gave, or the folder that `sears audit` wrote",
     )
 

@@ -348,5 +348,6 @@ def _in_a_file(rules: object) -> tuple[Ruleset, Path]:
             help="save them first: rules.save('found.sear'); then vet(model, data, 'found.sear')",
         )
     raise UsageError(
-        f"a {type(rules).__name__} is no rules", help="name a rule file: vet(…, 'found.sear')"
+        f"an object of type {type(rules).__name__} is not rules",
+        help="name a rule file: vet(…, 'found.sear')",
     )

@@ -319,7 +319,7 @@ def read_audit(path: Path) -> AuditDocument:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         raise DataError(
-            f"{file} is no audit of this version: {place}: {first['msg']}",
+            f"{file} is not an audit of this version: {place}: {first['msg']}",
             help="`sears audit` writes audit.json; run it again with this version of sears",
         ) from error
 

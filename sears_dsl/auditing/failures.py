@@ -421,7 +421,7 @@ def predict_errors(
     learned = learn(answers, seed=seed)
     known = {each.name for each in answers.features}
     if "confidence" not in known:
-        notes.append("The model does not say how sure it is: confidence is no feature.")
+        notes.append("The model does not say how sure it is: confidence is not a feature.")
     if len(np.unique(answers.rows)) < len(answers.rows):
         notes.append(
             "Several answers are to the same row; they stand in the same fold, so that no answer "
@@ -471,7 +471,7 @@ def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValu
     if isinstance(cells, Computed):
         if cells.cells is None:
             raise UsageError(
-                f"{name} is no feature of rows",
+                f"{name} is not a feature of rows",
                 help=f"words({ANSWER}) is among the features already",
             )
         return cells.values()

@@ -195,7 +195,7 @@ def read_gate(written: str) -> Gate:
     unknown = severity != selector and severity not in _SEVERITIES
     if not selector or not 0 <= rate <= 1 or unknown:
         raise UsageError(
-            f"{written!r} is no gate",
+            f"{written!r} is not a gate",
             help="write a rule's id, tag:NAME or severity:low|medium|high, then = and a rate: "
             "wh-which=0.02 or severity:high=2%; or robust:, invariant:, local:, mean:, corrected: "
             "or above-constant: before a rule's id, template:ID, tag:NAME or all: "

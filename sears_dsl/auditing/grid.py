@@ -126,7 +126,7 @@ class GridDocument(DocumentRecord):
 def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
     """Set audits side by side, by the names of their columns, held against the first."""
     if len(audits) < _LEAST:
-        raise UsageError("one audit is no grid", help="name two audits or more")
+        raise UsageError("one audit is not a grid", help="name two audits or more")
     (_, first), *others = audits.items()
     pairs = [compare(first, other) for _, other in others]
     contrasts = _contrasts(pairs)

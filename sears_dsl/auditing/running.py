@@ -55,7 +55,7 @@ def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
         share = read_share(name.strip())
         if share is None:
             raise UsageError(
-                f"{name.strip()!r} is no rate of noise",
+                f"{name.strip()!r} is not a rate of noise",
                 help="write shares of more than 0% and at most 100%, as 5%,10%,25%",
             )
         rates.add(share)

@@ -67,7 +67,8 @@ class TextShare:
         millionths = read_share(written)
         if millionths is None:
             raise UsageError(
-                f"--share {written} is no share", help="write more than 0% and at most 100%, as 50%"
+                f"--share {written} is not a share",
+                help="write more than 0% and at most 100%, as 50%",
             )
         return cls(millionths, seed)
 
@@ -272,7 +273,7 @@ def _refuse_surrogates(batch: Batch, column: str, texts: list[str], rows: Sequen
         except UnicodeEncodeError as error:
             raise DataError(
                 f"row {batch.row_number(row)}: column {column} holds half of a surrogate pair at "
-                f"character {error.start}, which is no text",
+                f"character {error.start}, which is not text",
                 help="the escape \\ud8xx or \\udcxx in its JSON lacks its other half",
             ) from error
 

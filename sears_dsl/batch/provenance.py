@@ -181,7 +181,7 @@ def _read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else f"it is no JSON: {error}"
+        why = error.strerror if isinstance(error, OSError) else f"it is not JSON: {error}"
         raise DataError(
             f"{path} could not be read: {why}",
             help="it tells with which tagger the rules were validated; mend it, or remove it",
@@ -230,7 +230,7 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     path = Path(ruleset.path)
     if not path.is_file() or path.suffix != ".sear":
         raise UsageError(
-            f"{ruleset.path} is no rule file, so nothing can stand beside it",
+            f"{ruleset.path} is not a rule file, so nothing can stand beside it",
             help="save the rules as NAME.sear",
         )
     if tagger.name == _PINNED:
@@ -247,7 +247,7 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     known = _read(manifest)
     if known and known.get("format") != _FORMAT:
         raise DataError(
-            f"{manifest} is there and is no manifest of rules", help="rename one of the two"
+            f"{manifest} is there and is not a manifest of rules", help="rename one of the two"
         )
     others = [each for each in _identities({**known, "tagger": None}, path)
               if _name(each) != tagger.name]  # fmt: skip

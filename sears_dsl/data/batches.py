@@ -414,7 +414,9 @@ class PlainText(TextFormat):
         texts = columns["rewritten"] if "rewritten" in columns else next(iter(columns.values()))
         for text in texts:
             if "\n" in (text or ""):
-                raise DataError(f"a text of several lines is no line: {text!r}", help="use jsonl")
+                raise DataError(
+                    f"a text of several lines is not a line: {text!r}", help="use jsonl"
+                )
         return encoded("".join(f"{'' if text is None else text}\n" for text in texts), encoding)
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
     """
     if not path:
         raise UsageError(
-            "an empty name is no file",
+            "an empty name is not a file",
             help="is a variable of the shell not set? name a file, or - for a standard stream",
         )
     if explicit is None and path == STANDARD_STREAM:

@@ -82,7 +82,7 @@ class Delimited(TextFormat):
                 return f'"{cell}"'
         elif self.delimiter in cell or "\n" in cell or "\r" in cell:
             raise DataError(
-                f"{cell[:60]!r} holds a tab or a line end and is no tsv field",
+                f"{cell[:60]!r} holds a tab or a line end and is not a tsv field",
                 help="write csv or jsonl",
             )
         return cell

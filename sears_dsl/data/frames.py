@@ -336,7 +336,8 @@ class _Streamed(_ArrowTable):
             super().__init__(arrow.table(data))
         except (TypeError, arrow.ArrowException) as error:  # a stream of other things than rows
             raise DataError(
-                f"a {type(data).__name__} has no columns", help="give it as a list: data.to_list()"
+                f"an object of type {type(data).__name__} has no columns",
+                help="give it as a list: data.to_list()",
             ) from error
         name = type(data).__module__.partition(".")[0]
         self._back = getattr(sys.modules[name], "from_arrow", None)

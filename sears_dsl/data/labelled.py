@@ -408,7 +408,7 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
     value = _value(batch, column, index)
     if not isinstance(value, str):
         raise DataError(
-            f"{where}: {column} is {value!r}, which is no text",
+            f"{where}: {column} is {value!r}, which is not text",
             help="give rows without text an empty one, or leave them out",
         )
     return value
@@ -442,7 +442,7 @@ def label_alternatives(
         if written is not None:
             return (written,)
         raise DataError(
-            f"{where} is {value!r:.80}, which is no answer to compare by `{comparison}`",
+            f"{where} is {value!r:.80}, which is not an answer to compare by `{comparison}`",
             help=COMPARISON_FORMS[comparison.partition(":")[0]],
         )
     if isinstance(value, Mapping):
@@ -460,6 +460,6 @@ def label_alternatives(
     elif isinstance(value, float) and value.is_integer():
         return (str(int(value)),)
     raise DataError(
-        f"{where} is {value!r}, which is no label",
+        f"{where} is {value!r}, which is not a label",
         help="labels are text or whole numbers; leave rows without a label out",
     )

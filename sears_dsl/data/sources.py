@@ -164,7 +164,10 @@ def open_rows(
             return FolderRows(Folder(path), format_name=format_name, options=options)
         return Dataset(path, format_name=format_name, options=options)
     if format_name is not None:
-        raise UsageError(f"a {type(data).__name__} has no file format", help="leave the format out")
+        raise UsageError(
+            f"an object of type {type(data).__name__} has no file format",
+            help="leave the format out",
+        )
     limit = None if options is None else options.limit
     return MemoryRows(frame_of(data, pair=pair), limit=limit)
 

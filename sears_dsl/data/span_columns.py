@@ -104,9 +104,9 @@ def _position(value: Any) -> int:
     try:
         position = int(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"{value!r} is no position in a text") from error
+        raise DataError(f"{value!r} is not a position in a text") from error
     if isinstance(value, float) and value != position:
-        raise DataError(f"{value!r} is no position in a text")
+        raise DataError(f"{value!r} is not a position in a text")
     return position
 
 
@@ -149,7 +149,7 @@ def _places(value: Any) -> Iterator[_SpanPlace]:
             yield _SpanPlace(item, 0, 1, None)
         else:
             raise DataError(
-                f"{str(item)[:60]!r} is no span",
+                f"{str(item)[:60]!r} is not a span",
                 help="a span is [start, end], [start, end, label], or an object with start and "
                 "end, or with answer_start and text",
             )

@@ -166,7 +166,7 @@ class _SquadReader(JsonReader):
             cursor.value()
             if cursor.take(",", "}") == "}":
                 if until is not None:
-                    raise DataError(f"{cursor.name} has no {until!r} and is no SQuAD file")
+                    raise DataError(f"{cursor.name} has no {until!r} and is not a SQuAD file")
                 return
 
 

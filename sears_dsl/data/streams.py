@@ -325,7 +325,7 @@ class TextSource:
             return text.encode()
         except UnicodeEncodeError as error:
             raise DataError(
-                f"{self.name} holds half of a surrogate pair, which is no text"
+                f"{self.name} holds half of a surrogate pair, which is not text"
             ) from error
 
     def _decoded(self, *, texts: bool = True) -> Iterator[tuple[bytes, str]]:

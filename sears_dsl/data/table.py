@@ -55,7 +55,7 @@ class Table:
         for number, value in enumerate(values, start=1):
             if value is not None and not isinstance(value, str):
                 raise DataError(
-                    f"{self.path}: row {number}: {column} is {value!r}, which is no text",
+                    f"{self.path}: row {number}: {column} is {value!r}, which is not text",
                     help="name the column that holds the text with --column",
                 )
         return [value or "" for value in values]

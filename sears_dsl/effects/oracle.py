@@ -68,7 +68,7 @@ class FunctionOracle:
     def __init__(self, function: object, *, identity: str | None = None) -> None:
         if isinstance(function, type) or not callable(function):
             raise UsageError(
-                f"{object_name(function)} is no oracle: it is no function",
+                f"{object_name(function)} is not an oracle: it is not a function",
                 help="give a function of a list of rewrites that says of each whether it is kept",
             )
         self._function: Callable[[Sequence[Mapping[str, str]]], object] = function

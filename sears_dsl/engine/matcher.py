@@ -197,7 +197,7 @@ class Matcher:
         """
         if not isinstance(text, str):
             raise UsageError(
-                f"a {type(text).__name__} is no text",
+                f"an object of type {type(text).__name__} is not text",
                 help="of several texts: matcher.apply(texts); of a dataset: sears.apply(data, "
                 "rules)",
             )
@@ -554,7 +554,7 @@ def _several(rulesets: Sequence[RuleSource] | RuleSource) -> tuple[RuleSource, .
     for each in several:
         if not _is_ruleset(each):
             raise UsageError(
-                f"a {type(each).__name__} is no ruleset",
+                f"an object of type {type(each).__name__} is not a ruleset",
                 help="give rulesets: sears.parse('movie -> film') makes one of text, "
                 "sears.Ruleset.from_rules([rule]) of rules",
             )
@@ -573,7 +573,7 @@ def _check_arguments(texts: Sequence[str], scope: str, protected: Protected | No
         if not issubclass(kind, str):
             row = next(row for row, text in enumerate(texts) if type(text) is kind)
             raise UsageError(
-                f"a {kind.__name__} is no text, at position {row} of the list",
+                f"an object of type {kind.__name__} is not text, at position {row} of the list",
                 help="leave such rows out; sears.apply(data, rules) takes datasets, and says of a "
                 "row what is wrong with it",
             )

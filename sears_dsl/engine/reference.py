@@ -441,7 +441,7 @@ def _regex(pattern: str, ignore_case: bool) -> _Pattern:
         compiled: _Pattern = re2.compile(pattern, options)
     except re2.error as error:
         raise CompileError(
-            f"/{pattern}/ is no regular expression: {error}",
+            f"/{pattern}/ is not a regular expression: {error}",
             help="look-around and back-references are not available (RE2 syntax)",
         ) from error
     return compiled

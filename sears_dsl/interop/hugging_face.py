@@ -71,7 +71,7 @@ class RowRewriter:
         strange = next((each for each in texts if not isinstance(each, str)), None)
         if strange is not None or None in texts:
             raise DataError(
-                f"a row has {strange!r:.80} as {self._column!r}, which is no text",
+                f"a row has {strange!r:.80} as {self._column!r}, which is not text",
                 help="leave such rows out first: dataset.filter(…)",
             )
         if self._matcher is None:

@@ -199,7 +199,7 @@ def _read_tokenizer(path: Path) -> Any:
     try:
         tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path} is no tokenizer: {error}", help=_INSTALL) from error
+        raise ModelError(f"{path} is not a tokenizer: {error}", help=_INSTALL) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

@@ -80,7 +80,7 @@ _SPELLED_OUT = {
     "punctuation": "PUNCT",
     "symbol": "SYM",
 }
-_NO_SPACE = "leave it out: white space is no token, and `What NOUN` fires whatever lies between"
+_NO_SPACE = "leave it out: white space is not a token, and `What NOUN` fires whatever lies between"
 _MOST_REPETITIONS = 8
 
 
@@ -228,7 +228,7 @@ class _Checker:
                     if isinstance(function, str) and function not in FUNCTIONS:
                         self._add(
                             "E208",
-                            f"`.{function}` is no function",
+                            f"`.{function}` is not a function",
                             piece.span,
                             nearest(function, FUNCTIONS),
                         )
@@ -452,7 +452,7 @@ def _attribute(test: AttributeTest, options: Options) -> Iterator[Problem]:
                 f"write {code(f'tag={value if value.isalpha() else shown}')}",
             )
         else:
-            yield "E205", f"{shown} is no coarse tag", _tags_like(value, COARSE[tagset])
+            yield "E205", f"{shown} is not a coarse tag", _tags_like(value, COARSE[tagset])
     elif test.attribute == "lemma" and options.language != "en":
         yield english_alone(
             "lemmas are those of English", options, "name the forms: `(filme|filmes)`"
@@ -467,7 +467,7 @@ def _attribute(test: AttributeTest, options: Options) -> Iterator[Problem]:
                 f"write {code(f'pos={value}')}",
             )
         else:
-            yield "E205", f"{shown} is no fine tag", _tags_like(value, FINE)
+            yield "E205", f"{shown} is not a fine tag", _tags_like(value, FINE)
     elif test.attribute == "lower" and value != value.lower():
         yield (
             "E317",

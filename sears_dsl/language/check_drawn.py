@@ -99,7 +99,7 @@ def _unknown(slot: Slot, scope: RuleScope) -> Diagnostic:
     """A slot of a set that is not there: `{DEGREE.capp}` is a set with no such function."""
     sets = scope.set_names()
     if slot.reference.module in sets:
-        what = f"`.{slot.reference.name}` is no function"
+        what = f"`.{slot.reference.name}` is not a function"
         return Diagnostic("E208", what, slot.span, nearest(slot.reference.name, FUNCTIONS))
     name = print_test(slot.reference).removeprefix("@")
     return Diagnostic("E206", f"there is no set `{name}`", slot.span, nearest(name, sets))

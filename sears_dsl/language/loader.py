@@ -70,7 +70,9 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
                 help="split it into several files",
             )
         if b"\0" in content[:_BEGINNING]:
-            return Diagnostic("E407", "this is no rule file: it is binary", path=shown, help=ORDER)
+            return Diagnostic(
+                "E407", "this is not a rule file: it is binary", path=shown, help=ORDER
+            )
         return content.decode("utf-8-sig")
     except FileNotFoundError:
         return Diagnostic(
@@ -266,12 +268,12 @@ class _Assembly:
             self._add("E315", f"option `{node.name}` is given twice", node.span, "keep one of them")
         values = OPTION_VALUES.get(node.name)
         if values is not None and node.value not in values:
-            message = f"`{node.value}` is no value of option `{node.name}`"
+            message = f"`{node.value}` is not a value of option `{node.name}`"
             self._add("E211", message, node.value_span, nearest(node.value, values))
             return
         if node.name == "language" and not _LANGUAGE.fullmatch(node.value):
             hint = "languages have short codes, as in `option language = en`"
-            self._add("E211", f"`{node.value}` is no language code", node.value_span, hint)
+            self._add("E211", f"`{node.value}` is not a language code", node.value_span, hint)
             return
         self._first_spans.setdefault("option", node.span)
         self._options[node.name] = node.value

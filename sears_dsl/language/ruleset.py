@@ -147,7 +147,7 @@ class Ruleset:
             return self.rules[place]
         if not isinstance(place, str):
             raise TypeError(
-                f"rules have a number or an id, not a {type(place).__name__}: rules[0], "
+                f"rules have a number or an id, not the type {type(place).__name__}: rules[0], "
                 "rules['wh-which']"
             )
         if place not in self.rule_ids:
@@ -169,7 +169,7 @@ class Ruleset:
         """
         if not callable(wanted):
             raise UsageError(
-                f"rules cannot be filtered by a {type(wanted).__name__}",
+                f"rules cannot be filtered by an object of type {type(wanted).__name__}",
                 help="give a function of a rule: rules.filter(lambda rule: rule.name is not None)",
             )
         return self._with(rule for rule in self.rules if wanted(rule))
@@ -254,7 +254,7 @@ class Ruleset:
         file = Path(path)
         if file.suffix != ".sear":
             raise UsageError(
-                f"{file} is no name for a ruleset", help=f"write {file.stem or 'rules'}.sear"
+                f"{file} is not a name for a ruleset", help=f"write {file.stem or 'rules'}.sear"
             )
         beside = Path(self.path).absolute().parent
         if self.imports and file.absolute().parent != beside:

@@ -187,10 +187,10 @@ def objection(text: str, place: WordPlace) -> Objection | None:
         advice = "a consequent holds text, references such as `$1`, and tags of the antecedent"
         return Objection("E119", f"{notation} in the consequent", f"{advice}\n{either}")
     if text in _MARKS:
-        message = f"`{text}` stands for {_MARKS[text]}, it is no literal here"
+        message = f"`{text}` stands for {_MARKS[text]}, it is not a literal here"
         return Objection("E105", message, either)
     if text in WHITESPACE_TAGS:
-        message = f"`{text}` is the tag of white space, which is no token here"
+        message = f"`{text}` is the tag of white space, which is not a token here"
         return Objection("E203", message, f"leave it out; {either}")
     caps = "X" if text == "X" else tag_like(text)
     if caps is not None:
@@ -269,11 +269,11 @@ def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
         return Objection("E105", f"`{first}` {_OPERATOR_START[first]}", either)
     if first == "<" and text[-1] == ">":
         advice = f"a tag stands without them, anchors are `<s>` and `</s>`\n{either}"
-        return Objection("E105", f"`{text}` is no anchor", advice)
+        return Objection("E105", f"`{text}` is not an anchor", advice)
     attribute = _ATTRIBUTE.match(text)
     if place == "consequent":
         if attribute and attribute[0].rstrip("!=") in {"text", "lower", "lemma", "pos", "tag"}:
-            return Objection("E119", f"`{text}` tests a token, it is no text", either)
+            return Objection("E119", f"`{text}` tests a token, it is not text", either)
         if _REFERENCE.search(text):
             return Objection("E105", f"`{text}` contains a reference", either)
         return None

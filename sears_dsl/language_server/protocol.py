@@ -59,7 +59,7 @@ class Protocol(LanguageServerProtocol):
     def handle_message(self, message: Any) -> None:
         """Hand a message to who takes it, as things stand."""
         if not hasattr(message, "jsonrpc"):
-            raise _MessageError(JsonRpcParseError("this is no message of JSON-RPC 2.0"))
+            raise _MessageError(JsonRpcParseError("this is not a message of JSON-RPC 2.0"))
         method, identity = getattr(message, "method", None), getattr(message, "id", None)
         if method is not None and identity is not None:
             if self._workspace is None and method != types.INITIALIZE:
@@ -129,7 +129,7 @@ class Conversation(LanguageServer):
             self.log(f"this message makes no sense to sears: {error.message}")
             return
         if not isinstance(error, _MessageError):
-            error = _MessageError(JsonRpcParseError(f"this is no JSON: {error}"))
+            error = _MessageError(JsonRpcParseError(f"this is not JSON: {error}"))
         if error.news:
             self.log(error.answer.message)
         else:
@@ -145,5 +145,5 @@ def _converter() -> Converter:
 def _text(value: object, _: type[str]) -> str:
     """A text; where one is due, pygls would take a number."""
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not text")
     return value

@@ -70,7 +70,7 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     if new in known:
         raise UsageError(f"{new!r} is the name of another set", help="choose another name")
     if not _NAME.fullmatch(new):
-        raise UsageError(f"{new!r} is no name of a set", help="names are letters, digits and _")
+        raise UsageError(f"{new!r} is not a name of a set", help="names are letters, digits and _")
     places = [
         NameSpan(place.line, place.start, place.start + len(own))
         for name, place in names(text)

@@ -185,7 +185,9 @@ def _judgement(value: Any, positive_from: float | None, *, where: str) -> bool:
         except ValueError:
             grade = float("nan")
         if isnan(grade):
-            raise DataError(f"{where} is {value!r}, which is no grade", help="grades are numbers")
+            raise DataError(
+                f"{where} is {value!r}, which is not a grade", help="grades are numbers"
+            )
         return grade >= positive_from
     if text in _YES or text in _NO:
         return text in _YES

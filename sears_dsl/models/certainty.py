@@ -57,7 +57,7 @@ def from_top(start: float, end: float, words: int) -> float:
     for name, value in (("start", start), ("end", end)):
         if not 0 <= value <= 1:
             raise ModelError(
-                f"{value!r} is no probability of the answer's {name}",
+                f"{value!r} is not a probability of the answer's {name}",
                 help="give the probability that the model has for that word, from 0 to 1",
             )
     if words == 1:
@@ -74,7 +74,7 @@ def _distribution(values: Sequence[float] | NDArray[np.floating], name: str) -> 
         or (probabilities < 0).any()
     ):
         raise ModelError(
-            f"the {name} are no probabilities, one for each word of a context",
+            f"the {name} are not probabilities, one for each word of a context",
             help="give a list of numbers from 0 to 1, at least one",
         )
     total = float(probabilities.sum())

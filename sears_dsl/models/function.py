@@ -77,7 +77,7 @@ def _function(model: object) -> Callable[[Any], object]:
     if callable(model):
         return model
     raise UsageError(
-        f"an object of type {type(model).__name__} is no model: it cannot be called and has no "
+        f"an object of type {type(model).__name__} is not a model: it cannot be called and has no "
         "method predict",
         help="give a function of a list of texts that returns a list of labels, or an object with "
         "such a method `predict`",

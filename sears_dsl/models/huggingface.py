@@ -272,7 +272,7 @@ def load_pipeline(
         raise UsageError(
             f"there is no model in {name}: {_first_line(error)}"
             if local
-            else f"{name} is no folder, and no model of that name is on this machine",
+            else f"{name} is not a folder, and no model of that name is on this machine",
             help="a folder needs config.json, weights and tokenizer, as save_pretrained writes them"
             if local
             else f"fetch it first, `hf download {name}`, or name a folder",

@@ -107,7 +107,7 @@ def load_predictor(
         >>> load_predictor(lambda texts: [len(text) for text in texts]).predict([{"text": "Good."}])
         ['5']
     """
-    spec = model if isinstance(model, str) else f"a {type(model).__name__}"
+    spec = model if isinstance(model, str) else f"an object of type {type(model).__name__}"
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
     if isinstance(model, str) and not (kind and rest):
         raise UsageError(
@@ -226,8 +226,8 @@ def _predictor_of(
         identity = None
     if store is not None and identity is None:
         raise UsageError(
-            f"predictions of a {type(model).__name__} cannot be kept: nothing tells it from another"
-            " one of its name",
+            f"predictions of an object of type {type(model).__name__} cannot be kept: nothing "
+            "tells it from another one of its name",
             help="give it an attribute `identity` with the version of the model, or keep no store",
         )
     if library == "transformers" and hasattr(model, "task"):
@@ -311,7 +311,7 @@ def _check_transformers_model(name: str, *, download: bool) -> None:
         is_here = download = False
     if not (is_here or download):
         raise UsageError(
-            f"{name} is no folder, and no model of that name is on this machine",
+            f"{name} is not a folder, and no model of that name is on this machine",
             help=f"fetch it first, `hf download {name}`, or name a folder",
         )
 

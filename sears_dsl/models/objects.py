@@ -40,7 +40,7 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
         dotted = module_name.removesuffix(".py").strip("./").replace("/", ".")
         known = module_name.endswith(".py") and path
         raise UsageError(
-            f"{spec!r} is no {kind}",
+            f"{spec!r} is not a {kind}",
             help=f"write {dotted}:{path}" if known else "write module:object, as in demo:predict",
         )
     module = _imported(module_name, spec)

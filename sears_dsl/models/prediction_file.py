@@ -130,7 +130,7 @@ class FilePredictor(AnsweringPredictor):
         texts = isinstance(row, dict) and all(isinstance(value, str) for value in row.values())
         if not texts or _ID not in row:
             raise DataError(
-                f"{self.inputs}, line {number}: this is no file of inputs of sears",
+                f"{self.inputs}, line {number}: this is not a file of inputs of sears",
                 help="move it away: nothing of it was changed",
             )
         key = row.pop(_ID)
@@ -141,7 +141,7 @@ def _label(value: Any, where: str) -> str:
     if isinstance(value, str | bool | int) and value != "":
         return str(value)
     raise DataError(
-        f"{where}: {value!r} is no prediction",
+        f"{where}: {value!r} is not a prediction",
         help="give every row a label: a text, a whole number or a truth value",
     )
 
@@ -156,7 +156,7 @@ def _confidence(value: Any, where: str) -> float | None:
         confidence = -1.0
     if isinstance(value, bool) or not 0 <= confidence <= 1:
         raise DataError(
-            f"{where}: {value!r} is no confidence",
+            f"{where}: {value!r} is not a confidence",
             help=f"`{_CONFIDENCE}` is a number from 0 to 1, or empty where the model gave none",
         )
     return confidence

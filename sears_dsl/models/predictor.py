@@ -197,7 +197,7 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
     elif plain is None:
         advice = "return a label for every text; an empty answer is the empty string"
     elif isinstance(plain, float):
-        advice = "numbers with a fraction are no labels: return the most probable label"
+        advice = "numbers with a fraction are not labels: return the most probable label"
     elif isinstance(plain, Sequence | Mapping) and not isinstance(plain, bytes):
         advice = "return the label itself: of probabilities, the name of the most probable one"
     else:

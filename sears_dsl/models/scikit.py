@@ -27,7 +27,7 @@ class EstimatorPredictor(AnsweringPredictor):
         kind = type(estimator)
         if not callable(getattr(estimator, "predict", None)):
             raise UsageError(
-                f"a {kind.__name__} is no estimator: it has no method predict",
+                f"an object of type {kind.__name__} is not an estimator: it has no method predict",
                 help="save the whole pipeline, the vectorizer and the classifier",
             )
         self._estimator = estimator

@@ -86,7 +86,7 @@ CREATE TABLE predictions (
     def refused(self, version: int | None) -> CacheError:
         """The error for a file of another program or version."""
         return CacheError(
-            f"{self.path} is no file of predictions of this version of sears",
+            f"{self.path} is not a file of predictions of this version of sears",
             help="name another file, or move this one away",
         )
 

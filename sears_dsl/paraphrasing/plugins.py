@@ -149,7 +149,7 @@ def _paraphraser(
     method = getattr(paraphraser, "paraphrase", paraphraser)
     if not callable(method):
         raise UsageError(
-            f"{name or f'an object of type {type(paraphraser).__name__}'} is no paraphraser: it "
+            f"{name or f'an object of type {type(paraphraser).__name__}'} is not a paraphraser: it "
             "cannot be called and has no method paraphrase",
             help="give a function of a list of sentences that returns a list of paraphrases for "
             "each, or an object with such a method `paraphrase`",
@@ -345,8 +345,8 @@ class OwnScorer:
         function = getattr(scorer, "scores", scorer)
         if not callable(function):
             raise UsageError(
-                f"{name or f'an object of type {type(scorer).__name__}'} is no scorer: it cannot "
-                "be called and has no method scores",
+                f"{name or f'an object of type {type(scorer).__name__}'} is not a scorer: it "
+                "cannot be called and has no method scores",
                 help="give a function of a list of pairs (original, rewrite) that returns a number "
                 "from 0 to 1 for each, or an object with such a method `scores`",
             )

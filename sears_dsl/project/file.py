@@ -104,7 +104,7 @@ def _toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(_content(path).decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UsageError(f"{_near(path)} is no TOML: {reason}", help="mend that place") from error
+        raise UsageError(f"{_near(path)} is not TOML: {reason}", help="mend that place") from error
 
 
 def _checked(path: Path, table: Any, *, prefix: str) -> Project:

@@ -272,7 +272,7 @@ class Amount:
             return ALL
         parts = _AMOUNT.fullmatch(text)
         if parts is None:
-            raise UsageError(f"{text!r} is no amount", help=_FORMS)
+            raise UsageError(f"{text!r} is not an amount", help=_FORMS)
         number, unit = float(parts[1]), parts[2]
         if number == 0:
             raise UsageError(f"an amount of {text} adds nothing", help=_FORMS)

@@ -222,7 +222,7 @@ class GivenTrainer:
         fits = hasattr(train, "fit") and hasattr(train, "get_params")
         if isinstance(train, type) or not (fits or callable(train)):
             raise UsageError(
-                f"a {type(train).__name__} trains nothing",
+                f"an object of type {type(train).__name__} trains nothing",
                 help="give a function of texts, labels and a seed that returns a model, or an "
                 "estimator of scikit-learn",
             )

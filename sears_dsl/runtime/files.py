@@ -64,7 +64,7 @@ def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
         if stat.S_ISDIR(about.st_mode):
             raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
         if not stat.S_ISREG(about.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         content = file.read(most + 1)
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it has more than {most // 2**20:,} MiB", str(path))
@@ -107,7 +107,9 @@ def make_private_folder(folder: Path) -> None:
         with suppress(FileNotFoundError):  # removed by the run that ends just now
             mode = each.stat().st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                raise OSError(errno.EINVAL, "it holds what is no file and no folder", str(folder))
+                raise OSError(
+                    errno.EINVAL, "it holds what is neither a file nor a folder", str(folder)
+                )
     # In a folder of everybody's, such as /tmp, another account may have made it beforehand.
     if os.name != "nt" and folder.stat().st_uid not in (os.geteuid(), folder.parent.stat().st_uid):
         raise OSError(errno.EPERM, "it belongs to another account", str(folder))

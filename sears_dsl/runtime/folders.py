@@ -80,7 +80,7 @@ class Folder:
             system, path = systems.FileSystem.from_uri(self.written)
         except ValueError as error:
             raise UsageError(
-                f"{self} is no address of a folder: {_first_line(error)}",
+                f"{self} is not an address of a folder: {_first_line(error)}",
                 help="write a path, or a URI that Arrow knows: s3://, gs://, abfs://, hdfs://, "
                 "file://",
             ) from error

@@ -74,7 +74,7 @@ CREATE TABLE texts (
     def refused(self, version: int | None) -> CacheError:
         """The error for a file of another program or version."""
         if version is None:
-            return CacheError(f"{self.path} is no tag cache of sears", help=CLEAR)
+            return CacheError(f"{self.path} is not a tag cache of sears", help=CLEAR)
         return CacheError(
             f"the tag cache {self.path} was written by another version of sears "
             f"(its format is {version}, this one reads {self.version})",

@@ -140,7 +140,8 @@ def as_tagger(tagger: object) -> Tagger:
     # Python 3.11 reads `version` for isinstance, and the fast tagger loads its weights for that.
     if not all(hasattr(tagger, method) for method in ("tokenize", "tag", "split")):
         raise UsageError(
-            f"a {type(tagger).__name__} is no tagger", help="name one: tagger='fast' or 'spacy'"
+            f"an object of type {type(tagger).__name__} is not a tagger",
+            help="name one: tagger='fast' or 'spacy'",
         )
     return cast(Tagger, tagger)
 
@@ -187,7 +188,7 @@ def load_named(name: str) -> Tagger:
     """The tagger of a name that a file gives; `load_tagger` is for names that a person gives."""
     if not may_be_named(name):
         raise TaggerError(
-            f"{name} is no tagger that a file may name",
+            f"{name} is not a tagger that a file may name",
             help=f"if it is yours, name it by hand: --tagger {name}",
         )
     source, _, package = name.partition(":")
@@ -246,7 +247,7 @@ def _own(name: str, module: str, factory: str) -> Tagger:
         ) from error
     if not isinstance(tagger, Tagger):
         raise TaggerError(
-            f"{name!r} gave a {type(tagger).__name__}, which is no tagger",
+            f"{name!r} gave an object of type {type(tagger).__name__}, which is not a tagger",
             help="it needs name, version, language, tokenize, tag, split and sentences: "
             "see sears_dsl.tagging.tagger.Tagger",
         )

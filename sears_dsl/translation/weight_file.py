@@ -79,7 +79,7 @@ def read_weights(path: Path) -> Mapping[str, NDArray[np.float32]]:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     except (struct.error, ValueError, OverflowError, MemoryError) as error:
         raise ModelError(
-            f"{path} is no weight file of Marian's binary format: {error}",
+            f"{path} is not a weight file of Marian's binary format: {error}",
             help="the file may be cut short; install or pull the model again",
         ) from error
 

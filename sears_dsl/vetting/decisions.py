@@ -178,7 +178,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             choice = _need(entry, "choice", str, type(None))
             shown = tuple(_need(entry, "shown", list))
             if not all(isinstance(text, str) for text in shown):
-                raise _strange(entry, "shown is no list of texts")
+                raise _strange(entry, "shown is not a list of texts")
             picks[original] = Pick(original, shown, choice)
         elif entry.kind == "sentence":
             fields = (_need(entry, name, str) for name in ("template", "text", "label"))
@@ -270,7 +270,7 @@ def _pairs(entry: JournalEntry, name: str) -> tuple[Pair, ...]:
         isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
         for pair in pairs
     ):
-        raise _strange(entry, f"{name} is no list of pairs")
+        raise _strange(entry, f"{name} is not a list of pairs")
     return tuple((original, rewritten) for original, rewritten in pairs)
 
 

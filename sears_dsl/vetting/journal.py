@@ -112,7 +112,7 @@ class Journal(Closing):
         try:
             # Asked before it is opened: reading a pipe waits for somebody to write into it.
             if path.exists() and not path.is_file():
-                raise OSError(errno.EINVAL, "it is no regular file")
+                raise OSError(errno.EINVAL, "it is not a regular file")
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise DataError(
@@ -223,7 +223,8 @@ def read_journal(path: Path) -> tuple[Header, list[JournalEntry]]:
     if not lines:
         what = "has no whole line" if content else "is empty"
         raise DataError(
-            f"{path} {what}, it is no journal of sears vet", help="remove it, or name another file"
+            f"{path} {what}, it is not a journal of sears vet",
+            help="remove it, or name another file",
         )
     header = _header(_object(lines[0], path, 1), path)
     entries = []
@@ -251,16 +252,17 @@ def _object(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         value = parse_json(line.decode("utf-8", "surrogatepass"))
     except ValueError as error:
-        raise _damaged(path, number, "it is no JSON") from error
+        raise _damaged(path, number, "it is not JSON") from error
     if not isinstance(value, dict):
-        raise _damaged(path, number, "it is no JSON object")
+        raise _damaged(path, number, "it is not a JSON object")
     return value
 
 
 def _damaged(path: Path, number: int, why: str) -> DataError:
     if number == 1:
         return DataError(
-            f"{path} is no journal of sears vet: {why}", help="name a file that `sears vet` wrote"
+            f"{path} is not a journal of sears vet: {why}",
+            help="name a file that `sears vet` wrote",
         )
     return DataError(
         f"{path}: line {number} of the journal is damaged: {why}",

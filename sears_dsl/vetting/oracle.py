@@ -69,7 +69,7 @@ def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
         return FunctionOracle(function.value, identity=function.identity)
     if not Path(source).exists():
         raise UsageError(
-            f"{source} is no oracle: there is no such journal",
+            f"{source} is not an oracle: there is no such journal",
             help="write module:function, or name a journal of sears vet",
         )
     return read_oracle(Path(source), rulesets)

@@ -106,7 +106,7 @@ def write_vetted(
 ) -> WrittenFiles:
     """Write the vetted ruleset, and beside it the rules that were left out and its origin."""
     if path.suffix != ".sear":
-        raise UsageError(f"{path} is no name for a ruleset", help=f"write {path.stem}.sear")
+        raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
     if path.exists() and path.samefile(ruleset.path):
         raise UsageError(
             f"{path} is the ruleset that was vetted", help="write the vetted one beside it"
@@ -298,7 +298,7 @@ def _read(text: str, ruleset: Ruleset, tagger: Tagger) -> Rule:
     if typed.rule is None or not is_unicode(text):
         findings = "\n\n".join(each.render() for each in typed.findings)
         raise DataError(
-            f"a journal holds {text[:_LONGEST_TEST]!r}, which is no rule of {_name(ruleset)}",
+            f"a journal holds {text[:_LONGEST_TEST]!r}, which is not a rule of {_name(ruleset)}",
             help=findings or "bring back the journal as sears vet wrote it",
         )
     return typed.rule

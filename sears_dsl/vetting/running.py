@@ -121,7 +121,7 @@ def place_of(
     for name in names:
         if not REVIEWER.fullmatch(name):
             raise UsageError(
-                f"--reviewer {name!r} is no name",
+                f"--reviewer {name!r} is not a name",
                 help="a name has letters, digits, dots, - and _ only",
             )
     if len(set(names)) < len(names):

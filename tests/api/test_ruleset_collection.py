@@ -38,7 +38,7 @@ def test_some_of_the_rules_are_a_ruleset_with_the_same_options() -> None:
     words = rules.filter(lambda rule: rule == rules[1])
     assert words.format() == f"option case = exact\n\n{plays}"
     assert len(rules.filter(lambda rule: False)) == 0
-    with pytest.raises(UsageError, match="filtered by a str"):
+    with pytest.raises(UsageError, match="filtered by an object of type str"):
         rules.filter("film")  # type: ignore[arg-type]
 
 
@@ -114,15 +114,15 @@ def test_a_matcher_is_called_with_a_text(rules: sears.Ruleset) -> None:
     matcher = rules.compile()
     [rewrite] = matcher("A movie.")
     assert rewrite.text == "A film."
-    with pytest.raises(UsageError, match="a list is no text"):
+    with pytest.raises(UsageError, match="an object of type list is not text"):
         matcher(["A movie."])  # type: ignore[arg-type]
 
 
 def test_rules_of_a_wrong_kind_are_told(rules: sears.Ruleset) -> None:
     assert sears.compile_rules(rules).rule_ids == rules.rule_ids
-    with pytest.raises(UsageError, match="a Rule is no ruleset"):
+    with pytest.raises(UsageError, match="an object of type Rule is not a ruleset"):
         sears.compile_rules([rules[0]])  # type: ignore[list-item]
-    with pytest.raises(UsageError, match="a str is no ruleset"):
+    with pytest.raises(UsageError, match="an object of type str is not a ruleset"):
         sears.Matcher("movie -> film")  # type: ignore[arg-type]
     assert sears.Matcher(rules).rule_ids == rules.rule_ids
     with pytest.raises(UsageError, match="a Rule alone"):
@@ -135,10 +135,10 @@ def test_a_tagger_may_be_named_wherever_rules_are_compiled() -> None:
     assert rules.compile(tagger="pinned").apply(texts)[0].text == "Which color ?"
     assert sears.apply(texts, rules, tagger="pinned")[0]["rewritten"] == "Which color ?"
     assert [result.outcome for result in sears.run_tests(rules, tagger="pinned")] == ["ok"]
-    with pytest.raises(UsageError, match="a int is no tagger"):
+    with pytest.raises(UsageError, match="type int is not a tagger"):
         rules.compile(tagger=3)  # type: ignore[arg-type]
 
 
 def test_what_is_no_text_is_told_by_its_place(rules: sears.Ruleset) -> None:
-    with pytest.raises(UsageError, match="a NoneType is no text, at position 1"):
+    with pytest.raises(UsageError, match="an object of type NoneType is not text, at position 1"):
         rules.compile().apply(["A movie.", None])  # type: ignore[list-item]

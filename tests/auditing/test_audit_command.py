@@ -158,7 +158,7 @@ def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "told"),
     [(["--gate", "flim=5%"], UsageError, "the gate flim has no rule"),
-     (["--gate", "5%"], UsageError, "is no gate"),
+     (["--gate", "5%"], UsageError, "is not a gate"),
      (["--slice", "prat"], DataError, "did you mean 'part'"),
      (["--oracle", "brittle_films:shrot"], UsageError, "has no 'shrot'"),
      (["--oracle", "missing.jsonl"], UsageError, "there is no such journal"),

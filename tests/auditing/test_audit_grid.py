@@ -106,7 +106,7 @@ def test_what_the_gates_say_of_each_model_comes_first() -> None:
 
 
 def test_what_is_no_grid_is_told() -> None:
-    with pytest.raises(UsageError, match="one audit is no grid"):
+    with pytest.raises(UsageError, match="one audit is not a grid"):
         grid({"a": flipping(SOME)})
     with pytest.raises(UsageError, match="the audits are of other rows"):
         grid({"a": flipping(SOME), "b": flipping(SOME), "c": audited(rows_of("k" * 9))})

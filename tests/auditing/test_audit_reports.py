@@ -60,7 +60,7 @@ def test_what_is_no_audit_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="could not be read"):
         read_audit(tmp_path)
     (tmp_path / "audit.json").write_text('{"format": "sears-audit", "version": 2}')
-    with pytest.raises(DataError, match="no audit of this version"):
+    with pytest.raises(DataError, match="not an audit of this version"):
         read_audit(tmp_path)
 
 

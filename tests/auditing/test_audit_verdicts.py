@@ -89,7 +89,7 @@ def test_a_gate_that_gates_nothing_is_refused() -> None:
     "written", ["0.1", "a=", "a=x", "a=200%", "severity:huge=1%", "=0.1", "a=nan"]
 )
 def test_what_is_no_gate_is_told(written: str) -> None:
-    with pytest.raises(UsageError, match="is no gate"):
+    with pytest.raises(UsageError, match="is not a gate"):
         read_gate(written)
 
 

@@ -222,7 +222,7 @@ def test_rows_of_other_audits_are_refused() -> None:
         predict_errors({"a": planted()}, data=[{**row, "label": "no"} for row in ROWS])
     with pytest.raises(UsageError, match="the rows are not given"):
         predict_errors({"a": planted()}, features=["letter"])
-    with pytest.raises(UsageError, match=r"words\(answer\) is no feature of rows"):
+    with pytest.raises(UsageError, match=r"words\(answer\) is not a feature of rows"):
         predict_errors({"a": planted()}, data=ROWS, features=["words(answer)"])
 
 

@@ -250,9 +250,9 @@ def test_what_a_model_gives_is_refused_where_it_is_of_another_kind() -> None:
                         label=None if comparison != "entities" else "label",
                         comparison=comparison, scorer=None)  # fmt: skip
         assert advice in told.value.help
-    with pytest.raises(DataError, match="no answer to compare"):
+    with pytest.raises(DataError, match="not an answer to compare"):
         read_labelled([("A man.", "good")], label="label", comparison="within:1")
-    with pytest.raises(UsageError, match="no comparison"):
+    with pytest.raises(UsageError, match="not a comparison"):
         sears.audit(len, rows, sears.parse(RULES), comparison="near", scorer=None)
 
 

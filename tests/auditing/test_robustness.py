@@ -294,7 +294,7 @@ def test_required_support_counts_for_robustness_too() -> None:
     [(("robust:tag:wrods=5%",), "did you mean tag:words"),
      (("robust:severity:high=5%",), "the gate robust:severity:high has no rule"),
      (("robust:film=5%", "robust:film=6%"), "the gate robust:film is there twice"),
-     (("robust:=5%",), "is no gate"), (("robust:film=500%",), "is no gate")],
+     (("robust:=5%",), "is not a gate"), (("robust:film=500%",), "is not a gate")],
 )  # fmt: skip
 def test_gates_that_mean_nothing_are_told(gates: tuple[str, ...], told: str) -> None:
     with pytest.raises(UsageError) as caught:

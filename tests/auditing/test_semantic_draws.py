@@ -139,7 +139,7 @@ def test_the_seed_of_an_audit_decides_its_noise_and_is_said() -> None:
 
 
 def test_rates_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(sears.UsageError, match="'0%' is no rate of noise"):
+    with pytest.raises(sears.UsageError, match="'0%' is not a rate of noise"):
         sears.audit(no_capitals, ROWS, sears.parse(RATED), scorer=None, rates="5%,0%")
     fixed = sears.parse("movie -> film")
     with pytest.raises(sears.UsageError, match="no rule draws anything"):

@@ -51,7 +51,7 @@ def test_a_share_takes_about_so_many_and_a_greater_one_those_too() -> None:
 
 @pytest.mark.parametrize("written", ["50", "0%", "101%", "half"])
 def test_what_is_no_share_is_refused(written: str) -> None:
-    with pytest.raises(UsageError, match="is no share"):
+    with pytest.raises(UsageError, match="is not a share"):
         TextShare.parse(written)
 
 

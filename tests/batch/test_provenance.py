@@ -159,7 +159,7 @@ def test_another_kind_of_file_under_the_name_of_a_manifest_says_nothing(folder: 
 
 def test_a_torn_manifest_is_an_error_that_names_it(folder: Path) -> None:
     (folder / "wh.manifest.json").write_text('{"format": ', "utf-8")
-    with pytest.raises(DataError, match=r"wh\.manifest\.json could not be read: it is no JSON"):
+    with pytest.raises(DataError, match=r"wh\.manifest\.json could not be read: it is not JSON"):
         validated_with(load(folder / "wh.sear"))
 
 
@@ -319,12 +319,12 @@ def test_a_noted_manifest_tells_no_rows(folder: Path) -> None:
 
 
 def test_what_cannot_be_noted_is_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="no rule file"):
+    with pytest.raises(UsageError, match="not a rule file"):
         record_tagger(parse("movie -> film"), Named("own:one", "2"))
     with pytest.raises(UsageError, match="pinned"):
         record_tagger(load(folder / "wh.sear"), PinnedTagger())
     (folder / "wh.manifest.json").write_text('{"name": "an app"}', "utf-8")
-    with pytest.raises(DataError, match="no manifest of rules"):
+    with pytest.raises(DataError, match="not a manifest of rules"):
         record_tagger(load(folder / "wh.sear"), Named("own:one", "2"))
     assert not list(folder.glob("*.tmp"))
 

@@ -365,7 +365,7 @@ def test_empty_names_are_told(run: Run, tmp_path: Path) -> None:
         done = run("apply", *arguments, "--column", "text")
         assert done.returncode == 2
         assert "an empty name" in done.stderr
-    assert "an empty name is no file" in run("diff", "wh.sear", "wh.sear", "--on", "").stderr
+    assert "an empty name is not a file" in run("diff", "wh.sear", "wh.sear", "--on", "").stderr
     assert not (tmp_path / "o.csv").exists()
 
 
@@ -394,7 +394,7 @@ def test_an_empty_path_is_no_folder(run: Run, tmp_path: Path, arguments: tuple[s
     before = sorted(tmp_path.iterdir())
     done = run(*arguments)
     assert done.returncode == 2
-    assert done.stderr.startswith("sears: an empty name is no file\n")
+    assert done.stderr.startswith("sears: an empty name is not a file\n")
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -106,7 +106,7 @@ def test_a_part_without_the_column_is_told_by_its_name(place: Path) -> None:
         (["in", "-o", "out", "--address", "auto"], "write --engine ray too"),
         (["in/part-0.parquet", "-o", "out", "--engine", "ray"], "--engine ray works on folders"),
         (["in", "-o", "out", "--engine", "ray", "--jobs", "2"], "--jobs is of one machine"),
-        (["none://x", "-o", "out"], "none://x is no address of a folder"),
+        (["none://x", "-o", "out"], "none://x is not an address of a folder"),
         (["hdfs://127.0.0.1:1/x", "-o", "out"], "hdfs://127.0.0.1:1/x cannot be reached"),
         (
             ["in", "-o", "out", "--engine", "ray", "--address", "127.0.0.1:1"],

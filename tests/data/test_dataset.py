@@ -144,7 +144,7 @@ def test_a_span_that_is_not_at_its_place_is_told() -> None:
     )
     assert moved_spans(spec, {**row, "start": 2}, "is red", carry) == "the text at 2 is not 'red'"
     assert moved_spans(spec, {**row, "start": None}, "is red", carry) == {}
-    with pytest.raises(DataError, match="'x' is no position"):
+    with pytest.raises(DataError, match="'x' is not a position"):
         moved_spans(spec, {**row, "start": "x"}, "is red", carry)
 
 
@@ -383,7 +383,7 @@ def test_tables_of_other_libraries_are_read_by_their_stream() -> None:
     chained = apply_to(data, MATCHER, mode="chain")
     assert chained.column("text").to_pylist() == CHAINED
     assert chained.schema.field("n").type == "int8"
-    with pytest.raises(DataError, match="a Streamed has no columns"):
+    with pytest.raises(DataError, match="type Streamed has no columns"):
         apply_to(Streamed(arrow.chunked_array([TEXTS])), MATCHER)
 
 
@@ -410,7 +410,7 @@ def test_arrays_and_generators_are_lists() -> None:
         (7, "an object of type int is not a dataset", "a list of texts"),
         (b"a", "an object of type bytes is not a dataset", "a list of texts"),
         ("a good place", "there is no file 'a good place'", "['a good place']"),
-        ("", "an empty name is no file", "name a file"),
+        ("", "an empty name is not a file", "name a file"),
     ],
 )
 def test_what_is_no_dataset_is_told_with_a_way_out(data: Any, message: str, advice: str) -> None:

@@ -91,7 +91,7 @@ def test_what_cannot_be_protected_is_refused() -> None:
         read_labelled(rows, column="text", protection=Protection(("text",)))
     with pytest.raises(DataError, match="has no column 'answer'"):
         read_labelled(rows, column="text", protection=Protection(("answer",)))
-    with pytest.raises(DataError, match="row 1, column start/end: 'x' is no position"):
+    with pytest.raises(DataError, match="row 1, column start/end: 'x' is not a position"):
         read_labelled(rows, column="text", protection=Protection((), spans))
     with pytest.raises(UsageError, match="--also start: it says where something stands in text"):
         read_labelled(rows, column="text", also=["start"], protection=Protection((), spans))

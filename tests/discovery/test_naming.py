@@ -63,6 +63,7 @@ def test_names_are_made_of_words() -> None:
         "the film -> <>": "the-film-to-nothing",
         "just -> only / (AUX|CCONJ) __": "just-to-only-after-aux-or-cconj",
         "just -> only / __ </s>": "just-to-only-before-end",
+        "just -> only / !(AUX|the) __ !VB": "just-to-only-after-not-aux-or-the-before-not-vb",
     }
     for text, name in texts.items():
         assert names_of(parse(text).rules) == [name]

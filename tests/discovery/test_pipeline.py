@@ -329,7 +329,10 @@ def test_paraphrases_may_be_texts_and_nothing_strange(strange: object) -> None:
 
     with RunJournal(None, task="t") as journal:
         assert remembered_paraphrases(Plain("so"), ["a", "b"], journal) == [["so"], ["so"]]
-    with RunJournal(None, task="t") as journal, pytest.raises(UsageError, match="is no paraphrase"):
+    with (
+        RunJournal(None, task="t") as journal,
+        pytest.raises(UsageError, match="is not a paraphrase"),
+    ):
         remembered_paraphrases(Plain(strange), ["a"], journal)
 
 

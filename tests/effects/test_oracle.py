@@ -111,7 +111,7 @@ def test_one_that_fails_is_told(function: Callable[..., object], told: str) -> N
 
 @pytest.mark.parametrize("wrong", [5, SimpleNamespace, None])
 def test_what_is_no_function_is_told(wrong: object) -> None:
-    with pytest.raises(UsageError, match="is no oracle"):
+    with pytest.raises(UsageError, match="is not an oracle"):
         FunctionOracle(wrong)
 
 

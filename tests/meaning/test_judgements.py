@@ -110,7 +110,7 @@ def test_what_is_not_clear_is_asked_for(tmp_path: Path, content: str, words: str
 def test_a_grade_that_is_no_number_is_named(sts: str, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("original,rewrite,grade\nIt is.,It was.,high\n", "utf-8")
-    with pytest.raises(DataError, match="'high', which is no grade"):
+    with pytest.raises(DataError, match="'high', which is not a grade"):
         read_judgements(str(path), positive_from=4)
 
 

@@ -109,9 +109,9 @@ def test_words_of_answers_stand_for_labels_and_rows_have_columns(endpoint: ChatE
 
 
 FAULTS = {
-    "nonsense": (Reply("<html>Sign in</html>", kind="text/html"), "something that is no JSON"),
-    "nothing": (Reply(""), "something that is no JSON: ''"),
-    "broken JSON": (Reply('{"choices": [{"mess'), "something that is no JSON"),
+    "nonsense": (Reply("<html>Sign in</html>", kind="text/html"), "something that is not JSON"),
+    "nothing": (Reply(""), "something that is not JSON: ''"),
+    "broken JSON": (Reply('{"choices": [{"mess'), "something that is not JSON"),
     "an error within": (Reply({"error": {"message": "quota"}}), "answered that it failed: .*quota"),
     "no choice": (Reply(completion("x", choices=[])), "without a text at"),
     "two choices": (
@@ -238,11 +238,11 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
     [({"key": "top-secret-key"}, "stands in the settings themselves"),
      ({"key": "$env.NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE, which is not set"),
      ({"address": None}, "needs an address"), ({"prompt": "Good?"}, "no place for the row"),
-     ({"prompt": None}, "no text as prompt"), ({"address": "ftp://host/v1"}, "is no address"),
+     ({"prompt": None}, "no text as prompt"), ({"address": "ftp://host/v1"}, "is not an address"),
      ({"address": "http://me:top-secret@host/v1"}, "has a password in it"),
-     ({"labels": [1, 0]}, "labels of a language model are no texts"),
-     ({"price": {"input": -1, "output": 2}}, "is no price"),
-     ({"price": {"input": True, "output": 2}}, "is no price"),
+     ({"labels": [1, 0]}, "labels of a language model are not texts"),
+     ({"price": {"input": -1, "output": 2}}, "is not a price"),
+     ({"price": {"input": True, "output": 2}}, "is not a price"),
      ({"timeout": 0}, "timeout of a language model is 0, not seconds above 0"),
      ({"timeout": "30"}, "timeout of a language model is '30'"),
      ({"timeout": True}, "timeout of a language model is True"),
@@ -250,7 +250,7 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
      ({"retries": -1}, "retries of a language model is -1, not a whole number from 0 on"),
      ({"retries": 1.5}, "retries of a language model is 1.5"),
      ({"connections": 0}, "connections of a language model is 0, not a whole number from 1 on"),
-     ({"cache": "../answers"}, "no name of a file"), ({"color": "red"}, "'color'"),
+     ({"cache": "../answers"}, "not a name of a file"), ({"color": "red"}, "'color'"),
      ({"parameters": {"stream": True}}, "beside model and messages")],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_told(
@@ -374,7 +374,7 @@ def test_what_a_second_opinion_costs_is_told_before_and_after(endpoint: ChatEndp
 
 @pytest.mark.parametrize(
     ("reply", "told"),
-    [(Reply("<html>Sign in</html>", kind="text/html"), "something that is no JSON"),
+    [(Reply("<html>Sign in</html>", kind="text/html"), "something that is not JSON"),
      (Reply("slow down", status=429, headers={"Retry-After": "0"}), "answered 429 .*asked 2 times"),
      (Reply(completion("yes"), seconds=0.5), "no whole answer within 0.2 seconds .asked 2 times")],
     ids=["nonsense", "429", "silence"],
@@ -391,7 +391,7 @@ def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
         SecondOpinion(given, tau=0.5, first=Strict).scores(PAIRS[:1])
     endpoint.requests.clear()
     endpoint.answer = lambda number, _: reply if number == 1 else "A fun movie."
-    if "no JSON" not in told:  # what may pass is asked again
+    if "not JSON" not in told:  # what may pass is asked again
         source = as_paraphraser(f"llm:{given}")
         assert source.paraphrase(["A fun film."]) == [["A fun movie."]]
         assert "requests made again: 1" in source.remarks[-1]  # type: ignore[attr-defined]

@@ -90,7 +90,7 @@ def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
         (["pos"] * 3, "asked for 2 predictions and gave 3"),
         (np.array([[0.1, 0.9], [0.8, 0.2]]), "return the label itself: of probabilities"),
         ([0.9, 0.1], "0.9 (float) as the label of 'Good.'"),
-        (np.array([1.0, 0.0]), "numbers with a fraction are no labels"),
+        (np.array([1.0, 0.0]), "numbers with a fraction are not labels"),
         (["pos", None], "None (NoneType) as the label of 'Bad.'"),
         ([{"label": "pos"}, {"label": "neg"}], "return the label itself"),
         ([b"pos", b"neg"], "(bytes) as the label"),

@@ -163,7 +163,7 @@ def test_files_of_others_are_refused_and_left_alone(tmp_path: Path) -> None:
     connection = sqlite3.connect(database)
     connection.execute("CREATE TABLE mine (a)")
     connection.close()
-    with pytest.raises(CacheError, match="no file of predictions"):
+    with pytest.raises(CacheError, match="not a file of predictions"):
         PredictionStore(database)
 
 

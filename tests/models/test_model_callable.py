@@ -127,7 +127,7 @@ def test_a_module_finds_its_neighbours_and_hides_no_installed_one(folder: Path) 
         ("reviewing.sentiment:Model", "Model is a class"),
         ("reviewing.sentiment:threshold", "has no method predict"),
         ("reviewing.sentiment:threshold", "reviewing.sentiment:threshold: an object of type"),
-        ("reviewing.sentiment:predict()", "is no model"),
+        ("reviewing.sentiment:predict()", "is not a model"),
         (":predict", "does not name a model"),
     ],
 )
@@ -227,10 +227,10 @@ def test_an_estimator_is_taken_with_its_probabilities() -> None:
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (5, "is no model"),
-        (None, "is no model"),
+        (5, "is not a model"),
+        (None, "is not a model"),
         (["positive"], "one model is not several"),
-        (Path("model.joblib"), "is no model"),
+        (Path("model.joblib"), "is not a model"),
         (Fixed, "Fixed is a class, not a model"),
         ("", "'' does not name a model"),
         ("model.joblib", "'model.joblib' does not name a model"),

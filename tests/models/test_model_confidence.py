@@ -80,7 +80,7 @@ def test_a_file_of_predictions_may_have_a_column_of_confidences(tmp_path: Path) 
     )
     assert answers_to(FilePredictor(path), ROWS) == [Answer("pos", 0.5), Answer("neg", None)]
     path.write_text(f"id,prediction,confidence\n{row_key(ROWS[0])},pos,sure\n")
-    with pytest.raises(DataError, match="row 1: 'sure' is no confidence"):
+    with pytest.raises(DataError, match="row 1: 'sure' is not a confidence"):
         FilePredictor(path).predict(ROWS[:1])
 
 
@@ -91,7 +91,7 @@ def test_the_response_map_finds_confidences() -> None:
     assert response.extract_confidences(document) == [0.5, 1]
     with pytest.raises(ModelError, match="/found/\\*/score"):
         response.extract_confidences({"found": [{"label": "pos"}]})
-    with pytest.raises(UsageError, match="no JSON pointer"):
+    with pytest.raises(UsageError, match="not a JSON pointer"):
         ResponseMap.read('{"confidences": "score"}')
     with pytest.raises(UsageError, match="looks for many labels"):
         HttpPredictor(

@@ -94,7 +94,7 @@ def test_any_text_survives_the_file_of_inputs(
     ("content", "told"),
     [
         ("id,label\n1,x\n", "has no column 'prediction': it has id, label"),
-        ("id,prediction\n1,\n", "row 1: '' is no prediction"),
+        ("id,prediction\n1,\n", "row 1: '' is not a prediction"),
         ("id,prediction\n1,a\n1,b\n", "row 2: the id 1 has the prediction 'b', and had 'a'"),
     ],
 )
@@ -110,14 +110,14 @@ def test_files_of_predictions_that_are_none(tmp_path: Path, content: str, told: 
 def test_predictions_that_are_no_labels(tmp_path: Path, value: str) -> None:
     predictions = tmp_path / "labels.jsonl"
     predictions.write_text(f'{{"id": "1", "prediction": {value}}}\n')
-    with pytest.raises(DataError, match="is no prediction"):
+    with pytest.raises(DataError, match="is not a prediction"):
         FilePredictor(predictions).predict(ROWS)
 
 
 def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     inputs = tmp_path / "mine.jsonl"
     inputs.write_text("my notes\n")
-    with pytest.raises(DataError, match=r"mine\.jsonl, line 1: this is no file of inputs"):
+    with pytest.raises(DataError, match=r"mine\.jsonl, line 1: this is not a file of inputs"):
         FilePredictor(tmp_path / "labels.csv", inputs=inputs).predict(ROWS)
     assert inputs.read_text() == "my notes\n"
 
@@ -201,7 +201,7 @@ def test_estimators_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="could not be unpickled"):
         load_predictor(f"sklearn:{broken}")
     joblib.dump({"a": 1}, broken)
-    with pytest.raises(UsageError, match="a dict is no estimator"):
+    with pytest.raises(UsageError, match="type dict is not an estimator"):
         load_predictor(f"sklearn:{broken}")
 
 

@@ -224,7 +224,7 @@ def test_an_endpoint_that_is_not_there(endpoint: Endpoint, pauses: list[float]) 
         ((200, {"predictions": "pos"}), "one string, 'pos', for 2 rows"),
         ((200, {"predictions": [0.2, 0.9]}), "0.2 (float) as the label of 'Good.'"),
         ((200, {"labels": ["a", "b"]}), 'nothing at /predictions: there is no \'predictions\''),
-        ((200, "<html>"), "no JSON: '<html>'"),
+        ((200, "<html>"), "not JSON: '<html>'"),
         ((404, "no such page"), "answered 404 Not Found: 'no such page'"),
         ((301, "moved"), "answered 301"),
     ],
@@ -353,7 +353,7 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
 @pytest.mark.parametrize(
     ("request_map", "response_map", "told"),
     [
-        ('{"body": {"q": "$tetx"}}', None, "'$tetx', which is no placeholder"),
+        ('{"body": {"q": "$tetx"}}', None, "'$tetx', which is not a placeholder"),
         ('{"body": {"q": "text"}}', None, "the request's body has no text"),
         ('{"body": ["$text", "$texts"]}', None, "for one row beside those for all"),
         ('{"q": "$text"}', None, "the request map has 'q'"),
@@ -362,7 +362,7 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
         ('{"headers": {"a": 1}}', None, "the headers of a request map are texts"),
         ('{"body": "$text"}', "/predictions/*", "each row has a request of its own"),
         (None, "predictions", "the response map cannot be read"),
-        (None, '{"labels": "predictions"}', "'predictions' is no JSON pointer"),
+        (None, '{"labels": "predictions"}', "'predictions' is not a JSON pointer"),
         (None, '{"labels": 3}', "a response map has a pointer and names"),
     ],
 )

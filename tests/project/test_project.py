@@ -239,8 +239,8 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[use]\ndata = 'tset'\n[datasets]\ntest = 'a.csv'",
          "use.data is 'tset', which [datasets] does not define (test)", ""),
         ("[datasets]\n'a/b' = 'a.csv'", "a name has letters", ""),
-        ("[datasets", "is no TOML", "mend that place"),
-        ("a = " + "[" * 100_000, "is no TOML", "mend that place"),
+        ("[datasets", "is not TOML", "mend that place"),
+        ("a = " + "[" * 100_000, "is not TOML", "mend that place"),
     ],
     ids=range(11),
 )  # fmt: skip
@@ -379,7 +379,7 @@ def test_predictions_that_are_not_made_yet_may_be_named(folder: Path) -> None:
 def test_a_pipe_or_a_huge_file_is_not_read(folder: Path) -> None:
     (folder / "sears.toml").unlink()
     os.mkfifo(folder / "sears.toml")
-    with pytest.raises(UsageError, match="no regular file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         find_project()
 
 

@@ -285,7 +285,7 @@ def test_the_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -
     connection.execute("CREATE TABLE precious (x)")
     connection.close()
     before = (tmp_path / "tags.sqlite3").read_bytes()
-    _refused(tmp_path, "no tag cache of sears")
+    _refused(tmp_path, "not a tag cache of sears")
     assert (tmp_path / "tags.sqlite3").read_bytes() == before
 
 

@@ -71,7 +71,7 @@ def test_a_file_cut_short_is_an_error(tmp_path: Path, cut: int) -> None:
     whole = weight_file([("layer_b", FLOAT32, (1, 8), np.zeros(8, np.float32).tobytes())])
     path = tmp_path / "model.bin"
     path.write_bytes(whole[:cut])
-    with pytest.raises(ModelError, match=r"no weight file of Marian's binary format") as caught:
+    with pytest.raises(ModelError, match=r"not a weight file of Marian's binary format") as caught:
         read_weights(path)
     assert "again" in caught.value.help
 
@@ -265,7 +265,7 @@ HOSTILE_WEIGHTS = {
 def test_hostile_weights_are_told(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(HOSTILE_WEIGHTS[kind])
-    with pytest.raises(ModelError, match="is no weight file"):
+    with pytest.raises(ModelError, match="is not a weight file"):
         read_weights(path)
 
 

@@ -172,7 +172,7 @@ def test_the_vetted_ruleset_never_replaces_its_source(
     reviews = read_reviews([path], ruleset)
     with pytest.raises(UsageError, match="the ruleset that was vetted"):
         write_vetted(ruleset, reviews, rules_file, tagger=PinnedTagger())
-    with pytest.raises(UsageError, match="no name for a ruleset"):
+    with pytest.raises(UsageError, match="not a name for a ruleset"):
         write_vetted(ruleset, reviews, tmp_path / "o.txt", tagger=PinnedTagger())
 
 

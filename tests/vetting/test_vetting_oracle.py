@@ -69,7 +69,7 @@ def test_what_is_neither_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no such journal"):
         open_oracle(str(tmp_path / "nothing.jsonl"), [])
     (tmp_path / "rows.csv").write_text("text\na\n")
-    with pytest.raises(DataError, match="no journal of sears vet"):
+    with pytest.raises(DataError, match="not a journal of sears vet"):
         open_oracle(str(tmp_path / "rows.csv"), [])
 
 

@@ -250,7 +250,7 @@ def test_a_typed_import_opens_no_file(place: Place) -> None:
     for text in (f'import "{secret}" as s', "option case = exact", "set A = b | c", "ruleset a 1"):
         told = place.post("api/typed", {"text": text})
         assert told.json["text"] == ""
-        assert "this is no rule" in told.json["findings"][0]["text"]
+        assert "this is not a rule" in told.json["findings"][0]["text"]
         assert b"hidden" not in told.body
 
 

@@ -90,7 +90,7 @@ def test_an_edit_counts_with_what_the_new_rule_does(session: Session) -> None:
     assert verdict["shown"][0] == ("a good movie no 0 .", "a fine movie no 0 .")
     overview = session.overview()["judge"]
     assert overview["mistakes"] == 10
-    with pytest.raises(UsageError, match="is no rule"):
+    with pytest.raises(UsageError, match="is not a rule"):
         decide(session, "edit", rule=rule["movie -> film"], new="movie ->")
     with pytest.raises(UsageError, match="as it was"):
         decide(session, "edit", rule=rule["movie -> film"], new="movie  ->  film")

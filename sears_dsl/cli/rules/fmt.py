@@ -39,7 +39,7 @@ def fmt_command(
             source = sys.stdin.buffer.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             raise UsageError(
-                f"standard input is no UTF-8: {error.reason} at byte {error.start}",
+                f"standard input is not UTF-8: {error.reason} at byte {error.start}",
                 help="rule files are UTF-8; convert it first",
             ) from error
         click.echo(_canonical(parse(source, path="<stdin>")), nl=False)

@@ -71,7 +71,7 @@ def _lines(texts: Sequence[str]) -> Iterator[str]:
                 yield line.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise UsageError(
-                f"standard input is no UTF-8: {error.reason} at byte {error.start} of a line",
+                f"standard input is not UTF-8: {error.reason} at byte {error.start} of a line",
                 help="texts are UTF-8; convert them first",
             ) from error
 

@@ -49,7 +49,8 @@ class FilePath(click.Path):
         """The path."""
         if value == "":
             raise UsageError(
-                "an empty name is no file", help="is a variable of the shell not set? name a file"
+                "an empty name is not a file",
+                help="is a variable of the shell not set? name a file",
             )
         return super().convert(value, param, ctx)
 

@@ -81,8 +81,10 @@ def _spell(token: str) -> str:
     token = _QUOTED.sub(r"\1", token)
     if token in _SIGNS:
         return _SIGNS[token]
-    alternatives = [_letters(each) for each in token.strip("()").split("|")]
-    return "-or-".join(filter(None, alternatives))
+    denied = token.startswith("!") and len(token) > 1
+    alternatives = [_letters(each) for each in token.strip("!()").split("|")]
+    spelled = "-or-".join(filter(None, alternatives))
+    return f"not-{spelled}" if denied and spelled else spelled
 
 
 def _letters(token: str) -> str:

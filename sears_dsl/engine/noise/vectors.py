@@ -308,7 +308,7 @@ def _read_text(path: Path) -> WordVectors:
         try:
             row = np.array(numbers, _FLOAT)
         except ValueError as error:
-            raise _bad_line(path, number, "has something that is no number") from error
+            raise _bad_line(path, number, "has something that is not a number") from error
         if rows and len(row) != len(rows[0]):
             raise _bad_line(path, number, f"has {len(row)} numbers, those before {len(rows[0])}")
         if not np.isfinite(row).all():
@@ -343,7 +343,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
                 yield number, word, numbers
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path} is no text: {error.reason}",
+            f"{path} is not text: {error.reason}",
             help="word2vec's binary files end in .bin",
         ) from error
 

@@ -285,7 +285,7 @@ def _drawn_part(piece: Drawn, rule: Rule, scope: RuleScope, piece_number: int) -
     members = [test.text for test in tests if isinstance(test, Literal)]
     if not members or len(members) < len(tests):
         raise CompileError(
-            f"the set `@{piece.name}` has members that are no text, which cannot be written",
+            f"the set `@{piece.name}` has members that are not text, which cannot be written",
             help="members that are written are words, or quoted text: `set NAME = good | nice`",
         )
     name = f"{piece.module}.{piece.name}" if piece.module else piece.name

@@ -165,7 +165,7 @@ class Builder:
             self._named(words[0], words[0], "a ruleset", pattern=_RULE_NAME)
             if not re.fullmatch(r"\d+(\.\d+){0,2}([-+][A-Za-z0-9.-]+)?", words[1]):
                 hint = "versions are numbers with dots, as in `ruleset demo 1.2.0`"
-                self._at(words[1], "E214", f"`{words[1]}` is no version", hint)
+                self._at(words[1], "E214", f"`{words[1]}` is not a version", hint)
             return HeaderLine(str(words[0]), str(words[1]), self._span(node))
         if kind == "import":
             path = plain_string(words[0], self._report)
@@ -196,7 +196,7 @@ class Builder:
             self._at(
                 node,
                 "E111",
-                "a member of a set that is no test on one token",
+                "a member of a set that is not a test on one token",
                 "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
                 "`(a b|c)`",
             )
@@ -358,7 +358,7 @@ class Builder:
             return 0, 1
         match = re.fullmatch(r"\{(\d{1,6})(?:,(\d{1,6}))?\}", first)
         if match is None or not first.isascii():
-            self._at(first, "E107", f"`{first}` is no quantifier", _bounds(first))
+            self._at(first, "E107", f"`{first}` is not a quantifier", _bounds(first))
             return 1, 1
         return int(match[1]), int(match[2] or match[1])
 
@@ -428,7 +428,7 @@ class Builder:
         if attribute not in _ATTRIBUTES:
             hint = f"{nearest(attribute, _ATTRIBUTES)}\na literal with an equals sign is quoted"
             place = name.start_pos, name.start_pos + len(attribute)
-            self._report("E204", f"`{attribute}` is no attribute of a token", place, hint)
+            self._report("E204", f"`{attribute}` is not an attribute of a token", place, hint)
             attribute = "text"
         text = plain_string(value, self._report) if value.type == "QUOTED" else str(value)
         return AttributeTest(cast(AttributeName, attribute), text, "!" in operator)
@@ -498,7 +498,7 @@ def _slot(piece: str, place: int, line: int, report: Report) -> Slot | SlotCopy 
     if slot is None:
         report(
             "E120",
-            f"{code(piece)} is no slot",
+            f"{code(piece)} is not a slot",
             (place, end),
             "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
             if "|" in inner
@@ -531,7 +531,7 @@ def _slot_function(written: str, start: int, report: Report) -> Iterator[str | N
         yield read_function(written, start, report, shown="{NAME.*}")
     else:
         hint = nearest(name, FUNCTIONS)
-        report("E208", f"`.{name}` is no function", (start - 1, start + len(written)), hint)
+        report("E208", f"`.{name}` is not a function", (start - 1, start + len(written)), hint)
 
 
 # ---------------------------------------------------------------- leaves
@@ -586,4 +586,4 @@ def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str)
     """Report what stands for an amount and is none."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
     hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
-    report("E121", f"{what} is no amount", place, hint)
+    report("E121", f"{what} is not an amount", place, hint)

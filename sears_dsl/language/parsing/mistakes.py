@@ -227,7 +227,7 @@ def _function_call(line: str, bare: str, position: int) -> Finding | None:
         target = argument[1] if argument else "$1"
         amount = f"({argument[2]})" if argument and argument[2] else ""
         advice = f"functions stand behind what they change: {code(f'{target}.{name}{amount}')}"
-    return Finding("E123", f"`{name}(…)` is no call of a function", (start, end), advice)
+    return Finding("E123", f"`{name}(…)` is not a call of a function", (start, end), advice)
 
 
 def _word_around(line: str, position: int) -> tuple[int, int]:
@@ -261,7 +261,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding("E109", "`__` outside a context", (place, place + 2), advice)
     if ".as(" in word:
         advice = "write `film.as($1)`, with the number or name of an element"
-        return Finding("E116", f"`{word}` is no inflection", (word_start, word_end), advice)
+        return Finding("E116", f"`{word}` is not an inflection", (word_start, word_end), advice)
     if character == "|" and not right and not _unclosed(bare, position):
         advice = (
             f"a choice stands in parentheses{_choice(word, reads)}\n"
@@ -274,7 +274,7 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     if character == "{":
         end = position + max(rest.find("}") + 1, 1)
         advice = _bounds(line, position, end)
-        message = f"`{line[position:end]}` is no quantifier"
+        message = f"`{line[position:end]}` is not a quantifier"
         return Finding("E107", message, (position, end), advice)
     if character == "?" and (position == 0 or bare[position - 1] in " \t(|!:"):
         advice = f"it is glued behind what is optional: `DET?`\n{as_text('?')}"
@@ -442,7 +442,7 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
         place = 0, max(position, len(word))
         return Finding("E112", f"`{word}` without a value", place, advice)
     advice = f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}'
-    return Finding("E112", "an indented line that is no metadata", (0, max(position, 1)), advice)
+    return Finding("E112", "an indented line that is not metadata", (0, max(position, 1)), advice)
 
 
 def _fallback(line: str, position: int) -> Finding:

@@ -97,7 +97,7 @@ def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | No
     advice = f"import a file of sets; `sears check {path}` shows its lines" if imported else ORDER
     return Diagnostic(
         "E407",
-        f"this is no rule file: {total - likely:,} of {total:,} lines are no rules",
+        f"this is not a rule file: {total - likely:,} of {total:,} lines are not rules",
         path=path,
         help=advice,
     )
@@ -418,7 +418,7 @@ def _build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> F
     key = key_leaf[: key_leaf.index(":")]
     key_end = key_leaf.start_pos + len(key)
     if key not in KEYS:
-        report("E212", f"`{key}` is no key of metadata", (start, key_end), nearest(key, KEYS))
+        report("E212", f"`{key}` is not a key of metadata", (start, key_end), nearest(key, KEYS))
         return None
     if key == "test":
         report(
@@ -461,7 +461,7 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         text = " ".join(map(str, values))
         report(
             "E213",
-            f"`{text}` is no label",
+            f"`{text}` is not a label",
             place,
             f"quote it: {code(f'label: {quote(text)}')}",
         )
@@ -478,7 +478,7 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     hint = nearest(text, allowed)
     if key == "expect" and "there are" in hint:
         hint = "write `expect: same`, `expect: flip` or `expect: label NAME`"
-    report("E213", f"`{text}` is no value of `{key}`", place, hint)
+    report("E213", f"`{text}` is not a value of `{key}`", place, hint)
     return None
 
 
@@ -499,7 +499,7 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
                 hint = f"did you mean {meant}?\nwrite {code(f'rate: {meant}')}"
             report(
                 "E323",
-                f"`{text}` is no share from more than 0% to 100%",
+                f"`{text}` is not a share from more than 0% to 100%",
                 place,
                 hint,
             )
@@ -508,7 +508,7 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
     if not digits or int(text) > _LARGEST_SEED:
         report(
             "E328",
-            f"`{text}` is no seed",
+            f"`{text}` is not a seed",
             place,
             "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`",
         )

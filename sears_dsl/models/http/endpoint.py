@@ -61,7 +61,7 @@ class RequestMap:
             column = _of_column(name) and name not in (_COLUMN, _PICTURE)
             if name not in (*_MANY, *_ONE, _EACH) and not column:
                 raise UsageError(
-                    f"the request's body has {name!r}, which is no placeholder",
+                    f"the request's body has {name!r}, which is not a placeholder",
                     help=f"write {_PLACEHOLDERS}; a text that begins with a dollar begins with $$",
                 )
         many = any(name in (*_MANY, _EACH) for name in placeholders)
@@ -126,7 +126,7 @@ class ResponseMap:
         for pointer in (self.labels, self.confidences):
             if pointer and not pointer.startswith("/"):
                 raise UsageError(
-                    f"{pointer!r} is no JSON pointer",
+                    f"{pointer!r} is not a JSON pointer",
                     help="it begins with a slash, as in /predictions/*/label; empty is the whole "
                     "body",
                 )

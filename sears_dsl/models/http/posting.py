@@ -84,10 +84,10 @@ class Posting:
             self.url = httpx.URL(url)
         except httpx.InvalidURL as error:
             raise UsageError(
-                f"{url!r} is no address: {error}", help="write http://host:port/path"
+                f"{url!r} is not an address: {error}", help="write http://host:port/path"
             ) from error
         if self.url.scheme not in ("http", "https") or not self.url.host:
-            raise UsageError(f"{url!r} is no address", help="write http://host:port/path")
+            raise UsageError(f"{url!r} is not an address", help="write http://host:port/path")
         if timeout <= 0 or retries < 0 or connections < 1:
             raise UsageError(
                 "an endpoint needs a time-out above 0, 0 or more retries and 1 or more connections",
@@ -180,7 +180,7 @@ class Posting:
             return self._clean(json.loads(text))
         except (ValueError, RecursionError) as error:
             raise ModelError(
-                f"{self.place} answered with something that is no JSON: {start}",
+                f"{self.place} answered with something that is not JSON: {start}",
                 help="is this the address of the model, not of a web page?",
             ) from error
 

@@ -128,7 +128,7 @@ class PromptSettings:
         if texts["cache"]:
             if Path(texts["cache"]).name != texts["cache"]:
                 raise UsageError(
-                    f"the cache {texts['cache']!r} is no name of a file",
+                    f"the cache {texts['cache']!r} is not a name of a file",
                     help="it lies beside the settings: give its name alone",
                 )
             beside = Path(source).parent if source.endswith((".toml", ".json")) else Path()
@@ -261,7 +261,7 @@ def _labels(value: object) -> dict[str, str]:
         isinstance(text, str) and text.strip() for pair in pairs.items() for text in pair
     ):
         raise UsageError(
-            "the labels of a language model are no texts",
+            "the labels of a language model are not texts",
             help='write labels = ["positive", "negative"] or labels = {Yes = "1", No = "0"}',
         )
     return pairs
@@ -276,7 +276,7 @@ def _prices(value: object) -> Prices | None:
     )
     if not (isinstance(value, dict) and numbers and set(value) <= {*keys, "currency"}):
         raise UsageError(
-            f"{value!r:.80} is no price",
+            f"{value!r:.80} is not a price",
             help='of a million tokens: price = { input = 0.15, output = 0.6, currency = "USD" }',
         )
     return Prices(value["input"], value["output"], str(value.get("currency", "USD")))

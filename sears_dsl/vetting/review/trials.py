@@ -104,7 +104,7 @@ class RuleReader:
 
 
 def _no_rule() -> Typed:
-    return _wrong("E101", "this is no rule", help="write: antecedent -> consequent")
+    return _wrong("E101", "this is not a rule", help="write: antecedent -> consequent")
 
 
 def _wrong(code: str, message: str, *, help: str = "") -> Typed:  # noqa: A002 - the field's term
@@ -129,7 +129,7 @@ class Trials:
         typed = self.reader.read(text)
         if typed.rule is None:
             findings = "\n\n".join(each.render() for each in typed.findings)
-            raise UsageError(f"{text!r} is no rule here", help=findings)
+            raise UsageError(f"{text!r} is not a rule here", help=findings)
         return replace(typed.rule, metadata=replace(typed.rule.metadata, expect=expect))
 
     def applied(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:

@@ -217,13 +217,13 @@ def _answering(
 
 async def _content(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise UsageError("the request is no JSON", help="load the page again")
+        raise UsageError("the request is not JSON", help="load the page again")
     try:
         content = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the request is no JSON: {error}", help="load the page again") from error
+        raise UsageError(f"the request is not JSON: {error}", help="load the page again") from error
     if not isinstance(content, dict):
-        raise UsageError("the request is no JSON object", help="load the page again")
+        raise UsageError("the request is not a JSON object", help="load the page again")
     return content
 
 

@@ -168,7 +168,7 @@ def test_words_may_have_spaces(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("a 1 0\nb 1\n", "line 2 has 1 numbers, those before 2"),
-        ("a 1 x\n", "line 1 has something that is no number"),
+        ("a 1 x\n", "line 1 has something that is not a number"),
         ("a 1 0\nb 1 1\na 0 1\n", "line 3 has 'a' again, which stands in line 1"),
         ("a 1 0\nb 1 nan\n", "line 2 has a number of 'b' that is none"),
         ("2 2\na 1 0\nb 1 0 1\n", "line 3 has 3 numbers, those before 2"),
