@@ -23,18 +23,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT, number_sequences
-from sears_dsl.engine.compile.program import Program, Split, Variant, bind, expand
+from sears_dsl.engine.compile.program import bind
 from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
-from sears_dsl.engine.rewrite.renderer import Renderer, Written, follows_case
+from sears_dsl.engine.rewrite.renderer import (
+    MOST_WRITTEN,
+    CompiledRules,
+    Renderer,
+    Written,
+    follows_case,
+    reads_context,
+)
 from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of
 from sears_dsl.engine.rewrite.windows import HEAD_BITS, Characters
 from sears_dsl.language.rule import (
     Element,
-    Inflected,
     Literal,
     Piece,
-    Reference,
     Rule,
     RuleScope,
     Tag,
@@ -211,19 +216,8 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
     return values, offsets
 
 
-MOST_WRITTEN = 1 << 16
-"""So many new texts are remembered; then all are forgotten."""
-
 # Bits of `_head`.
 _REPAIRS, _CASED = 1, 2
-
-
-def reads_context(rule: Rule) -> bool:
-    """Whether the consequent may refer, by a name, to tokens outside of the replaced span."""
-    return any(
-        isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
-        for piece in rule.consequent
-    )
 
 
 class Look(NamedTuple):
@@ -260,55 +254,29 @@ class RenderingTemplates:
     """The templates that matches have needed so far.
 
     Args:
-        rules: each rule with its scope, in the order in which they were compiled.
-        split: how the tokenizer splits a word of a rule.
+        compiled: the rules.
 
     Attributes:
         formats: their formats.
         cased: bool (templates,): whether new text may depend on where a sentence begins.
     """
 
-    def __init__(
-        self, rules: Sequence[tuple[Rule, RuleScope]], program: Program, split: Split
-    ) -> None:
-        self._rules = rules
-        self._program = program
-        self._split = split
+    def __init__(self, compiled: CompiledRules) -> None:
+        self._compiled = compiled
+        self._rules = compiled.rules
+        self._program = compiled.program
         self._alone = threading.RLock()
         self._recipes: list[tuple[int, int]] = []
-        self._renderers: dict[int, Renderer] = {}
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
         self.cased = Growing(np.zeros(0, np.bool_))
         self._texts: dict[tuple[object, ...], Written] = {}
-        self._variants: dict[int, Sequence[Variant]] = {}
         self._plain = PlainRules()
         self._written: dict[bytes, int] = {}  # what plain rules write → their template
 
-    def renderer(self, rule: int) -> Renderer:
-        """What renders the instances of a rule, one at a time."""
-        renderer = self._renderers.get(rule)
-        if renderer is None:
-            renderer = self._renderers[rule] = Renderer(*self._rules[rule])
-        return renderer
-
     def renderer_of(self, number: int) -> Renderer:
         """What writes the new text of a template."""
-        return self.renderer(self._recipes[number][0])
-
-    def variants(self, rule: int) -> Sequence[Variant]:
-        """The flat variants of a rule."""
-        arrays, written = self._program.rules, self._program.written
-        place = int(arrays.pattern_of[rule]) - (len(arrays.first_variant) - len(written))
-        if place >= 0:
-            return written[place]
-        with self._alone:
-            variants = self._variants.get(rule)
-            if variants is None:
-                tree, scope = self._rules[rule]
-                variants = expand(tree, scope, self._program.predicates, self._split)
-                self._variants[rule] = variants
-            return variants
+        return self._compiled.renderer(self._recipes[number][0])
 
     def windows(self, matches: Matches, row_offsets: Int32Array) -> Windows:
         """The template and the tokens of each match."""
@@ -349,12 +317,12 @@ class RenderingTemplates:
         written = self._texts.get(key) if drawing is None else None
         if written is None:
             rule, order = self._recipes[head >> HEAD_BITS]
-            renderer = self.renderer(rule)
+            renderer = self._compiled.renderer(rule)
             binding = Binding(start, int(matches.ends[example]), ())
             if renderer.needs_binding:
                 first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
                 binding = bind(
-                    self.variants(rule)[order],
+                    self._compiled.variants(rule)[order],
                     start,
                     self._program.predicates,
                     lambda position: types[int(ids[first + position])],
