@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.compile.program import bind
 from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.match.search import Extent, Protected, search
@@ -33,28 +32,16 @@ from sears_dsl.engine.rewrite.batch_noise import (
     tried_by_rate,
     unit_offsets,
 )
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
-from sears_dsl.engine.rewrite.renderer import ALONE, CompiledRules
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
+from sears_dsl.engine.rewrite.renderer import CompiledRules
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.slots import unchanged, write_formats
 from sears_dsl.engine.rewrite.templates import (
     MISSING,
     PLACED,
     REPLACED,
-    SILENT,
-    Forms,
-    Look,
     RenderingTemplates,
 )
 from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, unit_edits
-from sears_dsl.engine.rewrite.windows import (
-    Characters,
-    arrays_of,
-    begin_sentences,
-    characters_of,
-    describe_windows,
-    neighbours,
-)
 from sears_dsl.language.check_noise import draws_text
 from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Tokens, TokenType
@@ -174,7 +161,7 @@ class Rendering:
         if rate is None:
             return np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
         protected, drawing = run.protected, run.drawing
-        outcomes = self._forms(tokens, matches, drawing).outcomes
+        outcomes = self._templates.forms(tokens, matches, drawing).outcomes
         offsets = unit_offsets(matches.rows)
         able = outcomes == REPLACED
         other = np.zeros(len(matches), np.bool_)
@@ -263,7 +250,7 @@ class Rendering:
         if not len(matches):
             return RewriteColumns.of([])
         protected = run.protected
-        forms = self._forms(tokens, matches, run.drawing)
+        forms = self._templates.forms(tokens, matches, run.drawing)
         missing = forms.outcomes == MISSING
         edits = BatchEdits(tokens, matches, forms, protected)
         elsewhere = RewriteColumns.of([])
@@ -280,75 +267,3 @@ class Rendering:
                 elsewhere = self._unit_by_unit(tokens, matches.select(anew), run)
         run.unrenderable.update(matches.rules[missing].tolist())
         return RewriteColumns.merged([edits.columns(), elsewhere])
-
-    # ------------------------------------------------------------ inside
-
-    def _forms(self, tokens: Tokens, matches: Matches, drawing: Drawing) -> Forms:
-        """What the matches become, each form of them written once."""
-        windows = self._templates.windows(matches, tokens.row_offsets)
-        characters = characters_of(tokens.texts)
-        formatted = write_formats(
-            self._templates.formats, windows.templates, matches, tokens, characters
-        )
-        texts = {text: number for number, text in enumerate(formatted.texts)}
-        outcomes = np.full(len(matches), REPLACED, np.int8)
-        new_ids = formatted.numbers
-        if formatted.texts:
-            outcomes[formatted.placed] = PLACED
-            outcomes[unchanged(formatted, tokens, matches)] = SILENT
-        rest = np.flatnonzero(~formatted.has_text)
-        some = matches.select(rest)
-        keys, lows, highs = (column[rest] for column in windows)
-        opens = np.zeros(len(rest), np.bool_)
-        cased = np.flatnonzero(self._templates.cased.array[keys] & (some.starts < some.ends))
-        first = tokens.row_offsets[some.rows[cased]] + some.starts[cased]
-        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], characters)
-        arrays = arrays_of(tokens)
-        described = describe_windows(keys, opens, some.rows, lows, highs, arrays, characters)
-        numbers, examples = number_sequences(*described)
-        heads = described[0][described[1][examples]]
-        columns = (examples, heads, lows[examples], highs[examples])
-        looks = map(Look, *(column.tolist() for column in columns))
-        forms = [self._form(tokens, some, look, texts, drawing) for look in looks]
-        become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
-        outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
-        outcomes[rest[self._reaching(tokens, some, become, characters)]] = PLACED
-        form_ids = np.full(len(matches), -1, np.int32)
-        form_ids[rest] = numbers
-        return Forms(
-            self._templates, windows.templates, outcomes, new_ids, form_ids, texts, characters
-        )
-
-    def _reaching(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        become: NDArray[np.int32],
-        characters: Characters,
-    ) -> NDArray[np.int64]:
-        """Matches whose new text depends on what touches them: see `Renderer.edges`."""
-        replaced = np.flatnonzero(become[:, 0] == REPLACED)
-        some, edges = matches.select(replaced), become[replaced, 2:]
-        base = tokens.row_offsets[some.rows]
-        lows, highs = base + some.starts, base + some.ends
-        beside = neighbours(some.rows, lows, highs, arrays_of(tokens), characters)
-        reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
-        return reaching
-
-    def _form(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        look: Look,
-        texts: dict[str, int],
-        drawing: Drawing,
-    ) -> tuple[int, int, int, int]:
-        """What matches become that look like this: outcome, number of its text, edges."""
-        rule = int(matches.rules[look.example])
-        looked_up = self._compiled.draws(rule) and looks_up(self._rules[rule][0], "neighbor")
-        written = self._templates.written(tokens, matches, look, drawing if looked_up else None)
-        new, left, right = written
-        if isinstance(new, Unrendered):
-            return (MISSING if new.is_counted else SILENT), -1, 0, 0
-        outcome = PLACED if left == ALONE else REPLACED
-        return outcome, texts.setdefault(new, len(texts)), left, right

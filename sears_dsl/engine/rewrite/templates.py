@@ -1,12 +1,13 @@
-"""What a match is rendered by: a renderer and a layout, shared by rules that write alike.
+"""What matches are rendered by and what they become, shared by rules that write alike.
 
-In: compiled rules and, match by match, which flat variant of them was found. Out: numbers of
-templates and windows of tokens. Always holds: two matches with one template and windows that look
-alike (`windows.describe_windows`) get the same new text. Plain rules (no context, quantifier, group
-or name), of which mining makes hundreds of thousands, share a template where their consequents
-come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both write "a" and the second token.
-What a rule alone decides is worked out when it first matches, so that rules that never match cost
-nothing. Threads may share them: templates are numbered by one of them at a time.
+In: compiled rules and, match by match, which flat variant of them was found. Out: `Forms`: numbers
+of templates, each a renderer and a layout, and new texts. Always holds: two matches with one
+template and windows that look alike (`windows.describe_windows`) get the same new text. Plain rules
+(no context, quantifier, group or name), of which mining makes hundreds of thousands, share a
+template where their consequents come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both
+write "a" and the second token. What a rule alone decides is worked out when it first matches, so
+that rules that never match cost nothing. Threads may share them: templates are numbered by one of
+them at a time. Costs a hash of its tokens a match, and some Python work for each form.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT, number_sequences
 from sears_dsl.engine.compile.program import bind
+from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.matches import Binding, Matches
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
 from sears_dsl.engine.rewrite.renderer import (
+    ALONE,
     MOST_WRITTEN,
     CompiledRules,
     Renderer,
@@ -34,8 +37,16 @@ from sears_dsl.engine.rewrite.renderer import (
     follows_case,
     reads_context,
 )
-from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of
-from sears_dsl.engine.rewrite.windows import HEAD_BITS, Characters
+from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of, unchanged, write_formats
+from sears_dsl.engine.rewrite.windows import (
+    HEAD_BITS,
+    Characters,
+    arrays_of,
+    begin_sentences,
+    characters_of,
+    describe_windows,
+    neighbours,
+)
 from sears_dsl.language.rule import (
     Element,
     Literal,
@@ -278,6 +289,38 @@ class RenderingTemplates:
         """What writes the new text of a template."""
         return self._compiled.renderer(self._recipes[number][0])
 
+    def forms(self, tokens: Tokens, matches: Matches, drawing: Drawing) -> Forms:
+        """What matches become, each form of them written once."""
+        windows = self.windows(matches, tokens.row_offsets)
+        characters = characters_of(tokens.texts)
+        formatted = write_formats(self.formats, windows.templates, matches, tokens, characters)
+        texts = {text: number for number, text in enumerate(formatted.texts)}
+        outcomes = np.full(len(matches), REPLACED, np.int8)
+        new_ids = formatted.numbers
+        if formatted.texts:
+            outcomes[formatted.placed] = PLACED
+            outcomes[unchanged(formatted, tokens, matches)] = SILENT
+        rest = np.flatnonzero(~formatted.has_text)
+        some = matches.select(rest)
+        keys, lows, highs = (column[rest] for column in windows)
+        opens = np.zeros(len(rest), np.bool_)
+        cased = np.flatnonzero(self.cased.array[keys] & (some.starts < some.ends))
+        first = tokens.row_offsets[some.rows[cased]] + some.starts[cased]
+        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], characters)
+        arrays = arrays_of(tokens)
+        described = describe_windows(keys, opens, some.rows, lows, highs, arrays, characters)
+        numbers, examples = number_sequences(*described)
+        heads = described[0][described[1][examples]]
+        columns = (examples, heads, lows[examples], highs[examples])
+        looks = map(Look, *(column.tolist() for column in columns))
+        forms = [self._form(tokens, some, look, texts, drawing) for look in looks]
+        become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
+        outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
+        outcomes[rest[self._reaching(tokens, some, become, characters)]] = PLACED
+        form_ids = np.full(len(matches), -1, np.int32)
+        form_ids[rest] = numbers
+        return Forms(self, windows.templates, outcomes, new_ids, form_ids, texts, characters)
+
     def windows(self, matches: Matches, row_offsets: Int32Array) -> Windows:
         """The template and the tokens of each match."""
         arrays = self._program.rules
@@ -336,6 +379,40 @@ class RenderingTemplates:
         return written
 
     # ------------------------------------------------------------ inside
+
+    def _reaching(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        become: NDArray[np.int32],
+        characters: Characters,
+    ) -> NDArray[np.int64]:
+        """Matches whose new text depends on what touches them: see `Renderer.edges`."""
+        replaced = np.flatnonzero(become[:, 0] == REPLACED)
+        some, edges = matches.select(replaced), become[replaced, 2:]
+        base = tokens.row_offsets[some.rows]
+        lows, highs = base + some.starts, base + some.ends
+        beside = neighbours(some.rows, lows, highs, arrays_of(tokens), characters)
+        reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
+        return reaching
+
+    def _form(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        look: Look,
+        texts: dict[str, int],
+        drawing: Drawing,
+    ) -> tuple[int, int, int, int]:
+        """What matches become that look like this: outcome, number of its text, edges."""
+        rule = int(matches.rules[look.example])
+        looked_up = self._compiled.draws(rule) and looks_up(self._rules[rule][0], "neighbor")
+        written = self.written(tokens, matches, look, drawing if looked_up else None)
+        new, left, right = written
+        if isinstance(new, Unrendered):
+            return (MISSING if new.is_counted else SILENT), -1, 0, 0
+        outcome = PLACED if left == ALONE else REPLACED
+        return outcome, texts.setdefault(new, len(texts)), left, right
 
     @cached_property
     def _widths(self) -> Int32Array:
