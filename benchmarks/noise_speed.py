@@ -135,9 +135,7 @@ def _undrawn_multiples(texts: list[str]) -> list[float]:
     """What rules without draws cost, as a multiple of their cost if no rule could draw."""
     ruleset = load("contractions/expand")
     matchers = [ruleset.compile(tagger=FastTagger()) for _ in range(2)]
-    matchers[1].rendering = _NeverDrawing(
-        [(rule, ruleset) for rule in ruleset.rules], matchers[1].program, FastTagger().split
-    )
+    matchers[1].rendering = _NeverDrawing(matchers[1].compiled)
     found = []
     for turn in range(_TURNS + 1):
         own, other = (_seconds(each, texts) for each in matchers[:: 1 if turn % 2 else -1])

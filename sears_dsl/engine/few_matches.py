@@ -23,17 +23,18 @@ from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, required_words
 from sears_dsl.engine.compile.program import Program, Variant, bind
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
-from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.renderer import (
     ALONE,
+    MOST_WRITTEN,
     Around,
+    CompiledRules,
     Renderer,
     Written,
+    reads_context,
     render_untouching,
 )
 from sears_dsl.engine.rewrite.surroundings import begins_sentence
-from sears_dsl.engine.rewrite.templates import MOST_WRITTEN, reads_context
 from sears_dsl.tagging.tagger import ListingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens, may_separate
 
@@ -72,8 +73,8 @@ class _Row(NamedTuple):
 class FewMatches:
     """Renders few matches."""
 
-    def __init__(self, rendering: Rendering) -> None:
-        self._rendering = rendering
+    def __init__(self, compiled: CompiledRules) -> None:
+        self._compiled = compiled
         self._ways: dict[tuple[int, int], _Way] = {}
         self._written: dict[tuple[object, ...], Written] = {}
 
@@ -85,7 +86,7 @@ class FewMatches:
         None for matches that are many, or of rules that draw.
         """
         rules = matches.rules.tolist() if len(matches) <= _FEW else []
-        if len(rules) < len(matches) or any(map(self._rendering.draws, set(rules))):
+        if len(rules) < len(matches) or any(map(self._compiled.draws, set(rules))):
             return None
         columns = (matches.starts, matches.ends, matches.variants)
         instances = list(zip(rules, *(column.tolist() for column in columns), strict=True))
@@ -133,7 +134,7 @@ class FewMatches:
                 self._binding(row, self._way(rule, variant), start, end)
                 for start, end, variant in instances
             ]
-            renderer = self._rendering.renderer(rule)
+            renderer = self._compiled.renderer(rule)
             edits, missing = render_untouching(renderer, row.text, row.tokens, bindings)
         counted = sum(each.is_counted for each in missing)
         if counted:
@@ -177,13 +178,15 @@ class FewMatches:
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
         if way.variant is None:
             return Binding(start, end, ())
-        return bind(way.variant, start, self._rendering.predicates, row.tokens.types.__getitem__)
+        return bind(
+            way.variant, start, self._compiled.program.predicates, row.tokens.types.__getitem__
+        )
 
     def _way(self, rule: int, order: int) -> _Way:
         way = self._ways.get((rule, order))
         if way is None:
-            renderer = self._rendering.renderer(rule)
-            variant = self._rendering.variant(rule, order)
+            renderer = self._compiled.renderer(rule)
+            variant = self._compiled.variants(rule)[order]
             left = right = 0
             if reads_context(renderer.rule):
                 left = variant.left

@@ -36,6 +36,7 @@ from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import Drawing
+from sears_dsl.engine.rewrite.renderer import CompiledRules
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merged
 from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
@@ -96,7 +97,6 @@ class Matcher:
     Attributes:
         rules: the rules, in the order of their rulesets.
         program: the arrays that the kernels read.
-        rendering: makes bindings and rewrites of matches.
     """
 
     def __init__(
@@ -116,6 +116,7 @@ class Matcher:
         if self._tagger is not None:
             self._check_language(self._tagger)
         scoped = [(rule, ruleset) for ruleset in self._rulesets for rule in ruleset.rules]
+        self._scoped = scoped
         self.rules: tuple[Rule, ...] = tuple(rule for rule, _ in scoped)
         parts = [(ruleset.rules, ruleset) for ruleset in self._rulesets]
         self.program, problems = build_program(parts, self._split)
@@ -123,8 +124,6 @@ class Matcher:
         findings = [*compiler_findings(scoped, problems), *missing]
         if findings:
             raise RuleSyntaxError(findings)
-        self.rendering = Rendering(scoped, self.program, self._split)
-        self._few_matches = FewMatches(self.rendering)
 
     # ------------------------------------------------------------ what it is
 
@@ -159,8 +158,7 @@ class Matcher:
 
         Empty where they write none. A paraphraser is loaded to be named.
         """
-        scoped = [(rule, ruleset) for ruleset in self._rulesets for rule in ruleset.rules]
-        return noise_identity(scoped, self._sources, seed=self._seed)
+        return noise_identity(self._scoped, self._sources, seed=self._seed)
 
     @cached_property
     def needs_tags(self) -> bool:
@@ -175,6 +173,20 @@ class Matcher:
         parts = (part for key in self.program.predicates.keys for part in key)
         texts = (part for part in parts if isinstance(part, str) and not part.isascii())
         return any(unicodedata.normalize("NFD", text) != text for text in texts)
+
+    @cached_property
+    def compiled(self) -> CompiledRules:
+        """The rules as what renders them."""
+        return CompiledRules(self._scoped, self.program, self._split)
+
+    @cached_property
+    def rendering(self) -> Rendering:
+        """Makes bindings and rewrites of matches."""
+        return Rendering(self.compiled)
+
+    @cached_property
+    def _few_matches(self) -> FewMatches:
+        return FewMatches(self.compiled)
 
     @cached_property
     def _prefilter(self) -> Prefilter:
@@ -350,6 +362,8 @@ class Matcher:
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
+            if not len(matches):
+                continue
             few = None
             if spans is None or not any(spans):
                 few = self._few_matches.rewrites(tokens, matches, unrenderable)
@@ -505,7 +519,7 @@ class Matcher:
         if self._prefilter.least != NOTHING or len(self.program.sequences) > MOST_VARIANTS:
             return None
         tagger = self.tagger
-        drawn = any(map(self.rendering.draws, range(len(self.rules))))
+        drawn = any(map(self.compiled.draws, range(len(self.rules))))
         if drawn or not isinstance(tagger, ListingTagger):
             return None
         return WordRules(self.program, self._prefilter, self._few_matches, tagger)

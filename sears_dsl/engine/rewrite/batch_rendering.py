@@ -12,15 +12,14 @@ three.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import number_sequences
-from sears_dsl.engine.compile.program import Program, Split, Variant, bind
+from sears_dsl.engine.compile.program import bind
 from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, TokenRange, apply_edits
@@ -33,35 +32,19 @@ from sears_dsl.engine.rewrite.batch_noise import (
     tried_by_rate,
     unit_offsets,
 )
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
-from sears_dsl.engine.rewrite.renderer import ALONE, Renderer
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
+from sears_dsl.engine.rewrite.renderer import CompiledRules
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.slots import unchanged, write_formats
 from sears_dsl.engine.rewrite.templates import (
     MISSING,
     PLACED,
     REPLACED,
-    SILENT,
-    Forms,
-    Look,
     RenderingTemplates,
 )
 from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, unit_edits
-from sears_dsl.engine.rewrite.windows import (
-    Characters,
-    arrays_of,
-    begin_sentences,
-    characters_of,
-    describe_windows,
-    neighbours,
-)
-from sears_dsl.language.measure import draws, draws_text
-from sears_dsl.language.rule import Rule, RuleScope, TagCopy, Text
+from sears_dsl.language.measure import draws_text
 from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Tokens, TokenType
-
-# Pieces that draw nothing.
-_KINDS = frozenset({Text, TagCopy})
 
 
 class RenderingRun(NamedTuple):
@@ -77,24 +60,15 @@ class Rendering:
     """Binds and renders the matches of compiled rules.
 
     Args:
-        rules: each rule with its scope, in the order in which they were compiled.
-
-    Attributes:
-        predicates: what the tests of the rules are.
+        compiled: the rules.
     """
 
-    def __init__(
-        self, rules: Sequence[tuple[Rule, RuleScope]], program: Program, split: Split
-    ) -> None:
-        self._rules = rules
-        self._program = program
-        self.predicates = program.predicates
-        self._templates = RenderingTemplates(rules, program, split)
-        self._units = frozenset(program.units.tolist())
-
-    def variant(self, rule: int, order: int) -> Variant:
-        """One of the flat variants of a rule."""
-        return self._templates.variants(rule)[order]
+    def __init__(self, compiled: CompiledRules) -> None:
+        self._compiled = compiled
+        self._rules = compiled.rules
+        self._program = compiled.program
+        self._templates = RenderingTemplates(compiled)
+        self._units = frozenset(self._program.units.tolist())
 
     def binding(self, tokens: Tokens, matches: Matches, index: int) -> Binding:
         """How instance number ``index`` lies on the tokens of its row."""
@@ -103,14 +77,14 @@ class Rendering:
             whole = TokenRange(int(matches.starts[index]), int(matches.ends[index]))
             name = self._rules[rule][0].antecedent[0].name
             return Binding(*whole, (whole,), {} if name is None else {name: whole})
-        variant = self._templates.variants(rule)[matches.variants[index]]
+        variant = self._compiled.variants(rule)[matches.variants[index]]
         first = int(tokens.row_offsets[matches.rows[index]])
 
         def token_type(position: int) -> TokenType:
             kind: TokenType = tokens.types[int(tokens.type_ids[first + position])]
             return kind
 
-        return bind(variant, int(matches.starts[index]), self.predicates, token_type)
+        return bind(variant, int(matches.starts[index]), self._program.predicates, token_type)
 
     def rewrites(
         self,
@@ -133,7 +107,7 @@ class Rendering:
         if not len(matches):
             return RewriteColumns.of([])
         run = RenderingRun(protected, unrenderable, extent, drawing)
-        drawn = self._drawn[matches.rules]
+        drawn = self._compiled.drawn[matches.rules]
         if not drawn.any():
             return self._undrawn(tokens, matches, run)
         parts: list[RewriteColumns] = []
@@ -141,7 +115,7 @@ class Rendering:
         for rule in np.unique(matches.rules[drawn]).tolist() if compiles() else ():
             own = np.flatnonzero(matches.rules == rule)
             some = matches.select(own)
-            renderer, rate = self.renderer(rule), self._rules[rule][0].metadata.rate
+            renderer, rate = self._compiled.renderer(rule), self._rules[rule][0].metadata.rate
             if renderer.in_place is not None:
                 draw = renderer.drawing(drawing).draw
                 noise = renderer.in_place
@@ -174,24 +148,6 @@ class Rendering:
         both = RewriteColumns.merged([*parts, self._unit_by_unit(tokens, rest, run)])
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
 
-    def draws(self, rule: int) -> bool:
-        """Whether a rule draws, or is about whole units."""
-        return bool(self._drawn.item(rule))
-
-    @cached_property
-    def _drawn(self) -> NDArray[np.bool_]:
-        """Whether each rule draws, or is about whole units."""
-        drawn = np.zeros(len(self._rules), np.bool_)
-        drawn[self._program.units] = True
-        if len(self._program.rated):
-            drawn |= self._program.rated
-        # Mined rules, of which there may be hundreds of thousands, write words and copies alone.
-        consequents = (tree.consequent for tree, _ in self._rules)
-        for rule, pieces in enumerate(consequents):
-            if not _KINDS.issuperset(map(type, pieces)):
-                drawn[rule] = drawn[rule] or draws(self._rules[rule][0])
-        return drawn
-
     def _rated(
         self, tokens: Tokens, matches: Matches, run: RenderingRun
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -201,11 +157,11 @@ class Rendering:
         plain way.
         """
         rule = int(matches.rules[0])
-        renderer, rate = self.renderer(rule), self._rules[rule][0].metadata.rate
+        renderer, rate = self._compiled.renderer(rule), self._rules[rule][0].metadata.rate
         if rate is None:
             return np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
         protected, drawing = run.protected, run.drawing
-        outcomes = self._forms(tokens, matches, drawing).outcomes
+        outcomes = self._templates.forms(tokens, matches, drawing).outcomes
         offsets = unit_offsets(matches.rows)
         able = outcomes == REPLACED
         other = np.zeros(len(matches), np.bool_)
@@ -229,7 +185,7 @@ class Rendering:
         for row, rule, instances in self._instances(tokens, matches, run):
             text = tokens.texts[row]
             edits, missing = unit_edits(
-                self.renderer(rule),
+                self._compiled.renderer(rule),
                 text,
                 tokens.view(row),
                 instances,
@@ -289,16 +245,12 @@ class Rendering:
             )
         ]
 
-    def renderer(self, rule: int) -> Renderer:
-        """What renders the instances of a rule, one at a time."""
-        return self._templates.renderer(rule)
-
     def _undrawn(self, tokens: Tokens, matches: Matches, run: RenderingRun) -> RewriteColumns:
         """Rewrites of rules whose new text depends on their instances alone."""
         if not len(matches):
             return RewriteColumns.of([])
         protected = run.protected
-        forms = self._forms(tokens, matches, run.drawing)
+        forms = self._templates.forms(tokens, matches, run.drawing)
         missing = forms.outcomes == MISSING
         edits = BatchEdits(tokens, matches, forms, protected)
         elsewhere = RewriteColumns.of([])
@@ -307,80 +259,11 @@ class Rendering:
             edits.there[touching] = False
             if run.extent is not None and len(touching):
                 # What a rate has chosen touches nothing, and is not chosen anew.
-                anew = np.isin(matches.rows, matches.rows[touching]) & ~self._drawn[matches.rules]
+                anew = (
+                    np.isin(matches.rows, matches.rows[touching])
+                    & ~self._compiled.drawn[matches.rules]
+                )
                 edits.there[anew] = missing[anew] = False
                 elsewhere = self._unit_by_unit(tokens, matches.select(anew), run)
         run.unrenderable.update(matches.rules[missing].tolist())
         return RewriteColumns.merged([edits.columns(), elsewhere])
-
-    # ------------------------------------------------------------ inside
-
-    def _forms(self, tokens: Tokens, matches: Matches, drawing: Drawing) -> Forms:
-        """What the matches become, each form of them written once."""
-        windows = self._templates.windows(matches, tokens.row_offsets)
-        characters = characters_of(tokens.texts)
-        formatted = write_formats(
-            self._templates.formats, windows.templates, matches, tokens, characters
-        )
-        texts = {text: number for number, text in enumerate(formatted.texts)}
-        outcomes = np.full(len(matches), REPLACED, np.int8)
-        new_ids = formatted.numbers
-        if formatted.texts:
-            outcomes[formatted.placed] = PLACED
-            outcomes[unchanged(formatted, tokens, matches)] = SILENT
-        rest = np.flatnonzero(~formatted.has_text)
-        some = matches.select(rest)
-        keys, lows, highs = (column[rest] for column in windows)
-        opens = np.zeros(len(rest), np.bool_)
-        cased = np.flatnonzero(self._templates.cased.array[keys] & (some.starts < some.ends))
-        first = tokens.row_offsets[some.rows[cased]] + some.starts[cased]
-        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], characters)
-        arrays = arrays_of(tokens)
-        described = describe_windows(keys, opens, some.rows, lows, highs, arrays, characters)
-        numbers, examples = number_sequences(*described)
-        heads = described[0][described[1][examples]]
-        columns = (examples, heads, lows[examples], highs[examples])
-        looks = map(Look, *(column.tolist() for column in columns))
-        forms = [self._form(tokens, some, look, texts, drawing) for look in looks]
-        become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
-        outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
-        outcomes[rest[self._reaching(tokens, some, become, characters)]] = PLACED
-        form_ids = np.full(len(matches), -1, np.int32)
-        form_ids[rest] = numbers
-        return Forms(
-            self._templates, windows.templates, outcomes, new_ids, form_ids, texts, characters
-        )
-
-    def _reaching(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        become: NDArray[np.int32],
-        characters: Characters,
-    ) -> NDArray[np.int64]:
-        """Matches whose new text depends on what touches them: see `Renderer.edges`."""
-        replaced = np.flatnonzero(become[:, 0] == REPLACED)
-        some, edges = matches.select(replaced), become[replaced, 2:]
-        base = tokens.row_offsets[some.rows]
-        lows, highs = base + some.starts, base + some.ends
-        beside = neighbours(some.rows, lows, highs, arrays_of(tokens), characters)
-        reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
-        return reaching
-
-    def _form(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        look: Look,
-        texts: dict[str, int],
-        drawing: Drawing,
-    ) -> tuple[int, int, int, int]:
-        """What matches become that look like this: outcome, number of its text, edges."""
-        rule = int(matches.rules[look.example])
-        looked_up = self.draws(rule) and looks_up(self._rules[rule][0], "neighbor")
-        written = self._templates.written(tokens, matches, look, drawing if looked_up else None)
-        new, left, right = written
-        if isinstance(new, Unrendered):
-            return (MISSING if new.is_counted else SILENT), -1, 0, 0
-        outcome = PLACED if left == ALONE else REPLACED
-        return outcome, texts.setdefault(new, len(texts)), left, right

@@ -5,17 +5,25 @@ an `Unrendered` that says why there is none. Always holds: the edit covers the r
 beyond it only white space and doubled marks that it takes along, and a word whose capital it
 changes; the edits of one row are in bounds, ordered and disjoint. Whatever the rule alone decides
 is computed when the `Renderer` is made: a consequent of plain text costs one slice and one
-comparison an instance; references cost some string work, inflections a cached look-up.
+comparison an instance; references cost some string work, inflections a cached look-up. Rules that
+were compiled together have their renderers and variants in `CompiledRules`, by their numbers: those
+that never match cost nothing.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.engine.compile.program import Program, Split, Variant, expand
 from sears_dsl.engine.matches import Binding, Edit, Reach
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite.pieces import (
@@ -50,15 +58,19 @@ from sears_dsl.engine.rewrite.surroundings import (
     stands_before,
     uncapitalized,
 )
+from sears_dsl.language.measure import draws
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
     Group,
+    Inflected,
     Literal,
+    Reference,
     Regex,
     Rule,
     RuleScope,
     SetReference,
+    TagCopy,
     Text,
 )
 from sears_dsl.tagging.tokens import Token
@@ -474,3 +486,91 @@ def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk
     if left.tight[1] or right.tight[0] or begins_with_clitic(right.text):
         return ""
     return " "
+
+
+# ---------------------------------------------------------------- rules by their numbers
+
+MOST_WRITTEN = 1 << 16
+"""So many new texts are remembered; then all are forgotten."""
+
+# Pieces that draw nothing.
+_KINDS = frozenset({Text, TagCopy})
+
+
+class CompiledRules:
+    """Compiled rules as what renders them; each is made ready when it first matches.
+
+    Threads may share them.
+
+    Example:
+        >>> from sears_dsl.engine.matcher import compile_rules
+        >>> from sears_dsl.language.loader import parse
+        >>> matcher = compile_rules([parse("movie -> film")])
+        >>> matcher.compiled.renderer(0).needs_binding
+        False
+
+    Args:
+        rules: each rule with its scope, in the order in which they were compiled.
+        split: how the tokenizer splits a word of a rule.
+
+    Attributes:
+        rules: those.
+        program: what was compiled of them.
+    """
+
+    def __init__(
+        self, rules: Sequence[tuple[Rule, RuleScope]], program: Program, split: Split
+    ) -> None:
+        self.rules = rules
+        self.program = program
+        self._split = split
+        self._alone = threading.RLock()
+        self._renderers: dict[int, Renderer] = {}
+        self._variants: dict[int, Sequence[Variant]] = {}
+
+    def renderer(self, rule: int) -> Renderer:
+        """What renders the instances of a rule, one at a time."""
+        renderer = self._renderers.get(rule)
+        if renderer is None:
+            renderer = self._renderers[rule] = Renderer(*self.rules[rule])
+        return renderer
+
+    def variants(self, rule: int) -> Sequence[Variant]:
+        """The flat variants of a rule."""
+        arrays, written = self.program.rules, self.program.written
+        place = int(arrays.pattern_of[rule]) - (len(arrays.first_variant) - len(written))
+        if place >= 0:
+            return written[place]
+        with self._alone:
+            variants = self._variants.get(rule)
+            if variants is None:
+                tree, scope = self.rules[rule]
+                variants = expand(tree, scope, self.program.predicates, self._split)
+                self._variants[rule] = variants
+            return variants
+
+    def draws(self, rule: int) -> bool:
+        """Whether a rule draws, or is about whole units."""
+        return bool(self.drawn.item(rule))
+
+    @cached_property
+    def drawn(self) -> NDArray[np.bool_]:
+        """Whether each rule draws, or is about whole units."""
+        drawn = np.zeros(len(self.rules), np.bool_)
+        drawn[self.program.units] = True
+        if len(self.program.rated):
+            drawn |= self.program.rated
+        # Mined rules, of which there may be hundreds of thousands, write words and copies alone.
+        consequents = (tree.consequent for tree, _ in self.rules)
+        for rule, pieces in enumerate(consequents):
+            if not _KINDS.issuperset(map(type, pieces)):
+                drawn[rule] = drawn[rule] or draws(self.rules[rule][0])
+        return drawn
+
+
+def reads_context(rule: Rule) -> bool:
+    """Whether the consequent may refer, by a name, to tokens outside of the replaced span."""
+    return any(
+        isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
+        for piece in rule.consequent
+    )

@@ -1,12 +1,13 @@
-"""What a match is rendered by: a renderer and a layout, shared by rules that write alike.
+"""What matches are rendered by and what they become, shared by rules that write alike.
 
-In: compiled rules and, match by match, which flat variant of them was found. Out: numbers of
-templates and windows of tokens. Always holds: two matches with one template and windows that look
-alike (`windows.describe_windows`) get the same new text. Plain rules (no context, quantifier, group
-or name), of which mining makes hundreds of thousands, share a template where their consequents
-come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both write "a" and the second token.
-What a rule alone decides is worked out when it first matches, so that rules that never match cost
-nothing. Threads may share them: templates are numbered by one of them at a time.
+In: compiled rules and, match by match, which flat variant of them was found. Out: `Forms`: numbers
+of templates, each a renderer and a layout, and new texts. Always holds: two matches with one
+template and windows that look alike (`windows.describe_windows`) get the same new text. Plain rules
+(no context, quantifier, group or name), of which mining makes hundreds of thousands, share a
+template where their consequents come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both
+write "a" and the second token. What a rule alone decides is worked out when it first matches, so
+that rules that never match cost nothing. Threads may share them: templates are numbered by one of
+them at a time. Costs a hash of its tokens a match, and some Python work for each form.
 """
 
 from __future__ import annotations
@@ -23,18 +24,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT, number_sequences
-from sears_dsl.engine.compile.program import Program, Split, Variant, bind, expand
+from sears_dsl.engine.compile.program import bind
+from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.matches import Binding, Matches
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
-from sears_dsl.engine.rewrite.renderer import Renderer, Written, follows_case
-from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of
-from sears_dsl.engine.rewrite.windows import HEAD_BITS, Characters
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
+from sears_dsl.engine.rewrite.renderer import (
+    ALONE,
+    MOST_WRITTEN,
+    CompiledRules,
+    Renderer,
+    Written,
+    follows_case,
+    reads_context,
+)
+from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of, unchanged, write_formats
+from sears_dsl.engine.rewrite.windows import (
+    HEAD_BITS,
+    Characters,
+    arrays_of,
+    begin_sentences,
+    characters_of,
+    describe_windows,
+    neighbours,
+)
 from sears_dsl.language.rule import (
     Element,
-    Inflected,
     Literal,
     Piece,
-    Reference,
     Rule,
     RuleScope,
     Tag,
@@ -211,19 +227,8 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
     return values, offsets
 
 
-MOST_WRITTEN = 1 << 16
-"""So many new texts are remembered; then all are forgotten."""
-
 # Bits of `_head`.
 _REPAIRS, _CASED = 1, 2
-
-
-def reads_context(rule: Rule) -> bool:
-    """Whether the consequent may refer, by a name, to tokens outside of the replaced span."""
-    return any(
-        isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
-        for piece in rule.consequent
-    )
 
 
 class Look(NamedTuple):
@@ -260,55 +265,61 @@ class RenderingTemplates:
     """The templates that matches have needed so far.
 
     Args:
-        rules: each rule with its scope, in the order in which they were compiled.
-        split: how the tokenizer splits a word of a rule.
+        compiled: the rules.
 
     Attributes:
         formats: their formats.
         cased: bool (templates,): whether new text may depend on where a sentence begins.
     """
 
-    def __init__(
-        self, rules: Sequence[tuple[Rule, RuleScope]], program: Program, split: Split
-    ) -> None:
-        self._rules = rules
-        self._program = program
-        self._split = split
+    def __init__(self, compiled: CompiledRules) -> None:
+        self._compiled = compiled
+        self._rules = compiled.rules
+        self._program = compiled.program
         self._alone = threading.RLock()
         self._recipes: list[tuple[int, int]] = []
-        self._renderers: dict[int, Renderer] = {}
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
         self.cased = Growing(np.zeros(0, np.bool_))
         self._texts: dict[tuple[object, ...], Written] = {}
-        self._variants: dict[int, Sequence[Variant]] = {}
         self._plain = PlainRules()
         self._written: dict[bytes, int] = {}  # what plain rules write → their template
 
-    def renderer(self, rule: int) -> Renderer:
-        """What renders the instances of a rule, one at a time."""
-        renderer = self._renderers.get(rule)
-        if renderer is None:
-            renderer = self._renderers[rule] = Renderer(*self._rules[rule])
-        return renderer
-
     def renderer_of(self, number: int) -> Renderer:
         """What writes the new text of a template."""
-        return self.renderer(self._recipes[number][0])
+        return self._compiled.renderer(self._recipes[number][0])
 
-    def variants(self, rule: int) -> Sequence[Variant]:
-        """The flat variants of a rule."""
-        arrays, written = self._program.rules, self._program.written
-        place = int(arrays.pattern_of[rule]) - (len(arrays.first_variant) - len(written))
-        if place >= 0:
-            return written[place]
-        with self._alone:
-            variants = self._variants.get(rule)
-            if variants is None:
-                tree, scope = self._rules[rule]
-                variants = expand(tree, scope, self._program.predicates, self._split)
-                self._variants[rule] = variants
-            return variants
+    def forms(self, tokens: Tokens, matches: Matches, drawing: Drawing) -> Forms:
+        """What matches become, each form of them written once."""
+        windows = self.windows(matches, tokens.row_offsets)
+        characters = characters_of(tokens.texts)
+        formatted = write_formats(self.formats, windows.templates, matches, tokens, characters)
+        texts = {text: number for number, text in enumerate(formatted.texts)}
+        outcomes = np.full(len(matches), REPLACED, np.int8)
+        new_ids = formatted.numbers
+        if formatted.texts:
+            outcomes[formatted.placed] = PLACED
+            outcomes[unchanged(formatted, tokens, matches)] = SILENT
+        rest = np.flatnonzero(~formatted.has_text)
+        some = matches.select(rest)
+        keys, lows, highs = (column[rest] for column in windows)
+        opens = np.zeros(len(rest), np.bool_)
+        cased = np.flatnonzero(self.cased.array[keys] & (some.starts < some.ends))
+        first = tokens.row_offsets[some.rows[cased]] + some.starts[cased]
+        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], characters)
+        arrays = arrays_of(tokens)
+        described = describe_windows(keys, opens, some.rows, lows, highs, arrays, characters)
+        numbers, examples = number_sequences(*described)
+        heads = described[0][described[1][examples]]
+        columns = (examples, heads, lows[examples], highs[examples])
+        looks = map(Look, *(column.tolist() for column in columns))
+        forms = [self._form(tokens, some, look, texts, drawing) for look in looks]
+        become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
+        outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
+        outcomes[rest[self._reaching(tokens, some, become, characters)]] = PLACED
+        form_ids = np.full(len(matches), -1, np.int32)
+        form_ids[rest] = numbers
+        return Forms(self, windows.templates, outcomes, new_ids, form_ids, texts, characters)
 
     def windows(self, matches: Matches, row_offsets: Int32Array) -> Windows:
         """The template and the tokens of each match."""
@@ -349,12 +360,12 @@ class RenderingTemplates:
         written = self._texts.get(key) if drawing is None else None
         if written is None:
             rule, order = self._recipes[head >> HEAD_BITS]
-            renderer = self.renderer(rule)
+            renderer = self._compiled.renderer(rule)
             binding = Binding(start, int(matches.ends[example]), ())
             if renderer.needs_binding:
                 first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
                 binding = bind(
-                    self.variants(rule)[order],
+                    self._compiled.variants(rule)[order],
                     start,
                     self._program.predicates,
                     lambda position: types[int(ids[first + position])],
@@ -368,6 +379,40 @@ class RenderingTemplates:
         return written
 
     # ------------------------------------------------------------ inside
+
+    def _reaching(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        become: NDArray[np.int32],
+        characters: Characters,
+    ) -> NDArray[np.int64]:
+        """Matches whose new text depends on what touches them: see `Renderer.edges`."""
+        replaced = np.flatnonzero(become[:, 0] == REPLACED)
+        some, edges = matches.select(replaced), become[replaced, 2:]
+        base = tokens.row_offsets[some.rows]
+        lows, highs = base + some.starts, base + some.ends
+        beside = neighbours(some.rows, lows, highs, arrays_of(tokens), characters)
+        reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
+        return reaching
+
+    def _form(
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        look: Look,
+        texts: dict[str, int],
+        drawing: Drawing,
+    ) -> tuple[int, int, int, int]:
+        """What matches become that look like this: outcome, number of its text, edges."""
+        rule = int(matches.rules[look.example])
+        looked_up = self._compiled.draws(rule) and looks_up(self._rules[rule][0], "neighbor")
+        written = self.written(tokens, matches, look, drawing if looked_up else None)
+        new, left, right = written
+        if isinstance(new, Unrendered):
+            return (MISSING if new.is_counted else SILENT), -1, 0, 0
+        outcome = PLACED if left == ALONE else REPLACED
+        return outcome, texts.setdefault(new, len(texts)), left, right
 
     @cached_property
     def _widths(self) -> Int32Array:

@@ -112,7 +112,7 @@ def test_whatever_a_rule_draws_a_batch_is_what_its_units_are(
     counted: Counter[int] = Counter()
     matches = matcher.find(tokens, scope="all")
     done = drawn_rewrites(
-        matcher.rendering.renderer(0), tokens, matches,
+        matcher.compiled.renderer(0), tokens, matches,
         partial(matcher.rendering.binding, tokens, matches), drawing=drawing, unrenderable=counted,
     )  # fmt: skip
     batch = {each.row: list(each.edits) for each in done}
