@@ -34,7 +34,7 @@ from sears_dsl.engine.rewrite.renderer import (
     reads_context,
     render_untouching,
 )
-from sears_dsl.engine.rewrite.surroundings import begins_sentence
+from sears_dsl.engine.rewrite.spacing_and_casing import begins_sentence
 from sears_dsl.tagging.tagger import ListingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens, may_separate
 

@@ -1,7 +1,7 @@
 """Instances of rules → edits, and rows with these edits made.
 
 In: matches of a batch. `renderer` says what one instance becomes: pieces of the consequent
-(`pieces`), and what these take from their `surroundings`: spacing, casing, articles. For few
+(`pieces`), and what these take from what stands around: `spacing_and_casing`. For few
 matches that is all; for many `batch_rendering` does so once for all matches that look alike
 (`templates`, `windows`), and plain rules by filling in slots (`slots`). Out: arrays of edits that
 are read as `rewrites.Rewrites`, and shown to people as the words that changed.

@@ -38,7 +38,7 @@ from sears_dsl.engine.rewrite.pieces import (
     noise_calls,
     parts_of,
 )
-from sears_dsl.engine.rewrite.surroundings import (
+from sears_dsl.engine.rewrite.spacing_and_casing import (
     CAPITAL,
     OPENING,
     PLAIN,
