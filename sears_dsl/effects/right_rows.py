@@ -52,7 +52,7 @@ def try_model(
     if classes and not any(
         answers_equal(answer, labels, comparison=comparison) for answer in answers
     ):
-        raise _nothing_right(data, answers, labels, f"{len(answers):,} of the")
+        raise _nothing_right(data, answers, labels)
     # A slow model is not asked for nothing, and what is read from a file does not change.
     if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
@@ -89,12 +89,11 @@ def _of_each_label(data: LabelledRows) -> list[int]:
     return sorted(islice((place for place in turns if place is not None), _TRIED))
 
 
-def _nothing_right(
-    data: LabelledRows, answers: Sequence[str], labels: Sequence[str], rows: str
-) -> DataError:
+def _nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[str]) -> DataError:
+    some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
     examples = ", ".join(map(repr, sorted(set(answers))[:5]))
     return DataError(
-        f"the model has none of {rows} {len(data.rows):,} rows of {data.path} right",
+        f"the model has none of {some} {len(data.rows):,} rows of {data.path} right",
         help=f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
         "do they mean the same?",
     )
@@ -147,8 +146,7 @@ class RightRows:
                     help="give it more time; --resume goes on with what it has answered",
                 )
             known = sorted({label for of_row in labels for label in of_row})
-            some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
-            raise _nothing_right(data, answers, known, some)
+            raise _nothing_right(data, answers, known)
         self.texts = [data.texts[position] for position in self.positions]
         self.predictions = [answered[position] for position in self.positions]
         self._labels = [labels[position] for position in self.positions]

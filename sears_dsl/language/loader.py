@@ -58,7 +58,7 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
         # Asked before it is opened: opening a pipe waits for somebody to write into it.
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             return Diagnostic("E406", f"cannot be read: it is {kind}", path=shown, help=_NAME_FILE)
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sears_dsl as sears
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions
 from sears_dsl.effects.evidence import ask_in_rounds
 from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -114,3 +116,11 @@ def test_a_question_that_was_asked_is_free() -> None:
     )
     assert right.ask_in_time([0, 0], ["b", "b"]) == ["1", "1"]
     assert right.ask_in_time([0, 0, 0], ["b", "c", "a"]) == ["1", None, "1"]
+
+
+def test_of_a_few_rows_that_are_all_wrong_their_number_is_told_once() -> None:
+    with pytest.raises(DataError, match="none of the 4 rows"):
+        sears.discover(
+            lambda texts: ["bad"] * len(texts), [("A fun film.", "good")] * 4,
+            paraphraser=lambda texts: [[] for _ in texts],
+        )  # fmt: skip
