@@ -74,8 +74,8 @@ class Content:
         one, other = (
             both.reshape(len(old), 2, members, -1).transpose(1, 2, 0, 3).reshape(2, members, 1, -1)
         )
-        seen = np.concatenate([np.abs(one - other), one * other, other - one], 2)
-        hidden = np.maximum(np.matmul(seen, self.hidden)[:, 0] + self.hidden_bias, 0)
+        inputs = np.concatenate([np.abs(one - other), one * other, other - one], 2)
+        hidden = np.maximum(np.matmul(inputs, self.hidden)[:, 0] + self.hidden_bias, 0)
         linear = ((numbers - self.mean) / self.scale) @ self.linear[kind] + self.bias[kind]
         return float(linear + (hidden * self.output[:, kind]).sum() / members)
 
