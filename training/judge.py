@@ -5,18 +5,18 @@ and ``judge.json``, the curves of all evidence with their provenance; ``readings
 ``sentence_meaning.json``; a line about each step. Always holds: the same files, versions and seed
 give the same judge (to rounding). A fifth of the targets of SWORDS, one in ten rules and swaps
 takes no part: its figures are printed last, and are for the model card. Costs: reading all places
-with the encoder, some ten minutes on one core, which ``--keep`` keeps; learning, two minutes.
+with the encoder, some ten minutes on one core, which ``--keep`` keeps; learning, four minutes.
 
-1. Content (`sears_dsl.judge.evidence`), in two folds, so that the curves see log-odds of changes
-that it did not learn from. Words of the PPDB sample, without context, are its second task. 2. The
-curves, piecewise linear with rises that are not negative, by logistic regression; each kind of
-judgements has an intercept of its own, since people who grade sentences and people who grade
-substitutes do not mean the same by "acceptable". 3. The intercept, with a slope at most 1, on what
-rules do: substitutes as a thesaurus gives them (one in eight is acceptable), with accepted and
-spoiled rewrites at the same rate. 4. The cheap curves likewise, without what the encoder sees, then
-moved until they reject at τ one in a hundred of what the full ones accept. 5. What readers accept
-of each change beyond that (`training.readings`), into ``readings.json``. 6. The curves of whole
-sentences, on graded sentences and made substitutions alone, into ``sentence_meaning.json``.
+1. Content (`training.content`), in two folds, so that the curves see log-odds of changes that it
+did not learn from. Words of the PPDB sample, without context, are its second task. 2. The curves,
+piecewise linear with rises that are not negative, by logistic regression; each kind of judgements
+has an intercept of its own, since people who grade sentences and people who grade substitutes do
+not mean the same by "acceptable". 3. The intercept, with a slope at most 1, on what rules do:
+substitutes as a thesaurus gives them (one in eight is acceptable), with accepted and spoiled
+rewrites at the same rate. 4. The cheap curves likewise, without what the encoder sees, then moved
+until they reject at τ one in a hundred of what the full ones accept. 5. What readers accept of each
+change beyond that (`training.readings`), into ``readings.json``. 6. The curves of whole sentences,
+on graded sentences and made substitutions alone, into ``sentence_meaning.json``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,6 @@ import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import rankdata
-from torch import nn
-from torch.nn import functional
 from transformers import AutoTokenizer
 
 from benchmarks.judged_pairs import FURTHER, MADE, load_set
@@ -51,14 +49,13 @@ from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import (
     ALONE,
     NUMBERS,
-    VECTORS,
     Encoder,
     Place,
     PlaceVectors,
     places_of,
     turned,
 )
-from sears_dsl.judge.evidence import Content, Curves, content_columns, single_words
+from sears_dsl.judge.evidence import Content, Curves, content_columns, replaced_words
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import VERSION
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
@@ -67,6 +64,7 @@ from sears_dsl.meaning.sentence_meaning import ABOUT_FEW, ABOUT_MANY, FEW, chanc
 from sears_dsl.meaning.sentence_meaning import VERSION as MEANING_VERSION
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
+from training.content import Examples, half, learn_content
 from training.judgements import (
     Judgement,
     graded,
@@ -85,9 +83,6 @@ FOLDS = 2
 #: Of 415 mined rewrites 9% were accepted (7% to 12%): the upper end, since most of the others are
 #: junk that no rule proposes twice.
 BASE_RATE = 1 / 8
-_WIDTH, _HIDDEN = 32, 48
-_EPOCHS, _BATCH, _RATE, _DECAY = 6, 128, 5e-4, 0.2
-_LENGTH = 4
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
@@ -100,143 +95,6 @@ def show(line: str) -> None:
     """A line for whoever waits."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-# --- content ---------------------------------------------------------------------------------
-
-
-class Network(nn.Module):
-    """What `Content` computes, with dropout."""
-
-    def __init__(self, kinds: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(len(NUMBERS), 1)
-        self.projections = nn.Parameter(torch.randn(len(VECTORS), 384, _WIDTH) * 0.05)
-        self.hidden = nn.Linear(len(VECTORS) * 2 * _WIDTH, _HIDDEN)
-        self.output = nn.Linear(_HIDDEN, 1, bias=False)
-        nn.init.zeros_(self.output.weight)
-        self.kinds = nn.Parameter(torch.zeros(kinds))
-        self.alone = nn.Linear(len(VECTORS), 1)
-
-    def words(self, old: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-        """Log-odds out of the words' vectors."""
-        one, other = (
-            torch.einsum(
-                "nld,ldk->nlk", functional.dropout(each, 0.2, self.training), self.projections
-            )
-            for each in (old, new)
-        )
-        both = torch.cat([(one - other).abs().flatten(1), (one * other).flatten(1)], 1)
-        hidden = functional.relu(self.hidden(functional.dropout(both, 0.3, self.training)))
-        return self.output(hidden)[:, 0]
-
-    def forward(self, old: torch.Tensor, new: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-        """Log-odds of changes in their context."""
-        return self.words(old, new) + self.linear(numbers)[:, 0]
-
-    def phrases(self, old: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-        """Log-odds of phrases without context: the second task."""
-        cosines = (old * new).sum(-1) / _LENGTH**2
-        return self.words(old, new) + self.alone(cosines)[:, 0]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Examples:
-    """Changes with shares of acceptance.
-
-    Attributes:
-        seen: by the encoder.
-        shares: (N,).
-        kinds: (N,) a number for each kind of judgements.
-    """
-
-    seen: PlaceVectors
-    shares: Floats
-    kinds: NDArray[np.int64]
-
-    def at(self, places: NDArray[np.int64]) -> Examples:
-        """Some of them."""
-        return Examples(
-            PlaceVectors(*(each[places] for each in self.seen)),
-            self.shares[places],
-            self.kinds[places],
-        )
-
-
-def learn_content(examples: Examples, phrases: Examples, frequencies: Any, *, seed: int) -> Content:
-    """The arrays of `Content`, learned from changes and, without context, from phrases."""
-    torch.manual_seed(seed)
-    generator = np.random.default_rng(seed)
-    mean = examples.seen.numbers.mean(0)
-    scale = examples.seen.numbers.std(0) + 1e-3
-    numbers = torch.from_numpy((examples.seen.numbers - mean) / scale)
-    old, new, phrase_old, phrase_new = (
-        torch.from_numpy(each) * _LENGTH
-        for each in (examples.seen.old, examples.seen.new, phrases.seen.old, phrases.seen.new)
-    )
-    shares = torch.from_numpy(examples.shares).float()
-    phrase_shares = torch.from_numpy(phrases.shares).float()
-    kinds = torch.from_numpy(examples.kinds)
-    network = Network(int(kinds.max()) + 1)
-    _start(network, numbers.numpy(), examples)
-    trained = [each for name, each in network.named_parameters() if name[:6] != "linear"]
-    optimizer = torch.optim.AdamW(trained, lr=_RATE, weight_decay=_DECAY)
-    count = len(shares)
-    steps = _EPOCHS * (count // _BATCH)
-    done = 0
-    for _ in range(_EPOCHS):
-        order = torch.from_numpy(generator.permutation(count))
-        for batch in order.split(_BATCH)[: count // _BATCH]:
-            optimizer.param_groups[0]["lr"] = _RATE * (1 - done / steps)
-            done += 1
-            odds = network(old[batch], new[batch], numbers[batch]) + network.kinds[kinds[batch]]
-            loss = functional.binary_cross_entropy_with_logits(odds, shares[batch])
-            some = torch.from_numpy(generator.integers(0, len(phrase_shares), _BATCH))
-            odds = network.phrases(phrase_old[some], phrase_new[some])
-            loss = loss + 0.5 * functional.binary_cross_entropy_with_logits(
-                odds, phrase_shares[some]
-            )
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    arrays = {
-        "frequencies": frequencies,
-        "mean": mean,
-        "scale": scale,
-        "linear": network.linear.weight[0],
-        "bias": network.linear.bias,
-        "projections": network.projections,
-        "hidden": network.hidden.weight.T,
-        "hidden_bias": network.hidden.bias,
-        "output": network.output.weight[0],
-    }
-    return Content(**{name: _half(values) for name, values in arrays.items()})
-
-
-def _half(values: Any) -> Any:
-    """As the file will hold them."""
-    array = values.detach().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
-    return np.ascontiguousarray(array.astype(np.float16).astype(np.float32))
-
-
-def _start(network: Network, numbers: Any, examples: Examples) -> None:
-    """The linear part alone, by logistic regression with an intercept for each kind."""
-    kinds = np.eye(int(examples.kinds.max()) + 1)[examples.kinds]
-    columns = np.hstack([numbers, kinds]).astype(np.float64)
-    penalty = np.r_[np.full(numbers.shape[1], 5.0), np.full(kinds.shape[1], 1e-2)]
-
-    def loss(weights: Floats) -> tuple[float, Floats]:
-        odds = columns @ weights
-        value = np.logaddexp(0, odds) - examples.shares * odds
-        slope = columns.T @ (1 / (1 + np.exp(-odds)) - examples.shares)
-        return float(value.sum() + (penalty * weights**2).sum() / 2), slope + penalty * weights
-
-    best = minimize(loss, np.zeros(columns.shape[1]), jac=True, method="L-BFGS-B").x
-    count = numbers.shape[1]
-    with torch.no_grad():
-        network.linear.weight[0] = torch.from_numpy(best[:count]).float()
-        network.linear.bias.zero_()
-        network.kinds[:] = torch.from_numpy(best[count:]).float()
 
 
 # --- curves ----------------------------------------------------------------------------------
@@ -339,12 +197,14 @@ class Read:
         counts: (N,) changes of each.
         seen: of all changes.
         angles: likewise, how far they turn the vectors of their windows.
+        replaced: likewise, which replace content words.
     """
 
     judgements: list[Judgement]
     counts: NDArray[np.int64]
     seen: PlaceVectors
     angles: Floats
+    replaced: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -381,7 +241,7 @@ def read(
         ]
     counts = np.array([len(each) for each in places])
     flat = [place for each in places for place in each]
-    file = models.keep / f"{name}-{_digest(flat)}.npz"
+    file = models.keep / f"{name}-{_digest((flat, NUMBERS))}.npz"
     if not file.exists():
         parts = []
         for begin in range(0, len(flat), 2000):
@@ -397,7 +257,10 @@ def read(
         seen = PlaceVectors(
             *(arrays[each].astype(np.float32) for each in ("old", "new", "numbers"))
         )
-    return Read(judgements, counts, seen, turned(flat, seen))
+    pairs = [(one.original, one.rewrite) for one in judgements]
+    # Phrases without context are words of content for the most part.
+    replaced = replaced_words(pairs, changes) if context else np.ones(len(flat), bool)
+    return Read(judgements, counts, seen, turned(flat, seen), replaced)
 
 
 def read_grammar(name: str, pairs: Sequence[tuple[str, str]], models: Models) -> dict[str, Floats]:
@@ -476,9 +339,7 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     changes = [changes_of(*pair) for pair in pairs]
     alone = [models.encoder.alone(each) for each in changes]
     cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(alone)])
-    single = np.zeros(len(of.judgements), bool)
-    single[rows] = single_words(pairs, changes)
-    content = content_columns(odds, of.angles, of.counts, single)
+    content = content_columns(odds, of.angles, of.counts, of.replaced)
     columns = {
         **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *ALONE))},
         **{key: values[rows] for key, values in content.items()},
@@ -490,7 +351,7 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
 
 def examples_of(reads: Mapping[str, Read], chosen: Mapping[str, NDArray[np.bool_]]) -> Examples:
     """Changes of chosen judgements that have one change each."""
-    seen, shares, kinds = [], [], []
+    seen, shares, kinds, replaced = [], [], [], []
     for name, wanted in chosen.items():
         one = reads[name]
         starts = np.cumsum(one.counts) - one.counts
@@ -498,10 +359,12 @@ def examples_of(reads: Mapping[str, Read], chosen: Mapping[str, NDArray[np.bool_
         seen.append(PlaceVectors(*(each[starts[rows]] for each in one.seen)))
         shares.append(np.array([one.judgements[row].share for row in rows]))
         kinds.append(np.full(len(rows), LEARNED[name]))
+        replaced.append(one.replaced[starts[rows]])
     return Examples(
         PlaceVectors(*(np.concatenate(each) for each in zip(*seen, strict=True))),
         np.concatenate(shares),
         np.concatenate(kinds),
+        np.concatenate(replaced),
     )
 
 
@@ -570,6 +433,7 @@ def fit(
         phrases.seen,
         np.array([each.share for each in phrases.judgements]),
         np.zeros(len(phrases.judgements), np.int64),
+        phrases.replaced,
     )
     inside = {
         name: np.array([not held_out(one) for one in reads[name].judgements]) for name in LEARNED
@@ -579,36 +443,26 @@ def fit(
         for name in LEARNED
     }
     content = learn_content(examples_of(reads, inside), told, frequencies, seed=0)
-    odds = {name: content.log_odds(each.seen) for name, each in reads.items()}
+    odds = {name: content.log_odds(each.seen, each.replaced) for name, each in reads.items()}
     all_learned = {name: odds[name].copy() for name in LEARNED}
     for number in range(folds):
         others = {name: inside[name] & (fold[name] != number) for name in LEARNED}
         learned = learn_content(examples_of(reads, others), told, frequencies, seed=1 + number)
         for name in LEARNED:
-            rows = np.repeat(inside[name] & (fold[name] == number), reads[name].counts)
-            odds[name][rows] = learned.log_odds(
-                PlaceVectors(*(each[rows] for each in reads[name].seen))
+            some = np.repeat(inside[name] & (fold[name] == number), reads[name].counts)
+            odds[name][some] = learned.log_odds(
+                PlaceVectors(*(each[some] for each in reads[name].seen)),
+                reads[name].replaced[some],
             )
+            # Where 0 lies is each network's own choice, since kinds have intercepts beside it; the
+            # curves know the one that is shipped.
+            for replaced in (False, True):
+                chosen = some & (reads[name].replaced == replaced)
+                if chosen.any():
+                    moved = all_learned[name][chosen] - odds[name][chosen]
+                    odds[name][chosen] += np.median(moved)
         show(f"content: {number + 1} of {folds} folds")
-    # Where 0 lies is each network's own choice, since kinds have intercepts beside it; the curves
-    # know the networks of the folds.
-    moved = np.concatenate(
-        [
-            (odds[name] - all_learned[name])[np.repeat(inside[name], reads[name].counts)]
-            for name in ("swords", "mined")
-        ]
-    )
-    shift = float(np.median(moved))
-    show(f"content: moved by {shift:.3f}")
-    content = replace(content, bias=_half(content.bias + shift))
-    for name, each in reads.items():
-        if name in LEARNED:
-            odds[name][np.repeat(~inside[name], each.counts)] += shift
-        else:
-            odds[name] += shift
-    shipped = {
-        name: weighed(name, reads[name], all_learned[name] + shift, models) for name in READ_BEFORE
-    }
+    shipped = {name: weighed(name, reads[name], all_learned[name], models) for name in READ_BEFORE}
     return (
         content,
         {name: weighed(name, each, odds[name], models) for name, each in reads.items()},
@@ -743,7 +597,7 @@ def frequencies_of(texts: Iterable[str], folder: Path) -> Any:
     for count, some in zip(words.values(), pieces, strict=True):
         for piece in some:
             counts[piece] += count
-    return _half(np.log1p(counts))
+    return half(np.log1p(counts))
 
 
 def figures(name: str, scores: Floats, shares: Floats) -> dict[str, float | int]:

@@ -39,9 +39,45 @@ _LAYERS = 7
 _WIDTH = 384
 _NEAR = (1, 3, 6)
 _OF_WORDS = (0, 1, 3, 6)
+# Rows of `_EncodedWindow.states`, of layers, whose means are compared with each other.
+_COMPARED = (3, 6)
+_COMPARED_OTHERS = (0, 3, 6)
 
 VECTORS = (*(f"layer {layer}" for layer in _OF_WORDS), "without context")
 """Which vectors of the changed words are given; layer 0 knows the word and its place alone."""
+
+# Of what means are compared with each other, as rows of `_Pooled.related`: what, its row in the
+# weights of `Encoder._pooled`, and in which layers.
+_AROUND = (
+    ("words", 0, range(_LAYERS)),
+    ("word before", 1, _COMPARED),
+    ("word after", 2, _COMPARED),
+    ("all other words", 3, _COMPARED_OTHERS),
+    ("all words", 4, _COMPARED),
+)
+_RELATED = tuple(f"{name}, layer {layer}" for name, _, layers in _AROUND for layer in layers)
+_LAYERS_RELATED = np.array([layer for _, _, layers in _AROUND for layer in layers])
+_MEANS_RELATED = np.array([row for _, row, layers in _AROUND for _ in layers])
+# Words with what is around them, and with themselves in other layers, of each side with each.
+_FITTING = (
+    *(
+        (f"words, layer {layer}", f"{around}, layer {layer}")
+        for layer in _COMPARED
+        for around in ("word before", "word after", "all other words", "all words")
+    ),
+    ("words, layer 0", "all other words, layer 0"),
+    *((f"words, layer {low}", f"words, layer {high}") for low, high in ((0, 6), (3, 6), (0, 3))),
+)
+_SIDES = ("old", "new")
+_PAIRS_OF_RELATED = (
+    *((f"{a} {one}", f"{b} {other}") for one, other in _FITTING for a in _SIDES for b in _SIDES),
+    ("old all other words, layer 3", "new all other words, layer 3"),
+    ("old all words, layer 3", "new all words, layer 3"),
+)
+_ROWS = [f"{side} {name}" for side in _SIDES for name in _RELATED]
+_FIRST_RELATED, _SECOND_RELATED = (
+    np.array([_ROWS.index(pair[at]) for pair in _PAIRS_OF_RELATED]) for at in (0, 1)
+)
 
 NUMBERS = (
     *(f"words, layer {layer}" for layer in range(_LAYERS)),
@@ -58,9 +94,12 @@ NUMBERS = (
     "more frequent",
     "pieces of the new",
     "more pieces",
+    *(f"{one}; {other}" for one, other in _PAIRS_OF_RELATED),
 )
 """Cosines between original and rewrite; of the words' own vectors and their context's; ratios of
-lengths; logarithms of how often the rarest piece of some words is in English text; pieces."""
+lengths; logarithms of how often the rarest piece of some words is in English text; pieces; cosines
+of the words with what is around them, also within the original: how well a word fits its own place
+says how well others may."""
 
 ALONE = ("unlike alone", "rarer alone", "rare alone")
 """What is known of changed words without reading them in their context: 1 − the cosine of their own
@@ -433,6 +472,7 @@ class Encoder:
             others=means[-1, 3],
             all=means[-1, 4],
             around=around,
+            related=means[_LAYERS_RELATED, _MEANS_RELATED],
             frequency=float(self._frequencies[pieces].min()),
             pieces=len(pieces),
         )
@@ -453,6 +493,7 @@ class _Pooled(NamedTuple):
     others: Float32Array
     all: Float32Array
     around: Float32Array
+    related: Float32Array
     frequency: float
     pieces: int
 
@@ -468,6 +509,9 @@ def _numbers(one: _Pooled, other: _Pooled) -> Float32Array:
     )
     close_old = _cosines(one.words[_LAYERS], one.around)
     close_new = _cosines(other.words[_LAYERS], one.around)
+    related = np.concatenate([one.related, other.related])
+    products = related @ related.T
+    lengths = np.maximum(np.sqrt(products.diagonal()), 1e-9)
     return np.concatenate(
         [
             _cosines(one.words, other.words),
@@ -478,6 +522,8 @@ def _numbers(one: _Pooled, other: _Pooled) -> Float32Array:
             lengths_new / lengths_old,
             [other.frequency, one.frequency, other.frequency - one.frequency],
             [other.pieces, other.pieces - one.pieces],
+            products[_FIRST_RELATED, _SECOND_RELATED]
+            / (lengths[_FIRST_RELATED] * lengths[_SECOND_RELATED]),
         ]
     ).astype(np.float32)
 

