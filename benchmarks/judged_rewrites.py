@@ -118,6 +118,7 @@ def _graded(content: str) -> Iterator[str]:
 
 _SOURCES: dict[str, tuple[str, str, Callable[[str], Iterator[str]]]] = {
     "imdb": ("sentiment/imdb.tsv", "utf-8", _of_lines(lambda line: line.split("\t", 1)[-1])),
+    "rt": ("sentiment/rt.tsv", "utf-8", _of_lines(lambda line: line.split("\t", 1)[-1])),
     "sst": ("sst2/stsa.binary.train", "utf-8", _of_lines(lambda line: line.split(" ", 1)[-1])),
     "sst-dev": ("sst2/stsa.binary.dev", "utf-8", _of_lines(lambda line: line.split(" ", 1)[-1])),
     "squad": ("squad/dev-v1.1.json", "utf-8", _questions),
