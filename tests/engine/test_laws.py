@@ -362,6 +362,18 @@ def test_a_chain_is_one_rule_after_another(part: Ruleset, rows: list[str], scope
         assert (row.text is text) == (not row.steps)
 
 
+def test_a_word_whose_lower_case_is_cut_apart_is_found_in_lower_case() -> None:
+    part = parse("option case = ignore\nİ -> <>")
+    tokens = TAGGER.tag(["i\u0307"])
+    assert [token.text for token in tokens.row(0)] == ["i", "\u0307"]
+    matches = compile_rules([part], tagger=TAGGER).find(tokens)
+    assert matches.tuples() == [(0, 0, 0, 2)]
+    assert [
+        (each.start, each.end)
+        for each in find(part.rules[0], part, tokens.row(0), split=TAGGER.split)
+    ] == [(0, 2)]
+
+
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="this is that run")
 def test_the_laws_and_the_suite_hold_without_the_compiler_of_the_kernels() -> None:
     files = (__file__, str(Path(__file__).with_name("test_suite.py")))

@@ -243,7 +243,7 @@ def test_what_is_no_model_is_told_in_a_sentence(model: object, said: str) -> Non
 
 
 def test_options_of_other_kinds_are_refused_for_objects() -> None:
-    with pytest.raises(UsageError, match="a Fixed takes no time-out"):
+    with pytest.raises(UsageError, match="an object of type Fixed takes no time-out"):
         load_predictor(Fixed("a"), timeout=3)
     with pytest.raises(UsageError, match="takes no file of inputs"):
         load_predictor(Fixed("a"), inputs=Path("inputs.jsonl"))

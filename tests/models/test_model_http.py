@@ -374,7 +374,7 @@ def test_maps_that_do_not_fit(request_map: str | None, response_map: str | None,
 
 @pytest.mark.parametrize("url", ["http://", "http:///path", "https://[::1", "http:x"])
 def test_addresses_that_are_none(url: str) -> None:
-    with pytest.raises(UsageError, match=r"is no (address|model)"):
+    with pytest.raises(UsageError, match=r"is not an? (address|model)"):
         load_predictor(url)
 
 

@@ -163,7 +163,7 @@ def test_what_is_neither_is_refused() -> None:
     for convert, kind in ((as_paraphraser, "paraphraser"), (as_scorer, "scorer")):
         with pytest.raises(UsageError, match=f"Shouting is a class, not a {kind}"):
             convert(Shouting)  # type: ignore[operator]
-        with pytest.raises(UsageError, match=f"type int is no {kind}"):
+        with pytest.raises(UsageError, match=f"type int is not a {kind}"):
             convert(3)  # type: ignore[operator]
         with pytest.raises(UsageError, match=f"there is no {kind} 'nowhere'"):
             convert("nowhere")  # type: ignore[operator]

@@ -338,8 +338,9 @@ def spellings(
     text = literal.text
     ignore = _ignores_case(literal, options)
     words = [text]
-    # Words of letters alone are cut as special cases only, in every casing or in lower case.
-    if ignore and not (text.isalpha() and len(split(text)) == 1):
+    # Words of letters alone are cut as special cases only, in every casing or in lower case; that
+    # of İ has a mark besides its letter.
+    if ignore and not (text.lower().isalpha() and len(split(text)) == 1):
         casings = (text.lower(), text[:1].upper() + text[1:].lower(), text.upper())
         words.extend(each for each in casings if each.lower() == text.lower())
     any_apostrophe = _any_apostrophe(literal, options)
