@@ -184,7 +184,7 @@ def main() -> None:
     parser.add_argument("--theme", default="", help="rulesets whose names begin so; all without")
     options = parser.parse_args()
     names = [name for name in shipped() if name.startswith(options.theme)]
-    names = [name for name in names if not name.startswith(("paper/", "rejected/"))]
+    names = [name for name in names if not name.startswith(("noise/", "paper/", "rejected/"))]
     rulesets = tuple(sears.load(shipped()[name]) for name in names)
     lines = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
     lines = [line.strip() for line in lines if line.strip()]
