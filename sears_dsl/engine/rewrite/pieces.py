@@ -19,7 +19,8 @@ from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import PlacedText, changed
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
-from sears_dsl.engine.rewrite.spacing_and_casing import PRONOUN, is_punctuation
+from sears_dsl.engine.rewrite.placing import PRONOUN
+from sears_dsl.engine.rewrite.spacing import is_punctuation
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Drawn,

@@ -21,11 +21,7 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.pieces import kept_punctuation
-from sears_dsl.engine.rewrite.spacing_and_casing import (
-    begins_attached,
-    begins_with_clitic,
-    ends_with_mark,
-)
+from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
 from sears_dsl.engine.rewrite.windows import (
     Characters,
     TokenArrays,

@@ -387,7 +387,7 @@ class RenderingTemplates:
         become: NDArray[np.int32],
         characters: Characters,
     ) -> NDArray[np.int64]:
-        """Matches whose new text depends on what touches them: see `Renderer.edges`."""
+        """Matches whose new text depends on what touches them: see `Placing.edges`."""
         replaced = np.flatnonzero(become[:, 0] == REPLACED)
         some, edges = matches.select(replaced), become[replaced, 2:]
         base = tokens.row_offsets[some.rows]

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from sears_dsl.engine.rewrite.spacing_and_casing import CLOSING, OPENING, STOPS
+from sears_dsl.engine.rewrite.placing import CLOSING, OPENING, STOPS
 from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt32Array
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
