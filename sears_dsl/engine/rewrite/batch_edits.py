@@ -20,7 +20,8 @@ from sears_dsl.engine.match.search import Protected
 from sears_dsl.engine.matches import Edit, Matches, Reach
 from sears_dsl.engine.rewrite.placing import Around
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.templates import PLACED, REPLACED, Forms
+from sears_dsl.engine.rewrite.slots import PLACED, REPLACED
+from sears_dsl.engine.rewrite.templates import Forms
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import Tokens
 

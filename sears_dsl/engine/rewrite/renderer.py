@@ -13,6 +13,7 @@ that never match cost nothing.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -22,8 +23,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.compile.program import Program, Split, Variant, expand
-from sears_dsl.engine.matches import Binding, Edit, Reach
+from sears_dsl.engine.compile.program import Program, Split, Variant, bind, expand
+from sears_dsl.engine.match.search import Extent, Protected
+from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, TokenRange
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite.pieces import (
     UNDRAWN,
@@ -53,7 +55,7 @@ from sears_dsl.engine.rewrite.placing import (
     uncapitalized,
 )
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic
-from sears_dsl.language.measure import draws
+from sears_dsl.language.measure import draws, draws_text, looks_up
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
@@ -68,7 +70,7 @@ from sears_dsl.language.rule import (
     TagCopy,
     Text,
 )
-from sears_dsl.tagging.tokens import Token
+from sears_dsl.tagging.tokens import Token, Tokens, TokenType
 
 PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[Part]]
 """From a rule, its scope and the punctuation that it keeps to the functions of its pieces."""
@@ -366,6 +368,10 @@ def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk
 MOST_WRITTEN = 1 << 16
 """So many new texts are remembered; then all are forgotten."""
 
+FIXED, CHOSEN, DRAWN = range(3)
+"""The way of a rule in batches: what its instances become depends on them alone; likewise, but a
+rate chooses among them, or their words are looked up; or it is drawn for each of them."""
+
 # Pieces that draw nothing.
 _KINDS = frozenset({Text, TagCopy})
 
@@ -400,6 +406,7 @@ class CompiledRules:
         self._alone = threading.RLock()
         self._renderers: dict[int, Renderer] = {}
         self._variants: dict[int, Sequence[Variant]] = {}
+        self._units = frozenset(program.units.tolist())
 
     def renderer(self, rule: int) -> Renderer:
         """What renders the instances of a rule, one at a time."""
@@ -422,23 +429,60 @@ class CompiledRules:
                 self._variants[rule] = variants
             return variants
 
+    def binding(self, tokens: Tokens, matches: Matches, index: int) -> Binding:
+        """How instance number ``index`` lies on the tokens of its row."""
+        rule, start = int(matches.rules[index]), int(matches.starts[index])
+        if rule in self._units:
+            whole = TokenRange(start, int(matches.ends[index]))
+            name = self.rules[rule][0].antecedent[0].name
+            return Binding(*whole, (whole,), {} if name is None else {name: whole})
+        order = int(matches.variants[index])
+        return self.bound(rule, order, tokens, int(matches.rows[index]), start)
+
+    def bound(self, rule: int, order: int, tokens: Tokens, row: int, start: int) -> Binding:
+        """How a variant of a rule lies on tokens, where its replaced span starts."""
+        first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
+
+        def token_type(position: int) -> TokenType:
+            kind: TokenType = types[int(ids[first + position])]
+            return kind
+
+        return bind(self.variants(rule)[order], start, self.program.predicates, token_type)
+
     def draws(self, rule: int) -> bool:
         """Whether a rule draws, or is about whole units."""
-        return bool(self.drawn.item(rule))
+        return bool(self.ways.item(rule) != FIXED)
 
     @cached_property
-    def drawn(self) -> NDArray[np.bool_]:
-        """Whether each rule draws, or is about whole units."""
-        drawn = np.zeros(len(self.rules), np.bool_)
-        drawn[self.program.units] = True
+    def ways(self) -> NDArray[np.int8]:
+        """The way of each rule."""
+        ways = np.full(len(self.rules), FIXED, np.int8)
         if len(self.program.rated):
-            drawn |= self.program.rated
+            ways[self.program.rated] = CHOSEN
+        ways[self.program.units] = DRAWN
         # Mined rules, of which there may be hundreds of thousands, write words and copies alone.
         consequents = (tree.consequent for tree, _ in self.rules)
         for rule, pieces in enumerate(consequents):
             if not _KINDS.issuperset(map(type, pieces)):
-                drawn[rule] = drawn[rule] or draws(self.rules[rule][0])
-        return drawn
+                ways[rule] = _way(self.rules[rule][0])
+        return ways
+
+
+def _way(rule: Rule) -> int:
+    if draws_text(rule):
+        return DRAWN
+    if rule.metadata.rate and looks_up(rule, "neighbor"):
+        return DRAWN  # only words that the rate looks at are worth looking up
+    return CHOSEN if draws(rule) else FIXED
+
+
+class RenderingRun(NamedTuple):
+    """What holds for all matches that are rewritten together; see `Rendering.rewrites`."""
+
+    protected: Protected | None
+    unrenderable: Counter[int]
+    extent: Extent | None
+    drawing: Drawing
 
 
 def reads_context(rule: Rule) -> bool:
