@@ -79,7 +79,9 @@ class Rendering:
             drawn = matches.select(~by_form)
             columns_of_rules, left[~by_form] = drawn_columns(self._compiled, tokens, drawn, run)
             parts += columns_of_rules
-        parts.append(rewrites_by_unit(self._compiled, tokens, matches.select(left), run))
+        rest = matches.select(left)
+        look_up_together(self._compiled.rules, tokens, rest, drawing.sources)
+        parts.append(rewrites_by_unit(self._compiled, tokens, rest, run))
         both = RewriteColumns.merged(parts)
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from sears_dsl.engine.matches import Edit
 from sears_dsl.tagging.tokens import contraction
@@ -82,12 +81,6 @@ def may_be_parted(old: str, new: str) -> tuple[bool, bool]:
     else:
         left = left and new[0].isalnum()
     return left, new[-1].isalnum()
-
-
-@lru_cache(maxsize=1 << 12)
-def is_punctuation(text: str) -> bool:
-    """Whether there is no letter and no digit in the text."""
-    return not any(character.isalnum() for character in text)
 
 
 def opens(before: str) -> bool:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT, number_sequences
 from sears_dsl.engine.matches import Binding, Matches
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, is_punctuation
 from sears_dsl.engine.rewrite.renderer import (
     ALONE,
     MOST_WRITTEN,
@@ -132,7 +132,7 @@ class PlainRules:
     def _of_piece(self, piece: Piece) -> tuple[int, int]:
         match piece:
             case Text():
-                again = self._value("mark", piece.text) if _is_mark(piece.text) else -1
+                again = self._value("mark", piece.text) if is_punctuation(piece.text) else -1
                 return self._value("text", piece.text, piece.glued), again
             case TagCopy():
                 return _GLUED_COPY if piece.glued else _COPY, self._value("tag", piece.tag)
@@ -144,7 +144,7 @@ class PlainRules:
         plain = element.minimum == 1 == element.maximum and element.name is None
         if isinstance(body, Tag):
             return self._value("tag", body.name), plain
-        if isinstance(body, Literal) and _is_mark(body.text):
+        if isinstance(body, Literal) and is_punctuation(body.text):
             return self._value("mark", body.text), plain
         return -1, plain and isinstance(body, Literal)
 
@@ -187,11 +187,6 @@ class _Numbered:
         self._known.extend(np.array(list(map(self._tell, new.values())), np.int32).reshape(-1, 2))
         numbers = np.fromiter(map(known.__getitem__, ids), np.int32, len(ids))
         return _NumberedParts(numbers, offsets, self._known.array)
-
-
-def _is_mark(text: str) -> bool:
-    """Whether a text is punctuation, which keeps to what it touched; see `kept_punctuation`."""
-    return not any(map(str.isalnum, text))
 
 
 @kernel

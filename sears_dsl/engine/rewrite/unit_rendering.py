@@ -21,7 +21,7 @@ from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, Rewrite, apply_edits
 from sears_dsl.engine.noise.characters import PlacedText, shared
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
-from sears_dsl.engine.rewrite.batch_noise import first_characters, look_up_together
+from sears_dsl.engine.rewrite.batch_noise import first_characters
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance, Unrendered
 from sears_dsl.engine.rewrite.placing import Spans
 from sears_dsl.engine.rewrite.renderer import (
@@ -187,7 +187,6 @@ def rewrites_by_unit(
     compiled: CompiledRules, tokens: Tokens, matches: Matches, run: RenderingRun
 ) -> RewriteColumns:
     """Rewrites of each unit by itself: what draws, and what would touch what is protected."""
-    look_up_together(compiled.rules, tokens, matches, run.drawing.sources)
     rewrites: list[Rewrite] = []
     for row, rule, instances in _instances(compiled, tokens, matches, run):
         text = tokens.texts[row]
