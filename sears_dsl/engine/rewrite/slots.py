@@ -30,8 +30,8 @@ from sears_dsl.engine.rewrite.windows import (
     touches,
 )
 from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
-from sears_dsl.runtime.array_types import Flags, Growing, Int32Array, Int64Array, UInt8Array
-from sears_dsl.runtime.kernels import kernel
+from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, UInt8Array
+from sears_dsl.runtime.kernels import Growing, kernel
 from sears_dsl.tagging.tokens import Tokens
 
 # What stands before a slot: nothing; a space, but before a clitic; what stands in the row.
@@ -230,8 +230,9 @@ def write_formats(
     new_ids, new_texts = np.array(ids, np.int32)[numbers], list(texts)
     if new_texts:
         outcomes[placed] = PLACED
-        told = np.flatnonzero(has_text)
-        outcomes[told[_stays(new_ids[told], new_texts, matches.select(told), tokens)]] = SILENT
+        with_text = np.flatnonzero(has_text)
+        stays = _stays(new_ids[with_text], new_texts, matches.select(with_text), tokens)
+        outcomes[with_text[stays]] = SILENT
     return FormattedTexts(has_text, outcomes, new_ids, new_texts)
 
 
