@@ -152,11 +152,10 @@ def drawn_columns(
         if run.protected is not None:
             left[own] = [len(run.protected[row]) > 0 for row in some.rows.tolist()]
             some = some.select(~left[own])
-        if len(some):
-            rewrites = drawn_rewrites(
-                compiled, tokens, some, drawing=run.drawing, unrenderable=run.unrenderable
-            )
-            parts.append(RewriteColumns.of(rewrites))
+        rewrites = drawn_rewrites(
+            compiled, rule, tokens, some, drawing=run.drawing, unrenderable=run.unrenderable
+        )
+        parts.append(RewriteColumns.of(rewrites))
     return parts, left
 
 
@@ -234,6 +233,7 @@ class _RowInstance(NamedTuple):
 
 def drawn_rewrites(
     compiled: CompiledRules,
+    rule: int,
     tokens: Tokens,
     matches: Matches,
     *,
@@ -241,7 +241,6 @@ def drawn_rewrites(
     unrenderable: Counter[int],
 ) -> list[Rewrite]:
     """The rewrites of one rule in rows where nothing is protected, whatever it draws."""
-    rule = int(matches.rules[0])
     renderer = compiled.renderer(rule)
     rate, draw = renderer.rule.metadata.rate, renderer.drawing(drawing).draw
     calls = renderer.noise_calls

@@ -110,7 +110,9 @@ def test_whatever_a_rule_draws_a_batch_is_what_its_units_are(
     tokens, drawing = TAGGER.tokenize(rows), Drawing(Draw(seed, 0), SOURCES)
     counted: Counter[int] = Counter()
     matches = matcher.find(tokens, scope="all")
-    done = drawn_rewrites(matcher.compiled, tokens, matches, drawing=drawing, unrenderable=counted)
+    done = drawn_rewrites(
+        matcher.compiled, 0, tokens, matches, drawing=drawing, unrenderable=counted
+    )
     batch = {each.row: list(each.edits) for each in done}
     missing = 0
     for row, text in enumerate(tokens.texts):
