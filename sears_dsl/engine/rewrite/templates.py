@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import LEFT, number_sequences
 from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, is_punctuation
+from sears_dsl.engine.rewrite.placing import ALONE
 from sears_dsl.engine.rewrite.renderer import (
-    ALONE,
     MOST_WRITTEN,
     CompiledRules,
     Renderer,
