@@ -27,8 +27,9 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import load_vectors
-from sears_dsl.engine.rewrite.batch_rendering import Rendering, RenderingRun
+from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN
+from sears_dsl.engine.rewrite.renderer import RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
@@ -128,7 +129,8 @@ class _NeverDrawing(Rendering):
     def rewrites(self, tokens: Tokens, matches: Matches, **options: Any) -> RewriteColumns:
         """As rewrites of rules that draw nothing."""
         run = RenderingRun(**{"extent": None, "drawing": UNDRAWN} | options)
-        return self._undrawn(tokens, matches, run)
+        forms = self._templates.forms(tokens, matches, run.drawing)
+        return self._edited(tokens, matches, forms, run)
 
 
 def _undrawn_multiples(texts: list[str]) -> list[float]:

@@ -367,7 +367,7 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
 
 def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
     """The rules of whose examples one has ``a`` in the place of ``an``, or the other way round."""
-    from sears_dsl.engine.rewrite.spacing_and_casing import agreed
+    from sears_dsl.engine.rewrite.placing import agreed
     from sears_dsl.language.measure import draws
 
     # Slips of typing and the like are not to read well.

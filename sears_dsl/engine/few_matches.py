@@ -24,17 +24,15 @@ from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, require
 from sears_dsl.engine.compile.program import Program, Variant, bind
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.placing import ALONE, Around, begins_sentence
 from sears_dsl.engine.rewrite.renderer import (
-    ALONE,
     MOST_WRITTEN,
-    Around,
     CompiledRules,
     Renderer,
     Written,
     reads_context,
     render_untouching,
 )
-from sears_dsl.engine.rewrite.spacing_and_casing import begins_sentence
 from sears_dsl.tagging.tagger import ListingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens, may_separate
 
@@ -165,14 +163,18 @@ class FewMatches:
         previous = ends[start - 1] if start else None
         if start == end:
             following = (starts[start], ends[start]) if start < len(starts) else None
-            return way.renderer.inserted(text, previous, following, new, around)
+            edit = way.renderer.placing.inserted(text, previous, following, new, around)
+            return edit or Unrendered.UNCHANGED
         first, last = starts[start], ends[end - 1]
         if (
             left == ALONE
             or (row.touches(start) and left <= _kind(text[first - 1]))
             or (row.touches(end) and right <= _kind(text[last]))
         ):
-            return way.renderer.placed(text, first, last, new, previous=previous, around=around)
+            edit = way.renderer.placing.placed(
+                text, first, last, new, previous=previous, around=around
+            )
+            return edit or Unrendered.UNCHANGED
         return Edit(first, last, text[first:last], new)
 
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:

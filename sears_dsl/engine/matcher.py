@@ -253,7 +253,7 @@ class Matcher:
             matches: what `find` gave.
             index: which of them.
         """
-        return self.rendering.binding(tokens, matches, index)
+        return self.compiled.binding(tokens, matches, index)
 
     def rewrites(
         self,

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from sears_dsl.engine.rewrite.spacing_and_casing import wants_an
+from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.judge.english import english, forms_of, tags_of
 
 FAULTS = (

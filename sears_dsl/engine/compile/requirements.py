@@ -26,7 +26,7 @@ from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
-from sears_dsl.language.measure import draws
+from sears_dsl.language.measure import draws, looks_up
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     AttributeTest,
@@ -282,22 +282,6 @@ def _placed(finding: Diagnostic, rule: Rule, ruleset: RuleSource) -> Diagnostic:
 
 
 # ---------------------------------------------------------------- what a run has to bring
-
-
-def looks_up(rule: Rule, kind: str) -> bool:
-    """Whether a rule has a function of a kind, such as ``neighbor``.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> looks_up(parse("NOUN -> $1.neighbor").rules[0], "neighbor")
-        True
-    """
-    return any(
-        isinstance(function, Noise) and function.kind == kind
-        for piece in rule.consequent
-        if isinstance(piece, Reference) and piece.functions
-        for function in piece.functions
-    )
 
 
 def reword(rulesets: Iterable[RuleSource]) -> bool:
