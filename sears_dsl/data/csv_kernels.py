@@ -13,7 +13,7 @@ import csv
 import pickle
 import re
 from collections.abc import Sequence
-from io import BytesIO, StringIO
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,9 @@ _MARK, _TEXT, _LIST, _STOP, _APPEND, _APPEND_ALL = map(ord, "(Xl.ae")
 _HEAD = 5
 _BEFORE_LIST = 3
 _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
+# Places in bytes are numbers without a sign: none is looked at from behind, and to slice an array
+# for each field would cost more than the field.
+_FIRST, _ONE = np.uint64(0), np.uint64(1)
 
 
 class FieldColumns(LazyColumns):
@@ -86,8 +89,14 @@ def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list
     return values
 
 
+class _Pieces(list[bytes]):
+    """What a pickler writes: all texts in one piece, but for very long ones."""
+
+    write = list.append
+
+
 class _TextPickler(pickle.Pickler):
-    def __init__(self, file: BytesIO) -> None:
+    def __init__(self, file: _Pieces) -> None:
         super().__init__(file, 3)
         self.fast = True  # a text that comes again is written again
 
@@ -113,21 +122,19 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
             own, of_row = column.values, np.asarray(column.places, np.int64)
         places[number] = of_row + len(texts)
         texts += own
-    content = BytesIO()
+    pieces = _Pieces()
     try:
-        _TextPickler(content).dump(texts)
+        _TextPickler(pieces).dump(texts)
     except pickle.PicklingError:
         return None
-    written = content.getvalue()
-    if b"\xed" in written and _HALF_A_PAIR.search(written):
-        return None
-    pickled = np.frombuffer(written, np.uint8)
-    bounds = np.empty((len(texts), 2), np.int64)
+    pickled = np.frombuffer(b"".join(pieces), np.uint8)
+    bounds = np.empty((2, len(texts)), np.int64)
     if not find_texts(pickled, bounds):
         return None
-    most = 2 * (bounds[:, 1] - bounds[:, 0]) + len('"",')
-    lines = np.empty(int(most[places].sum()), np.uint8)
-    return lines[: write_lines(pickled, bounds, places, lines)].tobytes()
+    most = 2 * (bounds[1] - bounds[0]) + len('"",')
+    room = np.empty(int(most[places].sum()), np.uint8)
+    lines = room[: int(write_lines(pickled, bounds, places, room))].tobytes()
+    return None if b"\xed" in lines and _HALF_A_PAIR.search(lines) else lines
 
 
 @kernel
@@ -137,55 +144,52 @@ def find_fields(data: UInt8Array, width: Integer, ends: Int32Array) -> Any:
     There is room for as many ends as there can be. Returned is how many there are, those of a row
     that has no end left out; -1 where a row has not so many fields as the width, or is no csv.
     """
-    length = len(data)
-    at = count = whole = column = 0
+    length = np.uint64(len(data))
+    at = _FIRST
+    count = whole = column = 0
     while at < length or column > 0:  # an empty field may be the last thing
         if column == 0:
             begin = at
             while at < length and (data[at] == _LINE_FEED or data[at] == _RETURN):
-                at += 1
-            if at > begin and data[at - 1] != _LINE_FEED:
+                at += _ONE
+            if at > begin and data[at - _ONE] != _LINE_FEED:
                 return -1
             if at == length:
                 break
         doubled = False
         if at < length and data[at] == _QUOTE:
-            at += 1
+            at += _ONE
             while True:
-                rest = data[at:]  # counted from 0, no place is looked at from behind
-                size = 0
-                while size < len(rest) and rest[size] != _QUOTE:
-                    size += 1
-                at += size + 1
+                while at < length and data[at] != _QUOTE:
+                    at += _ONE
+                at += _ONE
                 if at >= length or data[at] != _QUOTE:
                     break
                 doubled = True
-                at += 1
+                at += _ONE
             if at > length:
                 break
         else:
-            rest = data[at:]
-            size = 0
             while (
-                size < len(rest)
-                and rest[size] != _COMMA
-                and rest[size] != _LINE_FEED
-                and rest[size] != _RETURN
+                at < length
+                and data[at] != _COMMA
+                and data[at] != _LINE_FEED
+                and data[at] != _RETURN
             ):
-                size += 1
-            at += size
+                at += _ONE
         column += 1
         if at == length or data[at] != _COMMA:
             while at < length and data[at] == _RETURN:
-                at += 1
+                at += _ONE
             if column != width or (at < length and data[at] != _LINE_FEED):
                 return -1
             column = 0
         elif column == width:
             return -1
-        ends[count] = ~at if doubled else at
+        end = np.int64(at)
+        ends[count] = ~end if doubled else end
         count += 1
-        at += 1
+        at += _ONE
         if column == 0:
             whole = count
     return whole
@@ -197,52 +201,55 @@ def pickle_column(
 ) -> Any:
     """A column of csv as a pickled list of texts; how many bytes it has."""
     pickled[0] = _MARK
-    size = 1
+    size = _ONE
     for field in range(column, len(ends), width):
-        start = max(ends[field - 1], ~ends[field - 1]) + 1 if field else 0
-        end = max(ends[field], ~ends[field])
+        start = np.uint64(max(ends[field - 1], ~ends[field - 1]) + 1) if field else _FIRST
+        end = np.uint64(max(ends[field], ~ends[field]))
         if column == 0:
             while data[start] == _LINE_FEED or data[start] == _RETURN:
-                start += 1
+                start += _ONE
         if column == width - 1:
-            while end > start and data[end - 1] == _RETURN:
-                end -= 1
+            while end > start and data[end - _ONE] == _RETURN:
+                end -= _ONE
         if end > start and data[start] == _QUOTE:
-            start += 1
-            end -= 1
-        source = data[start:end]
-        target = pickled[size + _HEAD :]
-        length = 0
+            start += _ONE
+            end -= _ONE
+        first = size + np.uint64(_HEAD)
+        past = first
         if ends[field] < 0:
             second = False
-            for code in source:
-                target[length] = code
+            for place in range(end - start):
+                code = data[start + place]
+                pickled[past] = code
                 second = code == _QUOTE and not second
-                length += not second
+                past += np.uint64(not second)
         else:
-            length = copied(source, target)
+            past = copied(data, start, end, pickled, first)
+        length = np.int64(past - first)
         pickled[size] = _TEXT
         for byte in range(4):
-            pickled[size + 1 + byte] = (length >> 8 * byte) & 255
-        size += _HEAD + length
+            pickled[size + np.uint64(1 + byte)] = (length >> 8 * byte) & 255
+        size = past
     pickled[size] = _LIST
-    pickled[size + 1] = _STOP
-    return size + 2
+    pickled[size + _ONE] = _STOP
+    return np.int64(size) + 2
 
 
 @kernel
-def copied(source: UInt8Array, target: UInt8Array) -> Any:
-    """Copy bytes to where others begin; how many."""
-    for place in range(len(source)):
-        target[place] = source[place]
-    return len(source)
+def copied(
+    source: UInt8Array, start: np.uint64, end: np.uint64, target: UInt8Array, at: np.uint64
+) -> Any:
+    """Copy bytes to some place of others; one past the last there."""
+    for place in range(end - start):
+        target[at + place] = source[start + place]
+    return at + end - start
 
 
 @kernel
 def find_texts(pickled: UInt8Array, bounds: Int64Array) -> Any:
     """Where the texts of a pickled list begin and end; whether it has nothing but texts."""
     at = _BEFORE_LIST
-    for text in range(len(bounds)):
+    for text in range(bounds.shape[1]):
         while pickled[at] in (_MARK, _APPEND, _APPEND_ALL):
             at += 1
         if pickled[at] != _TEXT:
@@ -251,9 +258,9 @@ def find_texts(pickled: UInt8Array, bounds: Int64Array) -> Any:
         for byte in range(4):
             length += int(pickled[at + 1 + byte]) << 8 * byte
         at += _HEAD
-        bounds[text, 0] = at
+        bounds[0, text] = at
         at += length
-        bounds[text, 1] = at
+        bounds[1, text] = at
     return len(pickled) - at <= 2  # the last one is appended, and that is all
 
 
@@ -269,33 +276,33 @@ def write_lines(
     ``places`` (columns, rows) are the numbers of the texts.
     """
     columns, rows = places.shape
-    size = 0
+    size = _FIRST
     for row in range(rows):
         for column in range(columns):
-            text = pickled[bounds[places[column, row], 0] : bounds[places[column, row], 1]]
-            target = lines[size:]
-            quotes = 0
-            others = 0
-            for code in text:
+            text = places[column, row]
+            start, end = np.uint64(bounds[0, text]), np.uint64(bounds[1, text])
+            quotes = False
+            others = columns == 1 and start == end
+            for place in range(end - start):
+                code = pickled[start + place]
                 quotes |= code == _QUOTE
                 others |= (code == _COMMA) | (code == _LINE_FEED) | (code == _RETURN)
-            length = 0
+            if quotes or others:
+                lines[size] = _QUOTE
+                size += _ONE
             if quotes:
-                target[0] = _QUOTE
-                length = 1
-                for code in text:
-                    target[length] = code
-                    length += 1
-                    target[length] = code  # the second one of two, if it stays
-                    length += code == _QUOTE
-                target[length] = _QUOTE
-                length += 1
-            elif others or (columns == 1 and len(text) == 0):
-                target[0] = _QUOTE
-                length = copied(text, target[1:]) + 2
-                target[length - 1] = _QUOTE
+                for place in range(end - start):
+                    code = pickled[start + place]
+                    lines[size] = code
+                    size += _ONE
+                    if code == _QUOTE:
+                        lines[size] = code
+                        size += _ONE
             else:
-                length = copied(text, target)
-            target[length] = _COMMA if column < columns - 1 else _LINE_FEED
-            size += length + 1
+                size = copied(pickled, start, end, lines, size)
+            if quotes or others:
+                lines[size] = _QUOTE
+                size += _ONE
+            lines[size] = _COMMA if column < columns - 1 else _LINE_FEED
+            size += _ONE
     return size

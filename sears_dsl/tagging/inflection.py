@@ -13,8 +13,9 @@ import gzip
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
@@ -115,6 +116,10 @@ class _LazyTable:
         for line in gzip.decompress(Path(path).read_bytes()).decode().splitlines():
             self._lines.setdefault(line[: line.index(",")], []).append(line)
 
+    def lines(self, word: str) -> Sequence[str]:
+        """The lines of a word."""
+        return self._lines.get(word, ())
+
     def get(self, word: str, default: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """What the file says of a word."""
         lines = self._lines.get(word)
@@ -151,16 +156,19 @@ class _Lemminflect:
             if getattr(sys.modules.get(name), "__version__", None) is None:
                 sys.modules.pop(name, None)
 
-        def lemmas_of(line: str) -> dict[str, tuple[str, ...]]:
+        def class_and_lemmas(line: str) -> tuple[str, tuple[str, ...]]:
             _, category, lemmas = lemma_lines.fromString(line)
-            return {class_of(category): lemmas}
+            return class_of(category), lemmas
 
         def forms_of(line: str) -> dict[str, tuple[str, ...]]:
             forms: dict[str, tuple[str, ...]] = form_lines.fromString(line)[2]
             return forms
 
         # Each of them loads its file when it has no such attribute yet.
-        self._lemmas.lemma_dict = _LazyTable(config.lemma_lu_fn, lemmas_of, {})
+        self._class_and_lemmas = class_and_lemmas
+        self._lemmas.lemma_dict = _LazyTable(
+            config.lemma_lu_fn, lambda line: dict([class_and_lemmas(line)]), {}
+        )
         self._forms.infl_dict = _LazyTable(
             config.inflection_lu_fn, forms_of, form_lines.updateForAuxMod({})
         )
@@ -170,11 +178,36 @@ class _Lemminflect:
 
         This is what ``getLemma`` gives, which copies all that is said of a word.
         """
-        for table in (self._instead, self._lemmas.lemma_dict):
-            lemmas: dict[str, tuple[str, ...]] = table.get(word, {})
-            if upos in lemmas:
-                return tuple(map(str.lower, lemmas[upos]))
-        return self._lemmas.getAllLemmasOOV(word, upos).get(upos, ()) if guess else ()
+        listed = self._listed(word, upos)
+        if listed or not guess:
+            return listed
+        guessed: tuple[str, ...] = self._lemmas.getAllLemmasOOV(word, upos).get(upos, ())
+        return guessed
+
+    def may_be_among(self, word: str, upos: str, lemmas: AbstractSet[str]) -> bool:
+        """Whether `lemmas` may give one of some; no guess is made to find out."""
+        listed = self._listed(word, upos)
+        if listed:
+            return not lemmas.isdisjoint(listed)
+        head = word[: -self._longest_ending]  # a guess changes the end of a word
+        return any(lemma.startswith(head) for lemma in lemmas)
+
+    def _listed(self, word: str, upos: str) -> tuple[str, ...]:
+        """The lemmas of a word of a class in the tables; of several lines the last one counts."""
+        instead = self._instead.get(word, {})
+        if upos in instead:
+            return tuple(map(str.lower, instead[upos]))
+        for line in reversed(self._lemmas.lemma_dict.lines(word)):
+            word_class, lemmas = self._class_and_lemmas(line)
+            if word_class == upos:
+                return tuple(map(str.lower, lemmas))
+        return ()
+
+    @cached_property
+    def _longest_ending(self) -> int:
+        """How many letters at the end of a word its guessed lemma may change."""
+        endings = (rule.split(",") for rule in self._lemmas._getOOVLemmatizer().rules)
+        return max(len(ending) + (doubled == "True") for ending, _, doubled in endings)
 
     def forms(self, lemma: str, tag: str, *, guess: bool = True) -> tuple[str, ...]:
         """The forms of a lemma under a Penn tag."""
@@ -220,13 +253,32 @@ def lemma(word: str, fine: str) -> str:
 
     Tags without inflection (and empty tags) give the lower-cased word itself.
     """
+    plain, base = _without_tables(word, fine)
+    return _lemma_in_tables(plain, fine) if base is None else base
+
+
+def lemma_among(word: str, fine: str, lemmas: AbstractSet[str]) -> str | None:
+    """What `lemma` gives where it is one of some lemmas; None where not, which is told sooner.
+
+    Example:
+        >>> lemma_among("films", "NNS", {"film"}), lemma_among("movies", "NNS", {"film"})
+        ('film', None)
+    """
+    plain, base = _without_tables(word, fine)
+    if base is None and _tables().may_be_among(plain, _WORD_CLASS[fine], lemmas):
+        base = _lemma_in_tables(plain, fine)
+    return base if base in lemmas else None
+
+
+def _without_tables(word: str, fine: str) -> tuple[str, str | None]:
+    """The word as the tables spell it, and its lemma where they need not be asked."""
     lower = word.lower()
     plain = lower.replace("’", "'")
     if plain in _IRREGULAR_WORDS and (plain, fine[:2]) in _IRREGULAR:
-        return _IRREGULAR[plain, fine[:2]]
+        return plain, _IRREGULAR[plain, fine[:2]]
     if fine in _INFLECTED_TAGS and plain.isascii() and plain.isalpha():
-        return _lemma_in_tables(plain, fine)
-    return lower
+        return plain, None
+    return plain, lower
 
 
 @lru_cache(maxsize=1 << 16)

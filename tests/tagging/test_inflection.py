@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.language.tagsets import FINE
-from sears_dsl.tagging.inflection import INFLECTION_TAGS, inflect, inflect_like, keep_casing, lemma
+from sears_dsl.tagging.inflection import (
+    INFLECTION_TAGS,
+    _tables,
+    inflect,
+    inflect_like,
+    keep_casing,
+    lemma,
+    lemma_among,
+)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +56,29 @@ from sears_dsl.tagging.inflection import INFLECTION_TAGS, inflect, inflect_like,
 )
 def test_lemma(word: str, fine: str, expected: str) -> None:
     assert lemma(word, fine) == expected
+
+
+def test_a_lemma_among_some_is_the_lemma() -> None:
+    listed = list(_tables()._lemmas.lemma_dict._lines)[::400]
+    endings = ("s", "ies", "ying", "nning", "ices", "iest", "ttest", "ed", "er", "ina", "")
+    guessed = [stem + ending for stem in ("", "bl", "zorbl", "Florba") for ending in endings]
+    words = [
+        *listed,
+        *guessed,
+        *list(_tables()._instead)[::9],
+        "leaves",
+        "'s",
+        "n’t",
+        "日本",
+        "a-b",
+    ]
+    asked = [(word, fine) for word in words for fine in ("NNS", "VBD", "VBG", "JJS", "RBR", "NN")]
+    lemmas = [lemma(*each) for each in asked]
+    some = set(lemmas[::5])
+    for each, base in zip(asked, lemmas, strict=True):
+        assert lemma_among(*each, {base}) == base
+        assert lemma_among(*each, some) == (base if base in some else None)
+        assert lemma_among(*each, some - {base}) is None
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
 from itertools import chain, count, repeat, zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
@@ -44,6 +43,7 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import Growing, expect, kernel
+from sears_dsl.tagging.inflection import lemma_among
 from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
 
 Key: TypeAlias = tuple[str, *tuple[Any, ...]]
@@ -97,7 +97,7 @@ class Predicates:
         # Per column (kind, tagset): value of the attribute → id.
         self._values: dict[tuple[str, str], dict[str, int]] = {}
         # For each of these columns its numbers, and what it looks at, for one token at a time.
-        self._questions: list[tuple[Callable[..., int], Callable[[TokenType], str]]] = []
+        self._questions: list[tuple[Callable[..., int], Callable[[TokenType], str | None]]] = []
         self._regexes = Regexes()
         self._regex_of: dict[int, int] = {}
         self._composites: Composites | None = None
@@ -266,7 +266,7 @@ class Predicates:
         """The simple predicates that hold of one token: what tells which of the others do."""
         if len(self._questions) < len(self._values):
             columns = self._values.items()
-            self._questions = [(numbers.get, _VALUES[name]) for name, numbers in columns]
+            self._questions = [(numbers.get, _value(name, numbers)) for name, numbers in columns]
         ids = [number_of(value_of(token), -1) for number_of, value_of in self._questions]
         regexes = self._regexes.matching(token.text)
         return (*ids, *map(list(self._regex_of).__getitem__, regexes)) if regexes else (*ids,)
@@ -315,7 +315,7 @@ class Predicates:
             for word in numbers.keys() & types.place_of.keys():
                 ids[types.place_of[word]] = numbers[word]
         else:
-            values, type_of = _attribute(name, types)
+            values, type_of = _attribute(name, numbers, types)
             ids = np.fromiter(map(numbers.get, values, repeat(-1)), np.int32)
         return ids if type_of is None else ids[type_of]
 
@@ -373,7 +373,9 @@ _APOSTROPHES = "'’ʼ"
 _HAS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 
 
-def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[str], Int32Array | None]:
+def _attribute(
+    name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes
+) -> tuple[Iterable[str | None], Int32Array | None]:
     """What a kind of predicate looks at, and which of it each type has; None: a type, a value."""
     kind, tagset = name
     if kind == "text":
@@ -382,7 +384,7 @@ def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[str],
         return map(str.lower, types.words), types.word_of
     if kind == "lemma":
         texts, _, fine = types.columns()
-        return map(_lemma(), texts, fine), None
+        return map(lemma_among, texts, fine, repeat(numbers.keys())), None
     if kind == "fine":
         return (fine for _, fine in types.pairs), types.pair_of
     if tagset == "ud2":
@@ -390,19 +392,16 @@ def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[str],
     return (coarse_of(*pair, "sears2018") for pair in types.pairs), types.pair_of
 
 
-@cache
-def _lemma() -> Callable[[str, str], str]:
-    """What gives lemmas."""
-    from sears_dsl.tagging.inflection import lemma  # noqa: PLC0415 - loads word tables
+def _value(name: tuple[str, str], numbers: Mapping[str, int]) -> Callable[[TokenType], str | None]:
+    """What a kind of predicate looks at in one token."""
+    if name[0] == "lemma":
+        return lambda token: lemma_among(token.text, token.fine, numbers.keys())
+    return _VALUES[name]
 
-    return lemma
 
-
-# What a kind of predicate looks at in one token.
 _VALUES: Mapping[tuple[str, str], Callable[[TokenType], str]] = {
     ("text", ""): lambda token: token.text,
     ("lower", ""): lambda token: token.text.lower(),
-    ("lemma", ""): lambda token: _lemma()(token.text, token.fine),
     ("fine", ""): lambda token: token.fine,
     ("coarse", "ud2"): lambda token: token.coarse,
     ("coarse", "sears2018"): lambda token: coarse_of(token.coarse, token.fine, "sears2018"),
