@@ -232,19 +232,22 @@ _REPAIRS, _CASED = 1, 2
 
 
 class Look(NamedTuple):
-    """How matches look that become the same.
+    """How matches look that become the same, and one of them.
 
     Attributes:
-        example: one of them.
-        head: what their windows are told by beside tokens; see `describe_windows`.
-        low: the first token of its window, counted in the batch.
-        high: one past the last.
+        rule: its rule.
+        row: its row in the batch.
+        start: the first token, counted in the row.
+        end: one past the last.
+        key: what windows are told by beside tokens (see `describe_windows`), the characters from
+            the first token of the window to the last, and the tokens.
     """
 
-    example: int
-    head: int
-    low: int
-    high: int
+    rule: int
+    row: int
+    start: int
+    end: int
+    key: tuple[Any, ...]
 
 
 class Windows(NamedTuple):
@@ -311,9 +314,8 @@ class RenderingTemplates:
         described = describe_windows(keys, opens, some.rows, lows, highs, arrays, characters)
         numbers, examples = number_sequences(*described)
         heads = described[0][described[1][examples]]
-        columns = (examples, heads, lows[examples], highs[examples])
-        looks = map(Look, *(column.tolist() for column in columns))
-        forms = [self._form(tokens, some, look, texts, drawing) for look in looks]
+        looks = _looks(tokens, some.select(examples), heads, lows[examples], highs[examples])
+        forms = [self._form(tokens, look, texts, drawing) for look in looks]
         become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
         outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
         outcomes[rest[self._reaching(tokens, some, become, characters)]] = PLACED
@@ -344,24 +346,18 @@ class RenderingTemplates:
             highs[wide] = lows[wide] + self._widths[variants]
         return Windows(numbers, lows, highs)
 
-    def written(
-        self, tokens: Tokens, matches: Matches, look: Look, drawing: Drawing | None
-    ) -> Written:
+    def written(self, tokens: Tokens, look: Look, drawing: Drawing | None) -> Written:
         """What matches become that look alike, worked out once for all batches.
 
         With a drawing, in which neighbours are looked up, nothing is remembered: the next run may
         look them up elsewhere.
         """
-        example, head, low, high = look
-        row, start = int(matches.rows[example]), int(matches.starts[example])
-        text, kinds = tokens.texts[row], tokens.type_ids[low:high].tolist()
-        between = text[tokens.starts[low] : tokens.ends[high - 1]] if low < high else ""
-        key = (head, between, *map(tokens.types.__getitem__, kinds))
+        _, row, start, end, key = look
         written = self._texts.get(key) if drawing is None else None
         if written is None:
-            rule, order = self._recipes[head >> HEAD_BITS]
+            rule, order = self._recipes[key[0] >> HEAD_BITS]
             renderer = self._compiled.renderer(rule)
-            binding = Binding(start, int(matches.ends[example]), ())
+            binding = Binding(start, end, ())
             if renderer.needs_binding:
                 first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
                 binding = bind(
@@ -371,7 +367,7 @@ class RenderingTemplates:
                     lambda position: types[int(ids[first + position])],
                 )
             view, made_from = tokens.view(row), drawing or UNDRAWN
-            written = renderer.written(text, view, binding, made_from)
+            written = renderer.written(tokens.texts[row], view, binding, made_from)
             if len(self._texts) >= MOST_WRITTEN:
                 self._texts.clear()
             if drawing is None:
@@ -397,17 +393,12 @@ class RenderingTemplates:
         return reaching
 
     def _form(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        look: Look,
-        texts: dict[str, int],
-        drawing: Drawing,
+        self, tokens: Tokens, look: Look, texts: dict[str, int], drawing: Drawing
     ) -> tuple[int, int, int, int]:
         """What matches become that look like this: outcome, number of its text, edges."""
-        rule = int(matches.rules[look.example])
+        rule = look.rule
         looked_up = self._compiled.draws(rule) and looks_up(self._rules[rule][0], "neighbor")
-        written = self.written(tokens, matches, look, drawing if looked_up else None)
+        written = self.written(tokens, look, drawing if looked_up else None)
         new, left, right = written
         if isinstance(new, Unrendered):
             return (MISSING if new.is_counted else SILENT), -1, 0, 0
@@ -483,6 +474,24 @@ class RenderingTemplates:
         some = itertools.compress(trees, plain.tolist())
         plain[plain] = self._plain.are_plain([tree.antecedent for tree in some])
         return plain
+
+
+def _looks(
+    tokens: Tokens, matches: Matches, heads: Int32Array, lows: Int32Array, highs: Int32Array
+) -> Iterator[Look]:
+    """How matches look, with the heads and the bounds of their windows."""
+    sizes = highs - lows
+    past = np.cumsum(sizes)
+    inside = np.arange(sizes.sum()) + np.repeat(highs - past, sizes)
+    kinds = tokens.types.take(tokens.type_ids[inside]).members()
+    first, last = np.zeros((2, len(sizes)), np.int32)
+    first[sizes > 0] = tokens.starts[lows[sizes > 0]]
+    last[sizes > 0] = tokens.ends[highs[sizes > 0] - 1]
+    instances = (matches.rules, matches.rows, matches.starts, matches.ends)
+    columns = (column.tolist() for column in (*instances, heads, first, last, past - sizes, past))
+    for rule, row, start, end, head, low, high, here, there in zip(*columns, strict=True):
+        key = (head, tokens.texts[row][low:high], *kinds[here:there])
+        yield Look(rule, row, start, end, key)
 
 
 def _heads(rules: Sequence[tuple[Rule, RuleScope]]) -> Iterator[int]:
