@@ -273,7 +273,7 @@ class RenderingTemplates:
         some = matches.select(rest)
         left = Windows(*(column[rest] for column in windows))
         numbers, looks = looks_of(left, self.cased.array, some, tokens, characters)
-        forms = [self._form(tokens, some, look, texts, drawing) for look in looks]
+        forms = [self._form(tokens, look, texts, drawing) for look in looks]
         become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
         outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
         outcomes[rest[self._reaching(tokens, some, become, characters)]] = PLACED
@@ -304,32 +304,26 @@ class RenderingTemplates:
             highs[wide] = lows[wide] + self._widths[variants]
         return Windows(numbers, lows, highs)
 
-    def written(
-        self, tokens: Tokens, matches: Matches, look: Look, drawing: Drawing | None
-    ) -> Written:
+    def written(self, tokens: Tokens, look: Look, drawing: Drawing | None) -> Written:
         """What matches become that look alike, worked out once for all batches.
 
         With a drawing, in which neighbours are looked up, nothing is remembered: the next run may
         look them up elsewhere.
         """
-        example, head, low, high = look
-        row, start = int(matches.rows[example]), int(matches.starts[example])
-        text, kinds = tokens.texts[row], tokens.type_ids[low:high].tolist()
-        between = text[tokens.starts[low] : tokens.ends[high - 1]] if low < high else ""
-        key = (head, between, *map(tokens.types.__getitem__, kinds))
-        written = self._texts.get(key) if drawing is None else None
+        _, row, start, end, appearance = look
+        written = self._texts.get(appearance) if drawing is None else None
         if written is None:
             rule, order = self._recipes[look.key]
             renderer = self._compiled.renderer(rule)
-            binding = Binding(start, int(matches.ends[example]), ())
+            binding = Binding(start, end, ())
             if renderer.needs_binding:
                 binding = self._compiled.bound(rule, order, tokens, row, start)
             view, made_from = tokens.view(row), drawing or UNDRAWN
-            written = renderer.written(text, view, binding, made_from)
+            written = renderer.written(tokens.texts[row], view, binding, made_from)
             if len(self._texts) >= MOST_WRITTEN:
                 self._texts.clear()
             if drawing is None:
-                self._texts[key] = written
+                self._texts[appearance] = written
         return written
 
     # ------------------------------------------------------------ inside
@@ -351,17 +345,12 @@ class RenderingTemplates:
         return reaching
 
     def _form(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        look: Look,
-        texts: dict[str, int],
-        drawing: Drawing,
+        self, tokens: Tokens, look: Look, texts: dict[str, int], drawing: Drawing
     ) -> tuple[int, int, int, int]:
         """What matches become that look like this: outcome, number of its text, edges."""
-        rule = int(matches.rules[look.example])
+        rule = look.rule
         looked_up = self._compiled.draws(rule) and looks_up(self._rules[rule][0], "neighbor")
-        written = self.written(tokens, matches, look, drawing if looked_up else None)
+        written = self.written(tokens, look, drawing if looked_up else None)
         new, left, right = written
         if isinstance(new, Unrendered):
             return (MISSING if new.is_counted else SILENT), -1, 0, 0

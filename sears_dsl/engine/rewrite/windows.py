@@ -8,7 +8,7 @@ that counts. Costs some 10 ns an integer of the sequences that stand for windows
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -48,24 +48,27 @@ class Windows(NamedTuple):
 
 
 class Look(NamedTuple):
-    """How matches look that become the same.
+    """How matches look that become the same, and one of them.
 
     Attributes:
-        example: one of them.
-        head: what their windows are told by beside tokens.
-        low: the first token of its window, counted in the batch.
-        high: one past the last.
+        rule: its rule.
+        row: its row in the batch.
+        start: the first token, counted in the row.
+        end: one past the last.
+        appearance: what tells the look from others, in all batches: the head of its sequence (see
+            `_describe_windows`), the characters of its window, and the tokens.
     """
 
-    example: int
-    head: int
-    low: int
-    high: int
+    rule: int
+    row: int
+    start: int
+    end: int
+    appearance: tuple[Any, ...]
 
     @property
     def key(self) -> int:
         """The key of their windows."""
-        return self.head >> _HEAD_BITS
+        return int(self.appearance[0]) >> _HEAD_BITS
 
 
 def looks_of(
@@ -85,8 +88,25 @@ def looks_of(
         keys, opens, matches.rows, lows, highs, arrays_of(tokens), characters
     )
     numbers, examples = number_sequences(values, offsets)
-    columns = (examples, values[offsets[examples]], lows[examples], highs[examples])
-    return numbers, list(map(Look, *(column.tolist() for column in columns)))
+    shown = Windows(values[offsets[examples]], lows[examples], highs[examples])
+    return numbers, list(_looks(shown, matches.select(examples), tokens))
+
+
+def _looks(windows: Windows, matches: Matches, tokens: Tokens) -> Iterator[Look]:
+    """How each match looks; the keys of the windows are the heads of their sequences."""
+    heads, lows, highs = windows
+    sizes = highs - lows
+    past = np.cumsum(sizes)
+    inside = np.arange(sizes.sum()) + np.repeat(highs - past, sizes)
+    types = tokens.types.take(tokens.type_ids[inside]).members()
+    first, last = np.zeros((2, len(sizes)), np.int32)
+    first[sizes > 0] = tokens.starts[lows[sizes > 0]]
+    last[sizes > 0] = tokens.ends[highs[sizes > 0] - 1]
+    places = (matches.rules, matches.rows, matches.starts, matches.ends)
+    columns = (column.tolist() for column in (*places, heads, first, last, past - sizes, past))
+    for rule, row, start, end, head, low, high, here, there in zip(*columns, strict=True):
+        appearance = (head, tokens.texts[row][low:high], *types[here:there])
+        yield Look(rule, row, start, end, appearance)
 
 
 def arrays_of(tokens: Tokens) -> TokenArrays:
