@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
-    from sears_dsl.discovery.result.found import Discovery, FoundRule
+    from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
     from sears_dsl.discovery.result.manifest import Manifest
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.discovery.settings import Across, ProposeFrom

@@ -26,7 +26,7 @@ from sears_dsl.cli.screen.discovery import (
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
-from sears_dsl.discovery.result.found import Discovery, FoundRule
+from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.report import _STAGES, _closest, _one_flip, _why
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.discovery.counts import Closest
     from sears_dsl.discovery.known_rules import KnownFlips
-    from sears_dsl.discovery.result.found import Discovery, FoundRule
+    from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
     from sears_dsl.discovery.settings import Settings
 
 RewrittenExample: TypeAlias = tuple[str, str, str]
