@@ -130,13 +130,14 @@ def names_of(names: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def whole_numbers(least: int, **arguments: object) -> None:
+def whole_numbers(least: int | None, **arguments: object) -> None:
     """Refuse what is no whole number of so many at least, with its argument; None is no choice."""
     for argument, value in arguments.items():
-        if value is not None and not (isinstance(value, SupportsIndex) and index(value) >= least):
+        whole = value is None or isinstance(value, SupportsIndex)
+        if not whole or (value is not None and least is not None and index(value) < least):
             raise UsageError(
-                f"{argument}={value!r:.60} is not a number that this can be",
-                help=f"give a whole number, {least} or more",
+                f"{argument}={value!r:.60} means nothing",
+                help="give a whole number" + ("" if least is None else f", {least} or more"),
             )
 
 
@@ -145,7 +146,7 @@ def shares(**arguments: object) -> None:
     for argument, value in arguments.items():
         if value is not None and not (isinstance(value, SupportsFloat) and 0 <= float(value) <= 1):
             raise UsageError(
-                f"{argument}={value!r:.60} is not a number that this can be",
+                f"{argument}={value!r:.60} means nothing",
                 help="give a number from 0 to 1",
             )
 

@@ -441,7 +441,8 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
     with in_python():
         whole_numbers(1, draws=draws, min_support=min_support, score_at_most=score_at_most,
                       jobs=jobs)  # fmt: skip
-        whole_numbers(0, examples=examples, seed=seed)
+        whole_numbers(0, examples=examples)
+        whole_numbers(None, seed=seed)
         shares(tau=tau, sure_from=sure_from)
         one_of(get_args(JudgeBy), judge_by=judge_by)
         demanded = Gates(
@@ -457,9 +458,9 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
             pivots=names_of(pivots), device=device, jobs=jobs,
         )  # fmt: skip
         rulesets = rulesets_of(rules)
-        recorded = None
-        if scorer == AS_FOUND:
-            choice, recorded = as_found(choice, rulesets, note=remark)
+        choice, recorded = (
+            as_found(choice, rulesets, note=remark) if scorer == AS_FOUND else (choice, None)
+        )
         own = choice.own()
         chosen = tagger_of(tagger, rulesets)
         matcher = compile_and_check(rulesets, demanded, tagger=chosen, seed=seed)

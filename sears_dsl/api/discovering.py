@@ -350,7 +350,7 @@ def discover(
     with in_python(text="more_text", known="known"):
         whole_numbers(1, rules=rules, minimum_flips=minimum_flips, max_questions=max_questions,
                       beam=beam, jobs=jobs)  # fmt: skip
-        whole_numbers(0, seed=seed)
+        whole_numbers(None, seed=seed)
         shares(delta=delta, tau=tau, minimum_frequency=minimum_frequency, holdout=holdout)
         one_of(get_args(ProposeFrom), propose_from=propose_from)
         one_of(get_args(Across), across=across)
@@ -495,7 +495,8 @@ def adversaries(
     strategic = unit == "sentence" or avoid_important > 0
     with in_python(all="every"):
         whole_numbers(1, top=top, beam=beam, jobs=jobs)
-        whole_numbers(0, avoid_important=avoid_important, seed=seed)
+        whole_numbers(0, avoid_important=avoid_important)
+        whole_numbers(None, seed=seed)
         if strategic and (top > 1 or budget_seconds is not None):
             option = "--top" if top > 1 else "--budget-seconds"
             raise UsageError(f"{option} is for rewordings of whole texts", help="leave it out")

@@ -263,7 +263,7 @@ def augment(
 
     with in_python():
         names_of_columns(text=text, label=label, id_column=id_column)
-        whole_numbers(0, seed=seed)
+        whole_numbers(None, seed=seed)
         choices = AugmentationChoices(
             amount=Amount.parse(str(amount)), balanced=balanced, seed=seed, scope=scope, unit=unit,
             only_new=only_new, protection=protection_of(protect, spans),
@@ -382,7 +382,7 @@ def fix(
 
     with in_python():
         whole_numbers(1, seeds=seeds, min_support=min_support)
-        whole_numbers(0, seed=seed)
+        whole_numbers(None, seed=seed)
         shares(min_fall=min_fall, margin=margin)
         settings = RepairSettings(
             amount=Amount.parse(str(amount)), balanced=balanced, seeds=seeds, seed=seed,
@@ -483,7 +483,7 @@ def fix_by_amount(
 
     with in_python():
         whole_numbers(1, seeds=seeds)
-        whole_numbers(0, seed=seed)
+        whole_numbers(None, seed=seed)
         names = amounts.split(",") if isinstance(amounts, str) else amounts
         settings = AmountSettings(
             amounts=tuple(cast("NoiseAmount", each.strip()) for each in names),
