@@ -82,7 +82,7 @@ def apply(
 
     Raises:
         RuleSyntaxError: a rule file with errors.
-        DataError: a column that is not there, a value that is no text.
+        DataError: a column that is not there, a value that is not text.
         UsageError: a dataset or rules of a kind that is not known, or a name that stands for none.
 
     Example:

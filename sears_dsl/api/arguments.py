@@ -45,7 +45,7 @@ _TRANSLATED = (DataError, ModelError, TaggerError, UsageError)
 # A command in backticks is one to type in a shell; it stays.
 _COMMAND = re.compile(r"`sears [^`]*`")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
-# An option, with what is given to it where that can be no word of the sentence.
+# An option, with what is given to it where that cannot be a word of the sentence.
 _OPTION = re.compile(
     r"--([a-z][a-z-]*)\b(?: ([\d.]*\d%?|[A-Z]{2,}|[a-z]+:[\w.]+|none|pivot|text|sentence|chain"
     r"|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
@@ -131,7 +131,7 @@ def names_of(names: object) -> tuple[str, ...]:
 
 
 def whole_numbers(least: int | None, **arguments: object) -> None:
-    """Refuse what is no whole number of so many at least, with its argument; None is no choice."""
+    """Refuse all but None and whole numbers from the least one on; the error names the argument."""
     for argument, value in arguments.items():
         whole = value is None or isinstance(value, SupportsIndex)
         if not whole or (value is not None and least is not None and index(value) < least):
@@ -142,7 +142,7 @@ def whole_numbers(least: int | None, **arguments: object) -> None:
 
 
 def shares(**arguments: object) -> None:
-    """Refuse what is no number from 0 to 1, with its argument; None is no choice."""
+    """Refuse all but None and numbers from 0 to 1; the error names the argument."""
     for argument, value in arguments.items():
         if value is not None and not (isinstance(value, SupportsFloat) and 0 <= float(value) <= 1):
             raise UsageError(
@@ -152,7 +152,7 @@ def shares(**arguments: object) -> None:
 
 
 def one_of(choices: Sequence[str], **arguments: object) -> None:
-    """Refuse a word that is none of the choices, with its argument."""
+    """Refuse all but the choices; the error names the argument."""
     for argument, value in arguments.items():
         if value not in choices:
             raise UsageError(

@@ -138,7 +138,7 @@ class VettingResult(Result, Closing):
             path: of the vetted ruleset; None for ``NAME.vetted.sear`` beside the rules.
 
         Raises:
-            UsageError: the path is no place for it.
+            UsageError: a ruleset cannot have this name.
             DataError: a file cannot be written.
         """
         from sears_dsl.vetting.outputs import write_vetted

@@ -398,8 +398,8 @@ def _thresholds(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """How many rows each rule has to flip at least, and which share of its rows.
 
-    What flips more rarely than any paraphrase is no new rule, however many rows it flips: as likely
-    the paraphrases among its rewrites flip as the rule. A known rule's rewrites people accepted.
+    What flips more rarely than paraphrases do is not a new rule, however many rows it flips: the
+    paraphrases among its rewrites may be what flips. A known rule's rewrites people accepted.
     """
     known, settings = candidates.known, search.settings
     least = np.where(known, settings.fewest_known_flips, settings.flips(searched))

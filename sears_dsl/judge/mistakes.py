@@ -207,7 +207,7 @@ def _is_wrong(words: Sequence[TaggedWord], at: int, meant: Sequence[Referent]) -
 
 
 def _retagged(words: Sequence[TaggedWord]) -> list[TaggedWord]:
-    """The words with better tags: names are no adverbs, and what has an object is a verb."""
+    """The words with better tags: names are not adverbs, and what has an object is a verb."""
     tagged = list(words)
     for at, (text, tag) in enumerate(words):
         low = text.lower()

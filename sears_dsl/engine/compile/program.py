@@ -382,7 +382,7 @@ class _PatternTable:
         test_of: dict[int, int],
         values: dict[object, int],
     ) -> list[int]:
-        """The predicate of each element, `_COMPLEX` where it is no plain literal or tag."""
+        """The predicate of each element, `_COMPLEX` where it is not a plain literal or tag."""
         tests = []
         for element in antecedent:
             test = test_of.get(id(element))
