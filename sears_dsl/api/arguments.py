@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
 
 from sears_dsl.errors import DataError, ModelError, TaggerError, UsageError
 
@@ -123,7 +123,7 @@ def names_of_columns(**arguments: object) -> None:
                 )
 
 
-def names_of(names: object) -> tuple[str, ...]:
+def names_of(names: Any) -> tuple[str, ...]:
     """Names, of columns or files, that may be given as one, as several or not at all."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         return () if names is None else (names,)
@@ -133,8 +133,9 @@ def names_of(names: object) -> tuple[str, ...]:
 def whole_numbers(least: int | None, **arguments: object) -> None:
     """Refuse all but None and whole numbers from the least one on; the error names the argument."""
     for argument, value in arguments.items():
-        whole = value is None or isinstance(value, SupportsIndex)
-        if not whole or (value is not None and least is not None and index(value) < least):
+        if value is None:
+            continue
+        if not isinstance(value, SupportsIndex) or (least is not None and index(value) < least):
             raise UsageError(
                 f"{argument}={value!r:.60} means nothing",
                 help="give a whole number" + ("" if least is None else f", {least} or more"),

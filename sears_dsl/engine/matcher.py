@@ -193,7 +193,7 @@ class Matcher:
         return Prefilter(self.program, [inflects(rule) for rule in self.rules])
 
     def __repr__(self) -> str:
-        return f"<Matcher of {len(self.rules)} rules>"
+        return f"<Matcher of {len(self.rules)} rule{'s' * (len(self.rules) != 1)}>"
 
     def __call__(self, text: str) -> Rewrites:
         """The rewrites of one text, as `apply` gives them.
