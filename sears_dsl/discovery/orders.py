@@ -148,7 +148,7 @@ class Search:
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
         """The paraphrases of each row, and how many rows there was no time for.
 
-        One that lacks what has to stay in its row is none.
+        One that lacks what has to stay in its row does not count.
         """
         paraphrases = remembered_paraphrases(
             self.paraphraser,
