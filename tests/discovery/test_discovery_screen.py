@@ -278,7 +278,7 @@ def test_what_lies_ahead_is_asked_about_where_it_is_much() -> None:
 def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
     def minutes(rows: int, seconds: float, most: int | None = 10_000) -> SearchEstimate:
         return estimate(
-            ["A fun film, and a long one."] * rows, Settings(), most=most, question_count=100,
+            ["A fun film, and a long one."] * rows, most=most, question_count=100,
             seconds_a_question=seconds, processes=2, beam=30, translates=True,
         )  # fmt: skip
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.counts import Closest
     from sears_dsl.discovery.known_rules import KnownFlips
     from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
-    from sears_dsl.discovery.settings import Settings
 
 RewrittenExample: TypeAlias = tuple[str, str, str]
 """A text, what became of it, and what is said after it."""
@@ -228,7 +227,6 @@ class SearchEstimate:
 
 def estimate(
     texts: Sequence[str],
-    settings: Settings,
     *,
     most: int | None,
     question_count: int,
