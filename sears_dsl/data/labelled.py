@@ -72,7 +72,7 @@ class LabelledRows:
     image: str | None = None  # the column of pictures, paths that rules leave alone; None for none
     # The column of what an answer is chosen from, with `BETWEEN_CHOICES` between; None for none.
     choices: str | None = None
-    folder: str = ""  # where the paths of pictures begin, which is no part of the data
+    folder: str = ""  # where the paths of pictures begin, which is not part of the data
     notes: tuple[str, ...] = ()  # what a reader has to know, such as rows that were left out
 
     def number(self, place: int) -> int:
@@ -93,7 +93,7 @@ class LabelledRows:
         of_label: dict[tuple[str, ...], list[int]] = {}
         for place in range(len(self.rows)):
             of_label.setdefault(self.labels[place] if self.labels else (), []).append(place)
-        # Answers to questions are no classes: hardly two of them are the same.
+        # Answers to questions are not classes: hardly two of them are the same.
         groups = [of_label[label] for label in sorted(of_label)]
         if 2 * len(groups) > count:
             groups = [list(range(len(self.rows)))]

@@ -11,7 +11,7 @@ it accepted 58, readers 3 of 20. So the log-odds of a rewrite are taken as
 with s what the evidence says. Where a change was read, u has a posterior distribution, whose mean
 and spread stand in ``readings.json``; where it was not, its spread is σ. A rule replaces one and
 the same change everywhere, so that its many rewrites do not make σ smaller: see
-`sears_dsl.discovery.filtering.meaning`.
+`sears_dsl.discovery.filtering.text_filter`.
 
 Source: a logistic model with a random effect; Breslow and Clayton, "Approximate inference in
 generalized linear mixed models", JASA 88, 1993. Here the integral is taken on a grid.

@@ -46,7 +46,7 @@ def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
     r"""The content of a file, so many bytes at most.
 
     Raises:
-        OSError: it is not there, is no regular file, is too large, or cannot be read; its
+        OSError: it is not there, is not a regular file, is too large, or cannot be read; its
             ``strerror`` is a sentence for people.
 
     Example:

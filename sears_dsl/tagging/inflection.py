@@ -283,7 +283,7 @@ def _without_tables(word: str, fine: str) -> tuple[str, str | None]:
 
 @lru_cache(maxsize=1 << 16)
 def _lemma_in_tables(plain: str, fine: str) -> str:
-    """The base form of a word that is no base form by its tag."""
+    """The base form of a word that by its tag is another form."""
     candidates = [form.lower() for form in _tables().lemmas(plain, _WORD_CLASS[fine])]
     if len(candidates) > 1:
         for candidate in candidates:

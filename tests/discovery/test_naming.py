@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.result.found import names_of
+from sears_dsl.discovery.result.found_rules import names_of
 from sears_dsl.errors import SearsError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule

@@ -64,7 +64,7 @@ augmentation_options = with_options(
 
 
 def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
-    """What a command reads it does not write; names of shipped rulesets are no files."""
+    """What a command reads it does not write; names of shipped rulesets are not files."""
     there = [Path(each) for each in sources if Path(each).exists()]
     for path in written:
         if path.exists() and any(path.samefile(each) for each in there):

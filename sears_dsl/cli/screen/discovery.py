@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.discovery.counts import Closest
     from sears_dsl.discovery.known_rules import KnownFlips
-    from sears_dsl.discovery.result.found import Discovery, FoundRule
-    from sears_dsl.discovery.settings import Settings
+    from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 
 RewrittenExample: TypeAlias = tuple[str, str, str]
 """A text, what became of it, and what is said after it."""
@@ -228,7 +227,6 @@ class SearchEstimate:
 
 def estimate(
     texts: Sequence[str],
-    settings: Settings,
     *,
     most: int | None,
     question_count: int,

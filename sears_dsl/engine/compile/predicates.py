@@ -363,7 +363,7 @@ def _any_apostrophe(literal: Literal, options: Options) -> bool:
 
 
 def _with_apostrophes(word: str) -> Sequence[str]:
-    """A word with each kind of apostrophe; a mark alone is no apostrophe but a quotation mark."""
+    """A word with each kind of apostrophe; a mark alone is a quotation mark."""
     if not _HAS_APOSTROPHE.search(word) or not any(map(str.isalpha, word)):
         return (word,)
     return [_HAS_APOSTROPHE.sub(mark, word) for mark in _APOSTROPHES]

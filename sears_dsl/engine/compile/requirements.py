@@ -98,7 +98,7 @@ def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
 
 
 def _texts(element: Element, scope: RuleScope) -> Iterator[str | None]:
-    """The texts of an element; None for what is no fixed text."""
+    """The texts of an element; None where what it matches is not fixed."""
     if (element.minimum, element.maximum) != (1, 1):
         yield None
     elif isinstance(element.body, Group):

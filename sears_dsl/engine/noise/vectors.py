@@ -60,7 +60,7 @@ def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
     try:
         with path.open("rb") as file:
             stored = _OnlyData(file).load()
-    # A pickle that is none fails in as many ways as there are bytes.
+    # What is not a pickle fails in as many ways as there are bytes.
     except Exception as error:
         raise DataError(f"{path} holds no word vectors as gensim writes them: {error}",
                         help=_ADVICE) from error  # fmt: skip
@@ -102,7 +102,8 @@ class WordVectors:
             was worked out before.
 
     Raises:
-        DataError: another number of vectors than of words, a word twice, a number that is none.
+        DataError: another number of vectors than of words, a word twice, a value that is not a
+            number.
 
     Example:
         >>> table = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
