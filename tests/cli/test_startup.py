@@ -110,6 +110,8 @@ def test_the_package_runs_as_a_module_where_its_command_is_not_on_the_path(tmp_p
         command = [sys.executable, "-m", "sears_dsl", *arguments]
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
 
+    # A file of the current folder is no part of the program.
+    (tmp_path / "click.py").write_text("raise SystemExit('a stranger ran')")
     done = run("try", "movie -> film", "A movie.")
     assert done.returncode == 0, done.stderr
     assert "A film." in done.stdout
