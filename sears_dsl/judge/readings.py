@@ -24,15 +24,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
-from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.runtime.array_types import Floats
+from sears_dsl.runtime.files import read_numbers_file
 
 VERSION = 1
 """Of readings.json."""
@@ -202,16 +202,13 @@ def load_readings() -> Readings:
     """The readings that the package carries; ``docs/judge.md`` says whose they are.
 
     Raises:
-        ModelError: the file is of another version.
+        ModelError: the file is of another version, or cannot be read.
     """
-    content = files(__package__).joinpath("readings.json").read_bytes()
-    entry = json.loads(content)
-    if entry.get("version") != VERSION:
-        raise ModelError(
-            f"the readings in this installation are of version {entry.get('version')}, and this "
-            f"package reads version {VERSION}",
-            help="install sears-dsl again: its files are of different versions",
-        )
+    content, entry = read_numbers_file(
+        Path(__file__).with_name("readings.json"),
+        version=VERSION,
+        advice="install sears-dsl again: its files are of different versions",
+    )
     effects = {name: Effect(*numbers) for name, numbers in entry["effects"].items()}
     return Readings(
         float(entry["slope"]), float(entry["shift"]), float(entry["spread"]), effects,

@@ -220,3 +220,9 @@ def test_progress_is_told(rules: sears.Ruleset) -> None:
     sears.audit(predict, ROWS, rules, scorer=None,
                 on_progress=lambda stage, done, total: stages.append(stage))  # fmt: skip
     assert "asking about rows" in stages
+
+
+def test_rows_that_contradict_each_other_are_told(rules: sears.Ruleset) -> None:
+    rows = [("A good movie.", "good"), ("A good movie.", "bad")]
+    with pytest.warns(UserWarning, match=r"rows 1 and 2 \('good' and 'bad'\)"):
+        sears.audit(predict, rows, rules, scorer=None)

@@ -142,6 +142,9 @@ CASES: dict[str, Discovery] = {
     "time-cut-short": discovery(
         funnel=replace(NOTHING, skipped=64, not_asked=12, undecided=30), budget_reached=True,
         cut_short=("paraphrases", "judging")),
+    "no-time-at-all": discovery(
+        funnel=replace(NOTHING, skipped=109, paraphrases=0, candidates=0, judged=0, keep_meaning=0),
+        budget_reached=True, cut_short=("paraphrases",)),
     "question-limit": discovery(
         rules=(found("film -> movie"),), question_limit_reached=True,
         funnel=replace(FUNNEL, questions=400, question_limit=400, not_asked=17)),

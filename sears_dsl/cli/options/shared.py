@@ -8,6 +8,7 @@ compiling is spoken once in a run, and only where there is no compiled code on d
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import TYPED
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
+    from sears_dsl.engine.matches import Unit
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
@@ -179,6 +182,39 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
     warn_of_tagger(rulesets, chosen, quiet=quiet)
     tell_of_paraphrases(rulesets, quiet=quiet)
     return chosen
+
+
+def require_together(
+    rulesets: Sequence[Ruleset], names: Sequence[str], *, unit: Unit | None, vectors: bool = False
+) -> None:
+    """Refuse rulesets that cannot run together, with all that is in the way and a run without it.
+
+    Raises:
+        RuleSyntaxError: they want different units, or look up what is not installed.
+    """
+    from sears_dsl.catalogue import names_without
+    from sears_dsl.engine.compile.requirements import hindrances
+    from sears_dsl.errors import RuleSyntaxError
+    from sears_dsl.runtime.extras import has_discovery
+
+    findings, paths = hindrances(rulesets, unit=unit, vectors=vectors, paraphrases=has_discovery())
+    if not findings:
+        return
+    others = names_without(names, paths)
+    advice = f"everything else runs as: {_with_rules(names, others)}" if others else ""
+    raise RuleSyntaxError(findings, advice)
+
+
+def _with_rules(names: Sequence[str], others: Sequence[str]) -> str:
+    """The command as it was typed, with other rules."""
+    ctx = click.get_current_context()
+    words = list(ctx.meta.get(TYPED, ()))
+    if not set(names) <= set(words):
+        return shlex.join(others)  # the rules stand in the project file
+    place = min(words.index(name) for name in names)
+    for name in names:
+        words.remove(name)
+    return shlex.join(["sears", ctx.info_name or "", *words[:place], *others, *words[place:]])
 
 
 def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:

