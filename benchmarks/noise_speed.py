@@ -102,13 +102,13 @@ def _multiples(rule: str, upper: str, portions: list[list[str]], sources: Source
 
 
 def noise_called(matcher: Matcher, texts: list[str]) -> set[str]:
-    """The functions of noise that applying rules calls, those that look at the rules left out."""
+    """The functions of noise that applying rules calls."""
     called: set[str] = set()
 
     def look(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         path = Path(code.co_filename)
-        there = path.parent.name == "noise" and path.stem != "needs"
+        there = path.parent.name == "noise"
         if event == "call" and (there or path.stem in _RENDERING):
             called.add(f"{path.stem}.{code.co_qualname}")
 
