@@ -77,8 +77,6 @@ _COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in g
 _RULES = {"rules": 0, "rules_and_input": 1, "rules_and_data": 1}
 _NAMES = ("--model", "--data", "--train")
 _FILLED = f"{__name__}.filled"
-TYPED = f"{__name__}.typed"
-"""Under this a context knows the words that stand behind the command."""
 _FILE_CHOICES = f"{__name__}.file_choices"
 
 #: Options that many commands share, under what they are about; a command's own come between.
@@ -154,6 +152,7 @@ class ProjectCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The values of the command line, and where there are none those of the project file."""
+        from sears_dsl.cli.options.shared import TYPED
         from sears_dsl.project.file import find_project
 
         ctx.meta[TYPED] = tuple(args)

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.commands import TYPED
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.runtime.wording import counted
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
+TYPED = f"{__name__}.typed"
+"""Under this a context knows the words that stand behind the command."""
 COMPILING = "compiling the inner loops, up to half a minute"
 NO_FOLDER = "no folder could be written to keep them"
 NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
