@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,17 @@ def batches(
     return found
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Sums of several threads are rounded otherwise than those of one, by their number."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
 def trained(reader: Reader, texts: Sequence[str], labels: Sequence[str], seed: int) -> Model:
     """A model of these texts: eight passes of Adam over batches of like length."""
     torch.manual_seed(seed)
@@ -155,14 +167,15 @@ def trained(reader: Reader, texts: Sequence[str], labels: Sequence[str], seed: i
     network = Network(some[0][1].shape[2], len(names))
     adam = torch.optim.AdamW(network.parameters(), 1.5e-3)
     slower = torch.optim.lr_scheduler.LinearLR(adam, 1.0, 0.0, _PASSES * len(some))
-    for _ in range(_PASSES):
-        for number in torch.randperm(len(some)).tolist():
-            places, vectors, shown = some[number]
-            loss = functional.cross_entropy(network(vectors, shown), gold[places])
-            adam.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            adam.step()
-            slower.step()
+    with one_thread():
+        for _ in range(_PASSES):
+            for number in torch.randperm(len(some)).tolist():
+                places, vectors, shown = some[number]
+                loss = functional.cross_entropy(network(vectors, shown), gold[places])
+                adam.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                adam.step()
+                slower.step()
     network.eval()
 
     def predict(asked: Sequence[str]) -> list[str]:
