@@ -27,6 +27,7 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import load_vectors
+from sears_dsl.engine.rewrite.batch_edits import edited_columns
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN
 from sears_dsl.engine.rewrite.renderer import RenderingRun
@@ -130,7 +131,7 @@ class _NeverDrawing(Rendering):
         """As rewrites of rules that draw nothing."""
         run = RenderingRun(**{"extent": None, "drawing": UNDRAWN} | options)
         forms = self._templates.forms(tokens, matches, run.drawing)
-        return self._edited(tokens, matches, forms, run)
+        return edited_columns(self._compiled, tokens, matches, forms, run)
 
 
 def _undrawn_multiples(texts: list[str]) -> list[float]:

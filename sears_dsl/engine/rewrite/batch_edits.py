@@ -19,9 +19,11 @@ from sears_dsl.engine.arrays import first_alike
 from sears_dsl.engine.match.search import Protected
 from sears_dsl.engine.matches import Edit, Matches, Reach
 from sears_dsl.engine.rewrite.placing import Around
+from sears_dsl.engine.rewrite.renderer import FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.slots import PLACED, REPLACED
+from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED
 from sears_dsl.engine.rewrite.templates import Forms
+from sears_dsl.engine.rewrite.unit_rendering import rewrites_by_unit
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import Tokens
 
@@ -41,7 +43,33 @@ class _MatchSpan(NamedTuple):
     barrier: int
 
 
-class BatchEdits:
+def edited_columns(
+    compiled: CompiledRules, tokens: Tokens, matches: Matches, forms: Forms, run: RenderingRun
+) -> RewriteColumns:
+    """Rewrites of matches by what they become.
+
+    Where an edit would touch what is protected, its row is rendered unit by unit.
+    """
+    if not len(matches):
+        return RewriteColumns.of([])
+    protected = run.protected
+    missing = forms.outcomes == MISSING
+    edits = _BatchEdits(tokens, matches, forms, protected)
+    elsewhere = RewriteColumns.of([])
+    if protected is not None and any(protected):
+        touching = edits.touching(protected)
+        edits.there[touching] = False
+        if run.extent is not None and len(touching):
+            # What a rate has chosen touches nothing, and is not chosen anew.
+            anew = np.isin(matches.rows, matches.rows[touching])
+            anew &= compiled.ways[matches.rules] == FIXED
+            edits.there[anew] = missing[anew] = False
+            elsewhere = rewrites_by_unit(compiled, tokens, matches.select(anew), run)
+    run.unrenderable.update(matches.rules[missing].tolist())
+    return RewriteColumns.merged([edits.columns(), elsewhere])
+
+
+class _BatchEdits:
     """The edits that matches make; each match makes one or none."""
 
     def __init__(

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sears_dsl.engine.match.search import Extent, Protected
 from sears_dsl.engine.matches import Matches
-from sears_dsl.engine.rewrite.batch_edits import BatchEdits
+from sears_dsl.engine.rewrite.batch_edits import edited_columns
 from sears_dsl.engine.rewrite.batch_noise import (
     chosen_by_rate,
     drawn_columns,
@@ -27,8 +26,7 @@ from sears_dsl.engine.rewrite.batch_noise import (
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.slots import MISSING
-from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplates
+from sears_dsl.engine.rewrite.templates import RenderingTemplates
 from sears_dsl.engine.rewrite.unit_rendering import rewrites_by_unit
 from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Tokens
@@ -69,50 +67,22 @@ class Rendering:
         ways = self._compiled.ways[matches.rules]
         if not ways.any():
             forms = self._templates.forms(tokens, matches, drawing)
-            return self._edited(tokens, matches, forms, run)
+            return edited_columns(self._compiled, tokens, matches, forms, run)
         by_form = ways < DRAWN if compiles() else ways == FIXED
         left, parts = ~by_form, []
         if by_form.any():
-            columns, left[by_form] = self._by_form(tokens, matches.select(by_form), run)
-            parts.append(columns)
+            some, asking = matches.select(by_form), matches.select(by_form & (ways == CHOSEN))
+            look_up_together(self._compiled.rules, tokens, asking, drawing.sources)
+            forms = self._templates.forms(tokens, some, drawing)
+            taken, left[by_form] = chosen_by_rate(self._compiled, tokens, some, forms.outcomes, run)
+            some, forms = some.select(taken), forms.select(taken)
+            parts.append(edited_columns(self._compiled, tokens, some, forms, run))
         if compiles():
             drawn = matches.select(~by_form)
-            columns_of_rules, left[~by_form] = drawn_columns(self._compiled, tokens, drawn, run)
-            parts += columns_of_rules
+            columns, left[~by_form] = drawn_columns(self._compiled, tokens, drawn, run)
+            parts += columns
         rest = matches.select(left)
         look_up_together(self._compiled.rules, tokens, rest, drawing.sources)
         parts.append(rewrites_by_unit(self._compiled, tokens, rest, run))
         both = RewriteColumns.merged(parts)
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
-
-    def _by_form(
-        self, tokens: Tokens, matches: Matches, run: RenderingRun
-    ) -> tuple[RewriteColumns, NDArray[np.bool_]]:
-        """Rewrites of rules that draw no text, and which matches are left to the plain way."""
-        looking_up = matches.select(self._compiled.ways[matches.rules] == CHOSEN)
-        look_up_together(self._compiled.rules, tokens, looking_up, run.drawing.sources)
-        forms = self._templates.forms(tokens, matches, run.drawing)
-        taken, left = chosen_by_rate(self._compiled, tokens, matches, forms.outcomes, run)
-        return self._edited(tokens, matches.select(taken), forms.select(taken), run), left
-
-    def _edited(
-        self, tokens: Tokens, matches: Matches, forms: Forms, run: RenderingRun
-    ) -> RewriteColumns:
-        """Rewrites of matches by what they become."""
-        if not len(matches):
-            return RewriteColumns.of([])
-        protected = run.protected
-        missing = forms.outcomes == MISSING
-        edits = BatchEdits(tokens, matches, forms, protected)
-        elsewhere = RewriteColumns.of([])
-        if protected is not None and any(protected):
-            touching = edits.touching(protected)
-            edits.there[touching] = False
-            if run.extent is not None and len(touching):
-                # What a rate has chosen touches nothing, and is not chosen anew.
-                anew = np.isin(matches.rows, matches.rows[touching])
-                anew &= self._compiled.ways[matches.rules] == FIXED
-                edits.there[anew] = missing[anew] = False
-                elsewhere = rewrites_by_unit(self._compiled, tokens, matches.select(anew), run)
-        run.unrenderable.update(matches.rules[missing].tolist())
-        return RewriteColumns.merged([edits.columns(), elsewhere])

@@ -441,13 +441,14 @@ class CompiledRules:
 
     def bound(self, rule: int, order: int, tokens: Tokens, row: int, start: int) -> Binding:
         """How a variant of a rule lies on tokens, where its replaced span starts."""
+        variant = self.variants(rule)[order]
         first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
 
         def token_type(position: int) -> TokenType:
             kind: TokenType = types[int(ids[first + position])]
             return kind
 
-        return bind(self.variants(rule)[order], start, self.program.predicates, token_type)
+        return bind(variant, start, self.program.predicates, token_type)
 
     def draws(self, rule: int) -> bool:
         """Whether a rule draws, or is about whole units."""
