@@ -109,7 +109,7 @@ class TokenClasses:
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return False
         members = map(types.__getitem__, range(len(types)))  # sooner made than columns of a few
-        simple_ids = list(map(self._predicates.find_simple, members))
+        simple_ids = self._predicates.find_simple(list(members))
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
@@ -415,11 +415,10 @@ class PlaneMemory:
             known = len(self._columns[0]) - 1
             if known < count:
                 own = (known, count, classes.offsets, classes.symbols, planes, dense)
-                *added, firsts = plane_entries(*own)
-                added[0] = added[0][1:] + np.uint32(len(self._columns[1]))
-                numbers, nexts, self._pool, self._slots, self._used = plane_blocks(
-                    *own, self._pool, self._slots, self._used
+                (*added, firsts), (numbers, nexts, self._pool, self._slots, self._used) = (
+                    plane_parts(*own, self._pool, self._slots, self._used)
                 )
+                added[0] = added[0][1:] + np.uint32(len(self._columns[1]))
                 added += [numbers, firsts, nexts]
                 for column, entries in zip(self._columns, added, strict=True):
                     column.extend(entries)
@@ -550,6 +549,23 @@ def plane_blocks(  # noqa: PLR0917 - arrays in the order in which they are made
             if 2 * used > slots.shape[0]:
                 slots = _rehashed(pool, used, 4 * slots.shape[0])
     return numbers, nexts, pool, slots, used
+
+
+@kernel
+def plane_parts(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: int,
+    high: int,
+    offsets: Int32Array,
+    symbols: Int32Array,
+    planes: BitPlanes,
+    dense: int,
+    pool: Any,
+    slots: Int32Array,
+    used: Integer,
+) -> Any:
+    """Both at once: to call a compiled kernel with so many arrays costs as much as one class."""
+    own = (low, high, offsets, symbols, planes, dense)
+    return plane_entries(*own), plane_blocks(*own, pool, slots, used)
 
 
 @kernel
