@@ -98,7 +98,7 @@ class TokenClasses:
                 numbers = self._known.look_up(types)
             if numbers.min(initial=0) < 0:
                 few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
-                new = np.flatnonzero(numbers < 0)
+                [new] = (numbers < 0).nonzero()
                 if len(new) > few or not self._add_few(types.take(new), new, numbers):
                     numbers = self._learn(types, numbers)
             return Classes(numbers, *self._known.arrays()), self._known.heads
@@ -385,9 +385,9 @@ class PlaneMemory:
     def __init__(self) -> None:
         self._alone = threading.Lock()
         self._columns: tuple[Growing, ...] = ()
-        self._pool = np.zeros((64, _BLOCK), np.uint64)
-        self._slots = np.full(256, -1, np.int32)
-        self._used = 0
+        self._class_planes: ClassPlanes | None = None
+        # The pool, its slots, and how much of it is used; see `plane_blocks`.
+        self._pool: list[Any] = [np.zeros((64, _BLOCK), np.uint64), np.full(256, -1, np.int32), 0]
 
     def of(self, classes: Classes, planes: BitPlanes) -> ClassPlanes | None:
         """The planes of all classes; None where they would be too large.
@@ -415,14 +415,16 @@ class PlaneMemory:
             known = len(self._columns[0]) - 1
             if known < count:
                 own = (known, count, classes.offsets, classes.symbols, planes, dense)
-                (*added, firsts), (numbers, nexts, self._pool, self._slots, self._used) = (
-                    plane_parts(*own, self._pool, self._slots, self._used)
-                )
+                (*added, firsts), (numbers, nexts, *self._pool) = plane_parts(*own, *self._pool)
                 added[0] = added[0][1:] + np.uint32(len(self._columns[1]))
                 added += [numbers, firsts, nexts]
                 for column, entries in zip(self._columns, added, strict=True):
                     column.extend(entries)
-            return ClassPlanes._make([*(column.array for column in self._columns), self._pool])
+                self._class_planes = None
+            if self._class_planes is None:
+                arrays = (column.array for column in self._columns)
+                self._class_planes = ClassPlanes._make((*arrays, self._pool[0]))
+            return self._class_planes
 
 
 @kernel
@@ -514,8 +516,7 @@ def plane_blocks(  # noqa: PLR0917 - arrays in the order in which they are made
         slots: int32 (a power of two,): their numbers by hash, -1 where a slot is free.
 
     Returns:
-        (blocks, nexts, pool, slots, used): the first two as in `ClassPlanes`, the others as they
-        are then.
+        (blocks, nexts, pool, slots, used): two as in `ClassPlanes`, the others as they are then.
     """
     blocks = planes.blank.shape[0] >> _BLOCK_BITS
     end = planes.first_offsets.shape[0] - 3
@@ -564,7 +565,7 @@ def plane_parts(  # noqa: PLR0917 - arrays in the order in which they are made
     used: Integer,
 ) -> Any:
     """Both at once: to call a compiled kernel with so many arrays costs as much as one class."""
-    own = (low, high, offsets, symbols, planes, dense)
+    own = low, high, offsets, symbols, planes, dense
     return plane_entries(*own), plane_blocks(*own, pool, slots, used)
 
 
