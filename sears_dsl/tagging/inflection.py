@@ -207,7 +207,8 @@ class _Lemminflect:
     @cached_property
     def _longest_ending(self) -> int:
         """How many letters at the end of a word its guessed lemma may change."""
-        endings = (rule.split(",") for rule in self._lemmas._getOOVLemmatizer().rules)
+        rules: Sequence[str] = self._lemmas._getOOVLemmatizer().rules
+        endings = (rule.split(",") for rule in rules)
         return max(len(ending) + (doubled == "True") for ending, _, doubled in endings)
 
     def forms(self, lemma: str, tag: str, *, guess: bool = True) -> tuple[str, ...]:

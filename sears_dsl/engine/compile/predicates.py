@@ -377,7 +377,7 @@ _HAS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 
 def _attribute(
     name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes
-) -> tuple[Iterable[str | None], Int32Array | None]:
+) -> tuple[Iterable[Any], Int32Array | None]:
     """What a kind of predicate looks at, and which of it each type has; None: a type, a value."""
     kind, tagset = name
     if kind == "text":
@@ -395,14 +395,17 @@ def _attribute(
 
 def _values(
     name: tuple[str, str], numbers: Mapping[str, int], columns: Sequence[Sequence[str]]
-) -> Iterable[str | None]:
-    """What a kind of predicate looks at in some tokens: texts, coarse and fine tags."""
+) -> Iterable[Any]:
+    """What a kind of predicate looks at in some tokens: texts, coarse and fine tags.
+
+    That is a text, or None for a lemma that no rule names.
+    """
     kind, tagset = name
     texts, coarse, fine = columns
     if kind == "lemma":
         return map(lemma_among, texts, fine, repeat(numbers.keys()))
     if tagset == "sears2018":
-        return map(coarse_of, coarse, fine, repeat(tagset))
+        return (coarse_of(*tags, "sears2018") for tags in zip(coarse, fine, strict=True))
     return {"text": texts, "lower": map(str.lower, texts), "fine": fine, "coarse": coarse}[kind]
 
 
