@@ -25,7 +25,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import load_known
-from sears_dsl.discovery.result.found import Discovery
+from sears_dsl.discovery.result.found_rules import Discovery
 from sears_dsl.discovery.settings import QUESTIONS_A_ROW, Settings
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor

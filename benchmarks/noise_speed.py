@@ -27,8 +27,9 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import load_vectors
-from sears_dsl.engine.rewrite.batch_rendering import Rendering, RenderingRun
+from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN
+from sears_dsl.engine.rewrite.renderer import RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
@@ -101,13 +102,13 @@ def _multiples(rule: str, upper: str, portions: list[list[str]], sources: Source
 
 
 def noise_called(matcher: Matcher, texts: list[str]) -> set[str]:
-    """The functions of noise that applying rules calls, those that look at the rules left out."""
+    """The functions of noise that applying rules calls."""
     called: set[str] = set()
 
     def look(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         path = Path(code.co_filename)
-        there = path.parent.name == "noise" and path.stem != "needs"
+        there = path.parent.name == "noise"
         if event == "call" and (there or path.stem in _RENDERING):
             called.add(f"{path.stem}.{code.co_qualname}")
 
@@ -128,7 +129,8 @@ class _NeverDrawing(Rendering):
     def rewrites(self, tokens: Tokens, matches: Matches, **options: Any) -> RewriteColumns:
         """As rewrites of rules that draw nothing."""
         run = RenderingRun(**{"extent": None, "drawing": UNDRAWN} | options)
-        return self._undrawn(tokens, matches, run)
+        forms = self._templates.forms(tokens, matches, run.drawing)
+        return self._edited(tokens, matches, forms, run)
 
 
 def _undrawn_multiples(texts: list[str]) -> list[float]:

@@ -41,7 +41,7 @@ from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.orders import SearchProgress
-from sears_dsl.discovery.result.found import Discovery
+from sears_dsl.discovery.result.found_rules import Discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine import reference
 from sears_dsl.engine.matcher import compile_rules

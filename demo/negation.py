@@ -100,7 +100,9 @@ class Reader:
     @torch.inference_mode()
     def __call__(self, texts: Sequence[str]) -> list[torch.Tensor]:
         """Of each text float32 (words, 384)."""
-        new = sorted({text for text in texts if text not in self._read}, key=len)
+        # No set: its order is another in each process, and with it which texts are read beside each
+        # other, and the last digits of their vectors.
+        new = sorted(dict.fromkeys(text for text in texts if text not in self._read), key=len)
         for first in range(0, len(new), 64):
             some = new[first : first + 64]
             for text, vectors, real in zip(

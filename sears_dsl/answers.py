@@ -3,7 +3,7 @@
 In: what a model gave or a file holds, and a comparison. Out: text; whether two texts mean the same
 answer. Always holds: a comparison is a name, with its amount where it has one, so that it goes
 through files and options as it is; equal answers have equal text but where the comparison says
-otherwise; what is no answer of its kind is None, for the caller to say where it stood. Costs
+otherwise; what is not an answer of its kind is None, for the caller to say where it stood. Costs
 microseconds an answer; entities of rewritten texts cost an alignment of the two texts.
 
     exact        labels, character by character
@@ -32,7 +32,7 @@ Comparison: TypeAlias = str
 
 COMPARISONS = "exact, squad, vqa, set, entities, or within:AMOUNT such as within:0.5 or within:10%"
 
-#: How answers of the kinds that are no plain text are written in a file.
+#: How answers of the kinds that are not plain text are written in a file.
 COMPARISON_FORMS = {
     "set": "write the labels of a row as a list, or with | between them; none is an empty list",
     "entities": "write [start, end, label] for each entity, in characters of the text, in a list",

@@ -7,7 +7,7 @@ A path that exists wins over a shipped name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -113,6 +113,32 @@ def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) 
         for file in find_rule_files(named)
         if file in own or not file.name.endswith(LEFT_OUT)
     ]
+
+
+def names_without(names: Iterable[str], paths: Collection[str]) -> list[str]:
+    """The shortest names for the rule files that some names stand for, but for a few of them.
+
+    Example:
+        >>> names_without(["noise", "paper/sentiment"], [str(shipped()["noise/paraphrase"])])
+        ['noise/look-alikes', 'noise/neighbors', 'noise/typing', 'paper/sentiment']
+    """
+    left_out = {Path(path).resolve() for path in paths}
+    return [part for name in names for part in _parts_without(name, left_out)]
+
+
+def _parts_without(name: str, left_out: Set[Path]) -> list[str]:
+    files = {file.resolve() for file in _files_of(name)}
+    if not files & left_out:
+        return [name]
+    if files <= left_out:
+        return []
+    if Path(name).is_dir():
+        parts = sorted(Path(name).iterdir())
+        inside = [each for each in parts if each.suffix == ".sear" or any(each.rglob("*.sear"))]
+        names = [str(each) for each in inside if not each.name.endswith(LEFT_OUT)]
+    else:
+        names = [key for key in shipped() if key.startswith(f"{name}/")]
+    return [part for each in names for part in _parts_without(each, left_out)]
 
 
 def ruleset_page(name: str, ruleset: Ruleset) -> str:

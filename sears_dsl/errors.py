@@ -162,16 +162,22 @@ class SearsError(Exception):
 class RuleSyntaxError(SearsError):
     """A rule file with errors; all of them are in ``diagnostics``, in the order of the file.
 
-    The message shows the first `MOST_SHOWN`.
+    What to do about all of them together is the help; about each it stands in the diagnostic. The
+    message shows the first `MOST_SHOWN`.
     """
 
-    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+    def __init__(
+        self,
+        diagnostics: Iterable[Diagnostic],
+        help: str = "",  # noqa: A002 - the field's term
+    ) -> None:
         self.diagnostics: Sequence[Diagnostic] = tuple(diagnostics)
-        super().__init__(rendered(self.diagnostics))
+        message = rendered(self.diagnostics)
+        super().__init__(f"{message}\n" if help else message, help=help)
 
-    def __reduce__(self) -> tuple[type[RuleSyntaxError], tuple[Sequence[Diagnostic]]]:
+    def __reduce__(self) -> tuple[type[RuleSyntaxError], tuple[Sequence[Diagnostic], str]]:
         """Errors leave worker processes; what is made of the diagnostics is made again."""
-        return type(self), (self.diagnostics,)
+        return type(self), (self.diagnostics, self.help)
 
 
 class CompileError(SearsError):

@@ -275,7 +275,7 @@ def _excess(some: int, trials: int, others: int, other_trials: int) -> float:
 
 
 def _fisher(some: int, trials: int, others: int, other_trials: int) -> float:
-    """The probability of all tables with these margins that are no likelier than this one."""
+    """The probability of all tables with these margins that are at most as likely as this one."""
     happened = some + others
     least = max(0, happened - other_trials)
     logs = _log_tables(trials, other_trials, happened)

@@ -33,6 +33,7 @@ LAYERS = [
     {"api"},
     {"interop"},
     {"cli"},
+    {"__main__"},
 ]
 # Names of a value that tell its history; what it is has a noun.
 TENSES = {"told", "made", "found", "its", "given", "said", "seen", "kept", "had", "put"}

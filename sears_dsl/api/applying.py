@@ -7,14 +7,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sears_dsl.api.arguments import in_python, names_of, protection_of, remark, rulesets_of
+from sears_dsl.api.arguments import (
+    in_python,
+    names_of,
+    protection_of,
+    remark,
+    rulesets_of,
+    shares,
+    whole_numbers,
+)
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.api.arguments import AnyRules
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
-    from sears_dsl.batch.plan import Mode, Touched
+    from sears_dsl.batch.plan import Mode, TextShare, Touched
     from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
     from sears_dsl.clusters.parts import Workers
@@ -35,7 +43,7 @@ def apply(
     spans: Sequence[str] = (),
     keep: str | Sequence[str] = (),
     id_column: str | None = None,
-    share: str = "100%",
+    share: float | str = "100%",
     with_originals: bool = False,
     draws: int = 1,
     seed: int = 0,
@@ -57,8 +65,8 @@ def apply(
             ``"TEXT=START+SPANTEXT"``; a rule that would touch one is left out of its row.
         keep: other columns that the records carry, such as the label; ``all`` for all of them.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
-        share: about how many of the texts are rewritten; each decides for itself by its number, so
-            that what ``"10%"`` takes, ``"25%"`` takes too.
+        share: about how many of the texts are rewritten, 0.1 or ``"10%"``; each decides for itself
+            by its number, so that what ``"10%"`` takes, ``"25%"`` takes too.
         with_originals: mode chain: the rows as they were come first, then all rows once more as the
             rules leave them, with ``~rewritten`` behind their ids.
         draws: each row comes so many times, with other draws of what rules draw, and with a column
@@ -74,7 +82,7 @@ def apply(
 
     Raises:
         RuleSyntaxError: a rule file with errors.
-        DataError: a column that is not there, a value that is no text.
+        DataError: a column that is not there, a value that is not text.
         UsageError: a dataset or rules of a kind that is not known, or a name that stands for none.
 
     Example:
@@ -84,7 +92,6 @@ def apply(
         'A fun film.'
     """
     from sears_dsl.batch.memory import apply_to
-    from sears_dsl.batch.plan import TextShare
     from sears_dsl.batch.provenance import tagger_findings
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
@@ -95,6 +102,7 @@ def apply(
                 f"there is no file {dataset!r}; a string names a file with the rows",
                 help="give texts as a list: sears.apply([text], rules)",
             )
+        whole_numbers(1, draws=draws)
         rulesets = rulesets_of(ruleset)
         matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets), seed=seed)
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
@@ -110,7 +118,7 @@ def apply(
             spans=protection_of((), spans).spans,
             keep=keep,
             id_column=id_column,
-            share=TextShare.parse(share, seed=seed),
+            share=_share_of_texts(share, seed=seed),
             with_originals=with_originals,
             draws=draws,
         )
@@ -138,7 +146,7 @@ def apply_folder(
     keep: str | Sequence[str] = (),
     id_column: str | None = None,
     output_format: str | None = None,
-    share: str = "100%",
+    share: float | str = "100%",
     draws: int = 1,
     seed: int = 0,
     tagger: str = DEFAULT_TAGGER,
@@ -188,26 +196,26 @@ def apply_folder(
         (1, True)
     """
     from sears_dsl.batch.files import ApplyRequest
-    from sears_dsl.batch.plan import TextShare
     from sears_dsl.clusters.applying import apply_folder as apply_to_folder
-    from sears_dsl.data.span_columns import SpanColumn
 
     with in_python(column="column", address="address"):
+        whole_numbers(1, draws=draws, workers=workers)
+        protected = protection_of(protect, spans)
         request = ApplyRequest(
             recipe=_recipe(ruleset, tagger=tagger, seed=seed),
             input=source,
             output=output,
             mode=mode,
             columns=names_of(column),
-            protect=tuple(protect),
-            spans=tuple(map(SpanColumn.parse, spans)),
+            protect=protected.columns,
+            spans=protected.spans,
             keep=names_of(keep),
             scope=scope,
             unit=unit,
             id_column=id_column,
             output_format=output_format,
             resume=resume,
-            share=TextShare.parse(share, seed=seed),
+            share=_share_of_texts(share, seed=seed),
             draws=draws,
         )
         with workers_of(engine, address=address, count=workers) as working:
@@ -226,7 +234,7 @@ def arrow_rewriter(
     on_touched: Touched = "keep",
     keep: str | Sequence[str] = (),
     id_column: str | None = None,
-    share: str = "100%",
+    share: float | str = "100%",
     seed: int = 0,
     tagger: str = DEFAULT_TAGGER,
 ) -> ArrowRewriter:
@@ -265,23 +273,23 @@ def arrow_rewriter(
         >>> rewriter(table).to_pylist()
         [{'text': 'A fun film.', 'label': 1}]
     """
-    from sears_dsl.batch.plan import Plan, TextShare
+    from sears_dsl.batch.plan import Plan
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
-    from sears_dsl.data.span_columns import SpanColumn
 
     with in_python(column="column"):
         names = names_of(keep)
         if mode == "chain" and names:
             raise UsageError("mode chain keeps every column", help="leave out keep")
+        protected = protection_of(protect, spans)
         plan = Plan(
             columns=names_of(column),
             id_column=id_column,
             scope=scope,
             unit=unit,
-            protect=tuple(protect),
-            spans=tuple(map(SpanColumn.parse, spans)),
+            protect=protected.columns,
+            spans=protected.spans,
             on_touched=on_touched,
-            share=TextShare.parse(share, seed=seed),
+            share=_share_of_texts(share, seed=seed),
         )
         recipe = _recipe(ruleset, tagger=tagger, seed=seed)
         return ArrowRewriter(recipe, mode=mode, plan=plan, keep=names)
@@ -303,6 +311,16 @@ def workers_of(engine: Engine, *, address: str | None, count: int | None) -> Ite
         yield Here()
     else:
         raise UsageError(f"there is no engine {engine!r}", help="write local or ray")
+
+
+def _share_of_texts(share: float | str, *, seed: int) -> TextShare:
+    from sears_dsl.batch.plan import TextShare
+
+    whole_numbers(0, seed=seed)
+    if isinstance(share, str):
+        return TextShare.parse(share, seed=seed)
+    shares(share=share)
+    return TextShare.parse(f"{share:.4%}", seed=seed)
 
 
 def _recipe(ruleset: object, *, tagger: str, seed: int) -> RulesetRecipe:

@@ -13,8 +13,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
 
 from sears_dsl.errors import DataError, ModelError, TaggerError, UsageError
 
@@ -44,7 +45,11 @@ _TRANSLATED = (DataError, ModelError, TaggerError, UsageError)
 # A command in backticks is one to type in a shell; it stays.
 _COMMAND = re.compile(r"`sears [^`]*`")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
-_OPTION = re.compile(r"--([a-z][a-z-]*)\b")
+# An option, with what is given to it where that cannot be a word of the sentence.
+_OPTION = re.compile(
+    r"--([a-z][a-z-]*)\b(?: ([\d.]*\d%?|[A-Z]{2,}|[a-z]+:[\w.]+|none|pivot|text|sentence|chain"
+    r"|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
+)
 
 
 @contextmanager
@@ -57,6 +62,11 @@ def in_python(**arguments: str) -> Iterator[None]:
         Traceback (most recent call last):
         sears_dsl.errors.UsageError: which column holds the text?
           = help: name it with text=
+        >>> with in_python():
+        ...     raise UsageError("there is no judge for French", help="choose --scorer pivot")
+        Traceback (most recent call last):
+        sears_dsl.errors.UsageError: there is no judge for French
+          = help: choose scorer='pivot'
     """
     names = {**_ARGUMENTS, **arguments}
     try:
@@ -77,9 +87,17 @@ def _translated(text: str, names: Mapping[str, str]) -> str:
     for place, part in enumerate(parts):
         lists = _KEEP.sub(lambda match: f"keep={[match[1], *match[2].split()[1::2]]!r}", part)
         parts[place] = _OPTION.sub(
-            lambda match: f"{names.get(match[1], match[1].replace('-', '_'))}=", lists
+            lambda match: f"{names.get(match[1], match[1].replace('-', '_'))}={_given(match[2])}",
+            lists,
         )
     return "".join(part + command for part, command in zip(parts, [*commands, ""], strict=True))
+
+
+def _given(value: str | None) -> str:
+    """What a message has behind an option, as it is written in Python."""
+    if value is None or value.isupper() or value.isdecimal():
+        return value or ""
+    return "None" if value == "none" else repr(value)
 
 
 def remark(sentence: str) -> None:
@@ -105,11 +123,42 @@ def names_of_columns(**arguments: object) -> None:
                 )
 
 
-def names_of(names: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Names of columns that may be given as one, as several or not at all."""
+def names_of(names: Any) -> tuple[str, ...]:
+    """Names, of columns or files, that may be given as one, as several or not at all."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         return () if names is None else (names,)
     return tuple(names)
+
+
+def whole_numbers(least: int | None, **arguments: object) -> None:
+    """Refuse all but None and whole numbers from the least one on; the error names the argument."""
+    for argument, value in arguments.items():
+        if value is None:
+            continue
+        if not isinstance(value, SupportsIndex) or (least is not None and index(value) < least):
+            raise UsageError(
+                f"{argument}={value!r:.60} means nothing",
+                help="give a whole number" + ("" if least is None else f", {least} or more"),
+            )
+
+
+def shares(**arguments: object) -> None:
+    """Refuse all but None and numbers from 0 to 1; the error names the argument."""
+    for argument, value in arguments.items():
+        if value is not None and not (isinstance(value, SupportsFloat) and 0 <= float(value) <= 1):
+            raise UsageError(
+                f"{argument}={value!r:.60} means nothing",
+                help="give a number from 0 to 1",
+            )
+
+
+def one_of(choices: Sequence[str], **arguments: object) -> None:
+    """Refuse all but the choices; the error names the argument."""
+    for argument, value in arguments.items():
+        if value not in choices:
+            raise UsageError(
+                f"there is no {argument}={value!r:.60}", help=f"choose {' or '.join(choices)}"
+            )
 
 
 def read_once(data: object) -> object:
@@ -139,6 +188,7 @@ def labelled_rows(
 
     also = names_of(also)
     names_of_columns(text=text, label=label, also=also, image=image, choices=choices)
+    whole_numbers(1, limit=limit, sample=sample)
     rows = read_labelled(
         data,
         column=text,
@@ -180,6 +230,7 @@ def predictor_of(
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.loading import load_predictor
 
+    whole_numbers(1, batch_size=batch_size)
     if isinstance(model, CachedPredictor) and batch_size is None:
         return model
     return load_predictor(model, batch_size=batch_size, comparison=comparison, announce=remark)
@@ -194,6 +245,11 @@ def rulesets_of(rules: object) -> list[Ruleset]:
     if isinstance(rules, Ruleset):
         return [rules]
     if isinstance(rules, str | Path):
+        if "->" in str(rules) and not Path(rules).exists():
+            raise UsageError(
+                f"{str(rules)!r:.60} is a rule, and a string names a file with rules",
+                help="make it a ruleset: sears.parse('movie -> film')",
+            )
         return load_rulesets([str(rules)])
     if isinstance(rules, Sequence):
         return [ruleset for each in rules for ruleset in rulesets_of(each)]

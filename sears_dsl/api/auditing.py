@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from sears_dsl.api.arguments import (
     AnyOracle,
@@ -15,13 +15,16 @@ from sears_dsl.api.arguments import (
     labelled_rows,
     names_of,
     names_of_columns,
+    one_of,
     predictor_of,
     read_once,
     remark,
     rulesets_of,
+    shares,
     shown,
     tagger_of,
     used_label,
+    whole_numbers,
 )
 from sears_dsl.api.results import (
     Result,
@@ -418,7 +421,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
     if scorer is not None:
         need_discovery()
     from sears_dsl.auditing.audit import AuditChoices
-    from sears_dsl.auditing.gates import Gates, read_gate
+    from sears_dsl.auditing.gates import Gates, JudgeBy, read_gate
     from sears_dsl.auditing.running import (
         as_found,
         audit_rules,
@@ -436,21 +439,28 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
     from sears_dsl.vetting.oracle import open_oracle
 
     with in_python():
+        whole_numbers(1, draws=draws, min_support=min_support, score_at_most=score_at_most,
+                      jobs=jobs)  # fmt: skip
+        whole_numbers(0, examples=examples)
+        whole_numbers(None, seed=seed)
+        shares(tau=tau, sure_from=sure_from)
+        one_of(get_args(JudgeBy), judge_by=judge_by)
         demanded = Gates(
             flip_rate=_rate("max_flip_rate", max_flip_rate),
             miss_rate=_rate("max_miss_rate", max_miss_rate),
             rows_flipped=_rate("max_rows_flipped", max_rows_flipped),
-            own=tuple(map(read_gate, gates)), judge_by=judge_by, support=min_support,
-            require_support=require_support,
+            own=tuple(read_gate(str(each)) for each in names_of(gates)),
+            judge_by=judge_by, support=min_support, require_support=require_support,
         )  # fmt: skip
+        rates = rates if isinstance(rates, str) else tuple(map(str, names_of(rates)))
         choice = PartsChoice(
             scorer=_named(scorer), paraphrases=False, tau=tau,
-            pivots=tuple(pivots), device=device, jobs=jobs,
+            pivots=names_of(pivots), device=device, jobs=jobs,
         )  # fmt: skip
         rulesets = rulesets_of(rules)
-        recorded = None
-        if scorer == AS_FOUND:
-            choice, recorded = as_found(choice, rulesets, note=remark)
+        choice, recorded = (
+            as_found(choice, rulesets, note=remark) if scorer == AS_FOUND else (choice, None)
+        )
         own = choice.own()
         chosen = tagger_of(tagger, rulesets)
         matcher = compile_and_check(rulesets, demanded, tagger=chosen, seed=seed)

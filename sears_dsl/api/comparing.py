@@ -103,7 +103,7 @@ def compare(before: AnyAudit, after: AnyAudit, *more: AnyAudit) -> ComparisonRes
 
     Raises:
         UsageError: audits that cannot be compared, or something else than audits.
-        DataError: a file that is no audit.
+        DataError: a file that is not an audit.
 
     Example:
         >>> import sears_dsl as sears
@@ -203,7 +203,7 @@ def predict_errors(
     Raises:
         UsageError: audits of other rows, too few answers or only one kind of them, or scikit-learn
             is not installed.
-        DataError: a file that is no audit, or rows that were not audited.
+        DataError: a file that is not an audit, or rows that were not audited.
 
     Example:
         >>> import sears_dsl as sears

@@ -9,19 +9,22 @@ from functools import cached_property
 from inspect import signature
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from sears_dsl.api.arguments import (
     OnProgress,
     in_python,
     labelled_rows,
     names_of,
+    one_of,
     predictor_of,
     read_once,
     remark,
+    shares,
     shown,
     tagger_of,
     used_label,
+    whole_numbers,
 )
 from sears_dsl.api.results import Result, TableResult, draw_bars, shown_findings
 from sears_dsl.defaults import DEFAULT_SCORER
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
-    from sears_dsl.discovery.result.found import Discovery, FoundRule
+    from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
     from sears_dsl.discovery.result.manifest import Manifest
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.discovery.settings import Across, ProposeFrom
@@ -226,8 +229,8 @@ def discover(
     minimum_frequency: float = 0.005,
     propose_from: ProposeFrom = "paraphrases",
     across: Across = "any",
-    known: Sequence[str | Path] = (),
-    readings: Sequence[str | Path] = (),
+    known: str | Path | Sequence[str | Path] = (),
+    readings: str | Path | Sequence[str | Path] = (),
     with_shipped: bool = True,
     more_text: object = None,
     max_questions: int | None = None,
@@ -330,7 +333,7 @@ def discover(
     from sears_dsl.discovery.algorithm import discover as search
     from sears_dsl.discovery.known_rules import load_known
     from sears_dsl.discovery.parts import PartsChoice, participants_of
-    from sears_dsl.discovery.settings import Settings
+    from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
     from sears_dsl.vetting.oracle import read_readings
 
     chosen: dict[str, Any] = {
@@ -345,6 +348,12 @@ def discover(
         papers = Settings.paper_choices(own_choices)
         chosen.update({name: papers[name] for name in chosen if name in papers})
     with in_python(text="more_text", known="known"):
+        whole_numbers(1, rules=rules, minimum_flips=minimum_flips, max_questions=max_questions,
+                      beam=beam, jobs=jobs)  # fmt: skip
+        whole_numbers(None, seed=seed)
+        shares(delta=delta, tau=tau, minimum_frequency=minimum_frequency, holdout=holdout)
+        one_of(get_args(ProposeFrom), propose_from=propose_from)
+        one_of(get_args(Across), across=across)
         settings = Settings(
             rules=rules, holdout=holdout, seed=seed, max_questions=max_questions,
             budget_seconds=budget_seconds, comparison=comparison,
@@ -353,8 +362,8 @@ def discover(
         )  # fmt: skip
         choice = PartsChoice(
             scorer=chosen["scorer"], paraphraser=paraphraser, tau=chosen["tau"],
-            pivots=tuple(pivots), beam=beam, device=device, jobs=jobs,
-            readings=read_readings(readings),
+            pivots=names_of(pivots), beam=beam, device=device, jobs=jobs,
+            readings=read_readings(names_of(readings)),
         )  # fmt: skip
         data, also = read_once(data), names_of(also)
         rows = labelled_rows(
@@ -377,7 +386,7 @@ def discover(
                 settings=settings,
                 text=others,
                 known=load_known(
-                    list(map(str, known)),
+                    list(map(str, names_of(known))),
                     with_shipped=with_shipped and not paper,
                     tagger=searching,
                 ),
@@ -485,6 +494,9 @@ def adversaries(
 
     strategic = unit == "sentence" or avoid_important > 0
     with in_python(all="every"):
+        whole_numbers(1, top=top, beam=beam, jobs=jobs)
+        whole_numbers(0, avoid_important=avoid_important)
+        whole_numbers(None, seed=seed)
         if strategic and (top > 1 or budget_seconds is not None):
             option = "--top" if top > 1 else "--budget-seconds"
             raise UsageError(f"{option} is for rewordings of whole texts", help="leave it out")
@@ -492,13 +504,13 @@ def adversaries(
             raise UsageError("--all goes with --unit sentence or --avoid-important")
         settings = Settings(tau=tau, comparison=comparison, budget_seconds=budget_seconds)
         choice = PartsChoice(
-            scorer=scorer, paraphraser=paraphraser, tau=tau, pivots=tuple(pivots),
+            scorer=scorer, paraphraser=paraphraser, tau=tau, pivots=names_of(pivots),
             beam=beam, device=device, jobs=jobs,
         )  # fmt: skip
         rows = labelled_rows(
             read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
-            comparison=comparison,
-            image=image, choices=choices, limit=limit, sample=sample, seed=seed,
+            comparison=comparison, image=image, choices=choices, limit=limit, sample=sample,
+            seed=seed,
         )  # fmt: skip
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,

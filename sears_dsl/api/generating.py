@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from sears_dsl.api.arguments import AnyOracle, AnyRules, in_python, rulesets_of
+from sears_dsl.api.arguments import (
+    AnyOracle,
+    AnyRules,
+    in_python,
+    one_of,
+    rulesets_of,
+    whole_numbers,
+)
 from sears_dsl.api.results import Result, draw_bars
 from sears_dsl.runtime.wording import counted
 
@@ -96,9 +103,12 @@ def generate(
         >>> sentences.columns["text"]
         ['A good film.', 'A nice film.']
     """
-    from sears_dsl.generating.table import generated
+    from sears_dsl.generating.table import By, generated
 
     with in_python():
+        whole_numbers(1, limit=limit)
+        whole_numbers(0, seed=seed)
+        one_of(get_args(By), by=by)
         rulesets = rulesets_of(rules)
         keep = None
         if oracle is not None:

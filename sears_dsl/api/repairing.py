@@ -22,8 +22,10 @@ from sears_dsl.api.arguments import (
     read_once,
     remark,
     rulesets_of,
+    shares,
     shown,
     used_label,
+    whole_numbers,
 )
 from sears_dsl.api.results import RulesetsResult, draw_bars
 from sears_dsl.errors import UsageError
@@ -261,6 +263,7 @@ def augment(
 
     with in_python():
         names_of_columns(text=text, label=label, id_column=id_column)
+        whole_numbers(None, seed=seed)
         choices = AugmentationChoices(
             amount=Amount.parse(str(amount)), balanced=balanced, seed=seed, scope=scope, unit=unit,
             only_new=only_new, protection=protection_of(protect, spans),
@@ -378,6 +381,9 @@ def fix(
     from sears_dsl.repair.running import repair_model
 
     with in_python():
+        whole_numbers(1, seeds=seeds, min_support=min_support)
+        whole_numbers(None, seed=seed)
+        shares(min_fall=min_fall, margin=margin)
         settings = RepairSettings(
             amount=Amount.parse(str(amount)), balanced=balanced, seeds=seeds, seed=seed,
             scope=scope, unit=unit, comparison=comparison, control=control,
@@ -476,6 +482,8 @@ def fix_by_amount(
     from sears_dsl.repair.running import amounts_of_noise
 
     with in_python():
+        whole_numbers(1, seeds=seeds)
+        whole_numbers(None, seed=seed)
         names = amounts.split(",") if isinstance(amounts, str) else amounts
         settings = AmountSettings(
             amounts=tuple(cast("NoiseAmount", each.strip()) for each in names),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from sears_dsl.auditing.document import RuleRecord
-    from sears_dsl.discovery.result.found import FoundRule
+    from sears_dsl.discovery.result.found_rules import FoundRule
     from sears_dsl.language.ruleset import Ruleset
 
 _MOST_ROWS = 50

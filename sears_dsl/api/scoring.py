@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from sears_dsl.api.arguments import (
     OnProgress,
     in_python,
+    names_of,
     names_of_columns,
     read_once,
     remark,
+    shares,
     shown,
+    whole_numbers,
 )
 from sears_dsl.api.results import TableResult
 from sears_dsl.defaults import DEFAULT_SCORER
@@ -123,6 +126,7 @@ def score(
 
     with in_python():
         names_of_columns(original=original, rewrite=rewrite)
+        shares(tau=tau)
         source = open_rows(read_once(pairs), pair=("original", "rewrite"))
         columns = pair_columns(source, original=original, rewrite=rewrite)
         text_pairs = [
@@ -130,7 +134,7 @@ def score(
             for batch in source.batches()
             for pair in pairs_of(batch, columns, where=source.path)
         ]
-        chosen = load_chosen_scorer(scorer, pivots=pivots, tau=tau, device=device)
+        chosen = load_chosen_scorer(scorer, pivots=names_of(pivots), tau=tau, device=device)
         scores = chosen.scores(text_pairs) if text_pairs else np.zeros(0)
         has_tau = not isinstance(chosen, OwnScorer) or chosen.has_tau
         return ScoreResult(
@@ -216,9 +220,10 @@ def paraphrase(
 
     with in_python():
         names_of_columns(text=text)
+        whole_numbers(1, most=most, beam=beam, jobs=jobs)
         originals = read_texts(read_once(texts), column=text)
         choice = PartsChoice(
-            scorer=NO_SCORER, paraphraser=paraphraser, pivots=tuple(pivots), beam=beam,
+            scorer=NO_SCORER, paraphraser=paraphraser, pivots=names_of(pivots), beam=beam,
             device=device, jobs=jobs,
         )  # fmt: skip
         show = shown(on_progress)

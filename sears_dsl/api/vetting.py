@@ -14,11 +14,14 @@ from sears_dsl.api.arguments import (
     OnProgress,
     in_python,
     labelled_rows,
+    names_of,
     predictor_of,
     read_once,
     remark,
+    shares,
     shown,
     tagger_of,
+    whole_numbers,
 )
 from sears_dsl.api.results import Result, draw_bars
 from sears_dsl.errors import UsageError
@@ -135,7 +138,7 @@ class VettingResult(Result, Closing):
             path: of the vetted ruleset; None for ``NAME.vetted.sear`` beside the rules.
 
         Raises:
-            UsageError: the path is no place for it.
+            UsageError: a ruleset cannot have this name.
             DataError: a file cannot be written.
         """
         from sears_dsl.vetting.outputs import write_vetted
@@ -266,7 +269,7 @@ def vet(
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.vetting.oracle import open_oracle
-    from sears_dsl.vetting.review.reading import TemplateSession
+    from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import (
         Sitting,
         judges_templates,
@@ -277,9 +280,11 @@ def vet(
     from sears_dsl.vetting.web.serving import LOOPBACK, background, listen
 
     with in_python(reviewer="reviewers"):
+        whole_numbers(1, most=most, port=port)
+        shares(tau=tau)
         ruleset, folder = _in_a_file(rules)
         place = place_of(
-            ruleset, folder=folder, reviewers=reviewers,
+            ruleset, folder=folder, reviewers=names_of(reviewers),
             output=None if output is None else Path(output),
             journal=None if journal is None else Path(journal),
         )  # fmt: skip
@@ -289,7 +294,7 @@ def vet(
         measure = None
         if scorer is not None:
             measure = load_chosen_scorer(
-                scorer, pivots=pivots, tau=tau, language=ruleset.options.language
+                scorer, pivots=names_of(pivots), tau=tau, language=ruleset.options.language
             )
             _ = measure.tau  # one of the user's own may have none, and says so
         chosen = tagger_of(tagger, [ruleset])
@@ -299,8 +304,7 @@ def vet(
             compile_rules([ruleset], tagger=chosen, sources=sources_of([ruleset]))
             rows = labelled_rows(
                 read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
-            comparison=comparison,
-            image=image, choices=choices, limit=limit,
+                comparison=comparison, image=image, choices=choices, limit=limit,
             )  # fmt: skip
             show("loading the model", 0, None)
             predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)

@@ -408,7 +408,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         )
     if not effects.confident:
         yield "The model gives no confidence, so how sure it is of its answers is not shown."
-    # A row is there once for each column that a rule may rewrite, which is no repetition.
+    # A row is there once for each column that a rule may rewrite, which is not a repetition.
     of_file = {
         data.number(place): tuple(sorted(row.items())) for place, row in enumerate(data.rows)
     }

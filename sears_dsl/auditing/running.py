@@ -227,7 +227,7 @@ def _drawing(effects: Effects) -> Effects:
 
 
 def _rated(rulesets: Sequence[Ruleset], matcher: Matcher, rate: int, *, seed: int) -> Matcher:
-    """The rules, those that draw at another rate, which is no part of their ids."""
+    """The rules, those that draw at another rate, which is not part of their ids."""
     rated = [
         replace(
             ruleset,

@@ -188,7 +188,7 @@ def kept_columns(
     """The columns that records are to carry.
 
     ``all`` is every column but the ids and, where it is one, the rewritten column: both are there
-    already. A name with commas that is no column stands for several.
+    already. A name with commas that is not a column stands for several.
 
     Example:
         >>> kept_columns(["all"], ["id", "text", "label"], ["text"], "id")

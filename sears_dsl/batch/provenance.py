@@ -225,7 +225,7 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     """Write into the manifest beside a rule file that it was validated with a tagger.
 
     Another version of the same tagger is replaced; what else the manifest says stays. Refused are
-    rulesets that are no file of their own, and pinned tags, which texts of tests have themselves.
+    rulesets without a file of their own, and pinned tags, which texts of tests have themselves.
     """
     path = Path(ruleset.path)
     if not path.is_file() or path.suffix != ".sear":

@@ -56,7 +56,7 @@ class MatcherRecipe(Protocol):
     """How to make the matcher; goes to other processes, so it must be picklable."""
 
     def build(self) -> Matcher:
-        """Compile the rules; called once in each process that is no fork of one that has them."""
+        """Compile the rules; called once in each process but forks of one that has them."""
         ...
 
     def identity(self) -> Mapping[str, str]:
@@ -314,7 +314,7 @@ def _ready(recipe: MatcherRecipe, task: BatchTask) -> Callable[[Batch], Finished
 class Crew:
     """This process and others, so many in all, which work on batches.
 
-    Without a number there are as many as cores, but where others are no forks, this one works alone
+    Without a number there are as many as cores; where others are not forks, this one works alone
     for as long as another one takes to be ready.
     """
 

@@ -19,6 +19,7 @@ from sears_dsl.cli.options.shared import (
     no_cache_option,
     output_format_option,
     quiet_option,
+    require_together,
     scope_option,
     tagger_option,
     tell_of_paraphrases,
@@ -155,6 +156,8 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
     quiet, to_stdout = options["quiet"], options["output"] == "-"
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
+    vectors = options["vectors"]
+    require_together(rulesets, rules, unit=options["unit"], vectors=vectors is not None)
     unit = unit_of(rulesets, options["unit"])
     tagger = tagger_in_language(options["tagger"], rulesets)
     warnings = [*warn_of_tagger(rulesets, tagger, quiet=quiet)]
@@ -168,7 +171,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
             tagger=tagger,
             cached=not options["no_cache"],
             seed=options["seed"],
-            vectors=options["vectors"],
+            vectors=vectors,
         ),
         input=data,
         output=options["output"],
@@ -367,7 +370,7 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
 
 def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
     """The rules of whose examples one has ``a`` in the place of ``an``, or the other way round."""
-    from sears_dsl.engine.rewrite.spacing_and_casing import agreed
+    from sears_dsl.engine.rewrite.placing import agreed
     from sears_dsl.language.measure import draws
 
     # Slips of typing and the like are not to read well.

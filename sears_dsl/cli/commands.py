@@ -152,8 +152,10 @@ class ProjectCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The values of the command line, and where there are none those of the project file."""
+        from sears_dsl.cli.options.shared import TYPED
         from sears_dsl.project.file import find_project
 
+        ctx.meta[TYPED] = tuple(args)
         wants_help = not set(ctx.help_option_names).isdisjoint(args)
         project = None if wants_help else find_project()
         if project is None:

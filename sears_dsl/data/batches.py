@@ -67,7 +67,7 @@ class ReadOptions:
     """
 
     encoding: str = "utf-8"  # of text formats
-    # What bytes that are no such text mean: ``strict`` (an error), ``replace`` (U+FFFD) or
+    # What bytes mean that are not such text: ``strict`` (an error), ``replace`` (U+FFFD) or
     # ``ignore``.
     errors: str = "strict"
     # Whether csv and tsv begin with the names of the columns; without, they are "1", "2", ….
@@ -393,7 +393,7 @@ class LineReader(Reader):
 
 
 class PlainText(TextFormat):
-    """A row a line, one column named ``text``; line ends are no part of the text.
+    """A row a line, one column named ``text``; line ends are not part of the text.
 
     New rows are written as their text and a line feed: of records, the rewritten text alone.
     """

@@ -101,7 +101,7 @@ class _TextPickler(pickle.Pickler):
         self.fast = True  # a text that comes again is written again
 
     def reducer_override(self, value: object) -> Any:
-        """What is of no type of Python's own is no text."""
+        """What is not of a type of Python's own is not text."""
         raise pickle.PicklingError
 
 

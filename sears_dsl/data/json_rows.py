@@ -123,7 +123,7 @@ class _JsonFormat(TextFormat):
 
 
 class JsonLines(_JsonFormat):
-    """An object a line; values that are no text are kept as they are."""
+    """An object a line; values that are not text are kept as they are."""
 
     name = "jsonl"
 

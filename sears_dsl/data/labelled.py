@@ -17,7 +17,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -72,7 +72,7 @@ class LabelledRows:
     image: str | None = None  # the column of pictures, paths that rules leave alone; None for none
     # The column of what an answer is chosen from, with `BETWEEN_CHOICES` between; None for none.
     choices: str | None = None
-    folder: str = ""  # where the paths of pictures begin, which is no part of the data
+    folder: str = ""  # where the paths of pictures begin, which is not part of the data
     notes: tuple[str, ...] = ()  # what a reader has to know, such as rows that were left out
 
     def number(self, place: int) -> int:
@@ -93,7 +93,7 @@ class LabelledRows:
         of_label: dict[tuple[str, ...], list[int]] = {}
         for place in range(len(self.rows)):
             of_label.setdefault(self.labels[place] if self.labels else (), []).append(place)
-        # Answers to questions are no classes: hardly two of them are the same.
+        # Answers to questions are not classes: hardly two of them are the same.
         groups = [of_label[label] for label in sorted(of_label)]
         if 2 * len(groups) > count:
             groups = [list(range(len(self.rows)))]
@@ -217,9 +217,10 @@ def read_labelled(
     ``column``: ``a,b`` for either of two, ``a+b`` for both; None for the only one that can be
     meant. The model also reads the columns ``also``, such as the context of a question, the
     pictures of ``image``, paths from the folder of the file on (a row whose picture cannot be read
-    is left out, and `LabelledRows.notes` says so), and ``choices``, what the answer is chosen from:
-    a list, or text with ``|`` between. A row of a SQuAD file is a question with its own copy of the
-    context: its own answers have to stay there, as ``sears apply`` has it.
+    is left out, and `LabelledRows.notes` says so, as it does of equal rows with different labels),
+    and ``choices``, what the answer is chosen from: a list, or text with ``|`` between. A row of a
+    SQuAD file is a question with its own copy of the context: its own answers have to stay there,
+    as ``sears apply`` has it.
 
     Example:
         >>> import tempfile, pathlib
@@ -277,8 +278,40 @@ def read_labelled(
         data = _of_several(
             rows, known, cells, sets, column=chosen, protection=protection, path=path
         )
-    data = replace(data, image=image, choices=choices, folder=folder)
+    notes = tuple(_contradictions(rows, known, comparison)) if known else ()
+    data = replace(data, image=image, choices=choices, folder=folder, notes=notes)
     return data if image is None else _with_readable_pictures(data, image)
+
+
+# Answers that are the same or are not: people answer a question each in their own words.
+_COMPARED_WHOLE = ("exact", "set", "entities")
+
+
+def _contradictions(
+    rows: Sequence[Mapping[str, str]],
+    labels: Sequence[tuple[str, ...]],
+    comparison: Comparison,
+) -> Iterator[str]:
+    """A sentence on equal rows with different labels, of which a model has some wrong."""
+    if comparison not in _COMPARED_WHOLE:
+        return
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(tuple(row.values()), []).append(place)
+    groups = [
+        alike
+        for alike in places.values()
+        if len(alike) > 1 and not set.intersection(*(set(labels[place]) for place in alike))
+    ]
+    if not groups:
+        return
+    first = groups[0][0]
+    other = next(place for place in groups[0] if labels[place] != labels[first])
+    pair = " and ".join(f"{labels[place][0]!r:.40}" for place in (first, other))
+    yield (
+        f"{sum(map(len, groups)):,} rows say the same as another row and have another label, such "
+        f"as rows {first + 1:,} and {other + 1:,} ({pair}): no model has all of them right"
+    )
 
 
 def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:

@@ -436,7 +436,7 @@ class JsonCursor:
         return length > 0
 
     def peek(self) -> str:
-        """The next character that is no white space, or the empty string at the end."""
+        """The next character that is not white space, or the empty string at the end."""
         while True:
             text = self._text
             while self._at < len(text) and text[self._at] in " \t\r\n\ufeff":

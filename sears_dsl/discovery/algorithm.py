@@ -51,7 +51,7 @@ from sears_dsl.discovery.orders import (
     meaning_first,
     paper_order,
 )
-from sears_dsl.discovery.result.found import (
+from sears_dsl.discovery.result.found_rules import (
     Discovery,
     FoundRule,
     HeldOutRows,
@@ -59,7 +59,7 @@ from sears_dsl.discovery.result.found import (
 )
 from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.evidence import fails_of_models, flip_evidence, hold_out
+from sears_dsl.effects.flip_evidence import fails_of_models, flip_evidence, hold_out
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor

@@ -7,7 +7,6 @@ all shipped rules and a few hundred rows, and needs no translation model and no 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -22,13 +21,13 @@ from sears_dsl.discovery.ruleset_text import is_writable
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import sources_of
-from sears_dsl.runtime.files import resource_folder
+from sears_dsl.runtime.files import read_numbers_file, resource_folder
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -155,13 +154,11 @@ def believed() -> Callable[[Rule], bool]:
     be accepted; one that was not by those of other rules, of rules about tone or of all others.
     What was read of a rule counts while its text is the same.
     """
-    entry = json.loads(resource_folder("rulesets").joinpath("readers.json").read_text("utf-8"))
-    if entry.get("version") != READERS_VERSION:
-        raise ModelError(
-            f"the readings of rules in this installation are of version {entry.get('version')}, "
-            f"and this package reads version {READERS_VERSION}",
-            help="install sears-dsl again: its files are of different versions",
-        )
+    _, entry = read_numbers_file(
+        resource_folder("rulesets") / "readers.json",
+        version=READERS_VERSION,
+        advice="install sears-dsl again: its files are of different versions",
+    )
     tone, unread, read = frozenset(entry["tone"]), entry["unread"], entry["rules"]
 
     def surely(rule: Rule) -> bool:

@@ -29,19 +29,19 @@ from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.filtering.corpus import Corpus
-from sears_dsl.discovery.filtering.meaning import JUDGING, RuleJudgements, judge_rules
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.sequential import Round
+from sears_dsl.discovery.filtering.text_filter import JUDGING, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
+from sears_dsl.discovery.proposing.contractions import outside_questions
 from sears_dsl.discovery.proposing.proposal import propose
-from sears_dsl.discovery.proposing.questions import outside_questions
-from sears_dsl.discovery.result.found import HeldOutRows
+from sears_dsl.discovery.result.found_rules import HeldOutRows
 from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions
-from sears_dsl.effects.evidence import Answers, Ask, ask_everything, ask_in_rounds, lots
+from sears_dsl.effects.flip_evidence import Answers, Ask, ask_everything, ask_in_rounds, lots
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.rule import Literal, Rule
 from sears_dsl.meaning.scorer import Scorer
@@ -148,7 +148,7 @@ class Search:
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
         """The paraphrases of each row, and how many rows there was no time for.
 
-        One that lacks what has to stay in its row is none.
+        One that lacks what has to stay in its row does not count.
         """
         paraphrases = remembered_paraphrases(
             self.paraphraser,
@@ -398,8 +398,8 @@ def _thresholds(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """How many rows each rule has to flip at least, and which share of its rows.
 
-    What flips more rarely than any paraphrase is no new rule, however many rows it flips: as likely
-    the paraphrases among its rewrites flip as the rule. A known rule's rewrites people accepted.
+    What flips more rarely than paraphrases do is not a new rule, however many rows it flips: the
+    paraphrases among its rewrites may be what flips. A known rule's rewrites people accepted.
     """
     known, settings = candidates.known, search.settings
     least = np.where(known, settings.fewest_known_flips, settings.flips(searched))

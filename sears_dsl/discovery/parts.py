@@ -344,7 +344,7 @@ def _own_scorer(
     tau: float | None,
     searched: bool = False,
 ) -> Scorer | None:
-    """The scorer that is no shipped one by name.
+    """A scorer of one's own; None where a shipped one, or none, is named.
 
     Where paraphrases are ``searched`` by translation pivots are for that as well.
     """

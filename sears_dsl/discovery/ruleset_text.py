@@ -15,8 +15,8 @@ from itertools import count, islice
 from typing import Any
 
 from sears_dsl.effects.applications import MINED
+from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.engine.rewrite.renderer import follows_case
-from sears_dsl.engine.rewrite.spacing_and_casing import wants_an
 from sears_dsl.judge.english import tags_of
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import (

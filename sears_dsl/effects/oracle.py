@@ -8,7 +8,8 @@ model sees any; one that answers something else than yes or no for each is an er
 that keeps none.
 
 After E. La Malfa and M. Kwiatkowska, "The King is Naked" (AAAI 2022), definitions 3 and 4: an
-oracle solves the task and rejects what is no instance of it; a rule generates only what it keeps.
+oracle solves the task and rejects what is not an instance of it; a rule generates only what is
+left.
 """
 
 from __future__ import annotations

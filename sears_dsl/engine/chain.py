@@ -27,6 +27,7 @@ from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tokens import Tokens
 
 Prepare: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Tokens]]]
@@ -99,7 +100,7 @@ class ChainedRows(Sequence[ChainedRow]):
 
     def __repr__(self) -> str:
         changed = sum(bool(row.steps) for row in self)
-        return f"<{len(self)} chained rows, {changed} changed>"
+        return f"<{counted(len(self), 'chained row')}, {changed} changed>"
 
 
 class _Underway:

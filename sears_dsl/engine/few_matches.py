@@ -24,17 +24,15 @@ from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, require
 from sears_dsl.engine.compile.program import Program, Variant, bind
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.placing import ALONE, Around, begins_sentence
 from sears_dsl.engine.rewrite.renderer import (
-    ALONE,
     MOST_WRITTEN,
-    Around,
     CompiledRules,
     Renderer,
     Written,
     reads_context,
     render_untouching,
 )
-from sears_dsl.engine.rewrite.spacing_and_casing import begins_sentence
 from sears_dsl.tagging.tagger import ListingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens, may_separate
 
@@ -172,9 +170,12 @@ class FewMatches:
         around = Around(barrier=len(text))
         previous = ends[start - 1] if start else None
         if start < end:
-            return way.renderer.placed(text, first, last, new, previous=previous, around=around)
-        following = (starts[start], ends[start]) if start < len(starts) else None
-        return way.renderer.inserted(text, previous, following, new, around)
+            placed = way.renderer.placing.placed
+            edit = placed(text, first, last, new, previous=previous, around=around)
+        else:
+            following = (starts[start], ends[start]) if start < len(starts) else None
+            edit = way.renderer.placing.inserted(text, previous, following, new, around)
+        return edit or Unrendered.UNCHANGED
 
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
         if way.variant is None:

@@ -193,13 +193,13 @@ class Matcher:
         return Prefilter(self.program, [inflects(rule) for rule in self.rules])
 
     def __repr__(self) -> str:
-        return f"<Matcher of {len(self.rules)} rules>"
+        return f"<Matcher of {len(self.rules)} rule{'s' * (len(self.rules) != 1)}>"
 
     def __call__(self, text: str) -> Rewrites:
         """The rewrites of one text, as `apply` gives them.
 
         Raises:
-            UsageError: it is no text.
+            UsageError: it is not text.
 
         Example:
             >>> from sears_dsl.language.loader import parse
@@ -253,7 +253,7 @@ class Matcher:
             matches: what `find` gave.
             index: which of them.
         """
-        return self.rendering.binding(tokens, matches, index)
+        return self.compiled.binding(tokens, matches, index)
 
     def rewrites(
         self,
@@ -267,7 +267,7 @@ class Matcher:
         """Render matches: one rewrite for each row and rule that changes it.
 
         An instance whose new words have no inflection, or more than one, is counted in
-        ``unrenderable``. An instance whose new text is the old one is no rewrite. Of millions,
+        ``unrenderable``. An instance whose new text is the old one is not a rewrite. Of millions,
         read the columns of the result (``rules``, ``rows``, ``distinct()``) instead of its members.
 
         Args:

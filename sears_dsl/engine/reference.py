@@ -402,7 +402,7 @@ def _written(reference: SetReference, file: Ruleset) -> Iterator[tuple[Test, Rul
 
 @lru_cache(maxsize=4096)
 def _straight(word: str) -> str:
-    """A word with straight apostrophes; a mark without a letter is no apostrophe."""
+    """A word with straight apostrophes; a mark without a letter is not an apostrophe."""
     return word.replace("’", "'").replace("ʼ", "'") if _has_letter(word) else word
 
 
@@ -429,7 +429,7 @@ def _full_match(pattern: _Pattern, text: str) -> bool:
     try:
         return pattern.fullmatch(text) is not None
     except UnicodeEncodeError:
-        return False  # half of a surrogate pair is no character
+        return False  # half of a surrogate pair is not a character
 
 
 @lru_cache(maxsize=4096)

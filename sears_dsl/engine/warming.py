@@ -40,7 +40,7 @@ _RULES = "\n".join(
         *(f"!w{number} (a|an|the) -> $1 $2 one" for number in range(12)),
     )
 )
-# Often enough that they are no few rows, which go another way.
+# So often that these do not count as few rows, which go another way.
 _TEXTS = 12 * (
     "What color is the tray? It is a very good movie, isn't it?",
     "The movies weren't bad…  don't “you” think so :) http://example.com e.g. 3.5km café",

@@ -192,7 +192,7 @@ class Sentences:
 
     @property
     def may_be_blank(self) -> bool:
-        """Whether one of the sentences is no text, or white space alone."""
+        """Whether one of the sentences is empty, or white space alone."""
         choices = (
             [[part] if isinstance(part, str) else part.members for part in self._written(empty)]
             for empty in self._shapes

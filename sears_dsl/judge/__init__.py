@@ -1,8 +1,11 @@
 """Whether readers would accept a rewrite.
 
-A rewrite differs from its original in a few words. ``changes`` says which; ``surface`` compares
-these words without any model: ``english`` has closed lists and the forms of words, ``exchanges``
-says what one word for another is, ``faults`` what the rewrite has broken in their form; ``grammar``
-says how English the words around them look; ``encoder`` compares what they mean in their contexts;
-``judge`` makes one number of all this, the share of readers that would accept the rewrite.
+In: an original and its rewrite, which differ in a few words. `changes` says which. `surface`
+compares these words without any model: `english` has closed lists and the forms of words,
+`exchanges` says what one word for another is, `faults` what the rewrite has broken in their form.
+`grammar` says how English the words around them look, by `mistakes` that are sure and by two
+networks (`small_grammar`, `deep_grammar`; `networks` is what both compute with, `grammar_file`
+reads their weights). `encoder` compares what words mean in their contexts; `readings` is what
+readers said of the same change elsewhere; `evidence` adds all this up. Out: by `judge` one number,
+the share of readers that would accept the rewrite.
 """

@@ -83,7 +83,7 @@ class DeepNetwork:
         return np.array([self._numbers[word] for word in plain], np.int64)
 
     def _encoded(self, words: Sequence[str]) -> list[list[int]]:
-        # Half a pair of surrogates is no character.
+        # Half a pair of surrogates is not a character.
         valid = [word.encode("utf-8", "replace").decode() for word in words]
         encodings = self._tokenizer.encode_batch(valid, add_special_tokens=False)
         return [encoding.ids[:PIECES] or [_UNKNOWN] for encoding in encodings]

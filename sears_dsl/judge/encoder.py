@@ -234,7 +234,7 @@ class Bert:
         heads: in how many parts pieces look at each other.
 
     Raises:
-        ModelError: a file is missing, or is no part of such a network.
+        ModelError: a file is missing, or is not part of such a network.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class Bert:
             self.words, self.places, kinds = (
                 weights[f"embeddings.{each}.weight"] for each in names
             )
-        # What is no tokenizer is an `Exception` of its library, and nothing narrower.
+        # What is not a tokenizer is an `Exception` of its library, and nothing narrower.
         except Exception as error:
             raise ModelError(
                 f"{folder} cannot be loaded as a sentence encoder: {error}",

@@ -180,10 +180,12 @@ class English:
 @cache
 def english() -> English:
     """The lists that come with the package."""
-    lists = json.loads(files(__package__).joinpath("english.json").read_text("utf-8"))
+    file = files(__package__).joinpath("english.json")
+    lists = json.loads(file.read_text("utf-8"))
     if (lists.get("format"), lists.get("version")) != (_FORMAT, _VERSION):
         raise SearsError(
-            "`english.json` of this installation is of another version than the code beside it",
+            f"{file} is of version {lists.get('version')}, and the code beside it reads version "
+            f"{_VERSION}",
             help="install it again: pip install --force-reinstall sears-dsl",
         )
     return English(lists)

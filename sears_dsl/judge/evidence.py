@@ -24,7 +24,7 @@ from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.encoder import ALONE, Encoder, PlaceVectors, places_of, turned
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
-from sears_dsl.runtime.files import parse_json
+from sears_dsl.runtime.files import read_numbers_file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,8 +87,8 @@ class Content:
         return file.getvalue()
 
 
-def load_content(path: Path, sha256: str) -> Content:
-    """The arrays of a file."""
+def load_content(path: Path, sha256: str, *, belongs_to: str = "judge.json") -> Content:
+    """The arrays of a file; of another one than the numbers were fitted with, an error."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -97,7 +97,8 @@ def load_content(path: Path, sha256: str) -> Content:
         ) from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ModelError(
-            f"{path} is not the file that judge.json belongs to",
+            f"{path} is not the file that {belongs_to} belongs to: the two are of different "
+            "versions, or it is damaged",
             help="install the package again, or fit both anew: python -m training.judge",
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
@@ -261,6 +262,7 @@ def named(names: Sequence[str], columns: Floats) -> dict[str, Floats]:
 class Numbers:
     """What a scorer was fitted to be."""
 
+    file: Path
     entry: Mapping[str, Any]
     curves: tuple[Curves, ...]
     content: bytes
@@ -270,32 +272,33 @@ def read_numbers(
     file: Path, *, version: int, curves: Sequence[str], evidence: Collection[str], advice: str
 ) -> Numbers:
     """The curves of a file of numbers."""
+    content, entry = read_numbers_file(file, version=version, advice=advice)
     try:
-        content = file.read_bytes()
-        entry = parse_json(content.decode("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{file} cannot be read: {error}", help=advice) from error
-    file_version = entry.get("version") if isinstance(entry, dict) else None
-    if file_version != version:
+        all_curves = tuple(Curves.of(entry[name]) for name in curves)
+        _ = entry["sha256"], float(entry["tau"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelError(
-            f"{file} is of version {file_version}, and this package reads version {version}",
+            f"{file} has its version, {version}, and not what belongs into it: {error!r}",
             help=advice,
-        )
-    all_curves = tuple(Curves.of(entry[name]) for name in curves)
+        ) from error
     strange = sorted({name for each in all_curves for name in each.names} - set(evidence))
     if strange:
         raise ModelError(f"{file} weighs evidence that there is not: {strange[0]}", help=advice)
-    return Numbers(entry, all_curves, content)
+    return Numbers(file, entry, all_curves, content)
 
 
 def load_evidence(
-    folder: Path, *, sha256: str, learned: Path | None = None, device: AnyDevice = None
+    folder: Path, numbers: Numbers, *, learned: Path | None = None, device: AnyDevice = None
 ) -> Evidence:
     """What reads rewrites.
 
     Args:
-        sha256: of the file of what was learned about contents.
+        numbers: which know the file of what was learned about contents.
         learned: that file; the shipped ``judge.npz`` if None.
     """
-    content = load_content(_LEARNED if learned is None else learned, sha256)
+    content = load_content(
+        _LEARNED if learned is None else learned,
+        numbers.entry["sha256"],
+        belongs_to=numbers.file.name,
+    )
     return Evidence(Encoder(folder, content.frequencies, device=device), content)

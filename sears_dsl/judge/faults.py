@@ -4,7 +4,7 @@ Always holds: it depends on these words alone; a fault is counted only where no 
 inflection tables know of the words would be right, so that good text has hardly any. Costs some
 microseconds a word; the forms of a word are looked up once.
 
-It is no checker of grammar: it sees what an exchange of single words breaks most often.
+It does not check grammar: it sees what an exchange of single words breaks most often.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from sears_dsl.engine.rewrite.spacing_and_casing import wants_an
+from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.judge.english import english, forms_of, tags_of
 
 FAULTS = (

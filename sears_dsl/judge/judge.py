@@ -202,9 +202,7 @@ def load_judge(
         evidence={*SURFACE, *SUPPORT, *ALONE, *CONTENT, *GRAMMAR},
     )  # fmt: skip
     cheap, full = weights.curves
-    evidence = load_evidence(
-        folder, learned=file.with_suffix(".npz"), sha256=weights.entry["sha256"], device=device
-    )
+    evidence = load_evidence(folder, weights, learned=file.with_suffix(".npz"), device=device)
     readings, grammar = load_readings(), load_grammar()
     other_digests = f"{readings.digest}{grammar.identity}".encode()
     digest = hashlib.sha256(weights.content + other_digests).hexdigest()

@@ -207,7 +207,7 @@ def _is_wrong(words: Sequence[TaggedWord], at: int, meant: Sequence[Referent]) -
 
 
 def _retagged(words: Sequence[TaggedWord]) -> list[TaggedWord]:
-    """The words with better tags: names are no adverbs, and what has an object is a verb."""
+    """The words with better tags: names are not adverbs, and what has an object is a verb."""
     tagged = list(words)
     for at, (text, tag) in enumerate(words):
         low = text.lower()
@@ -268,7 +268,7 @@ def _subject(words: Sequence[TaggedWord], at: int) -> Referent | None:
         if before.tag not in FINITE:
             return None
         if any(word.text.lower() in _RELATIVES for word in words[begin:phrase]):
-            return _beyond_relative(words, begin, phrase, at)
+            return _beyond_relative(words, begin, at)
     return _head(words, phrase, first)
 
 
@@ -302,9 +302,7 @@ def _head(words: Sequence[TaggedWord], first: int, last: int) -> Referent | None
     return referent(*words[place])
 
 
-def _beyond_relative(
-    words: Sequence[TaggedWord], begin: int, phrase: int, at: int
-) -> Referent | None:
+def _beyond_relative(words: Sequence[TaggedWord], begin: int, at: int) -> Referent | None:
     """The subject before a relative clause: *the girls who saw John* hurt themselves.
 
     It is sure where the sentence has one relative clause, that follows its first noun phrase and is

@@ -11,7 +11,7 @@ it accepted 58, readers 3 of 20. So the log-odds of a rewrite are taken as
 with s what the evidence says. Where a change was read, u has a posterior distribution, whose mean
 and spread stand in ``readings.json``; where it was not, its spread is σ. A rule replaces one and
 the same change everywhere, so that its many rewrites do not make σ smaller: see
-`sears_dsl.discovery.filtering.meaning`.
+`sears_dsl.discovery.filtering.text_filter`.
 
 Source: a logistic model with a random effect; Breslow and Clayton, "Approximate inference in
 generalized linear mixed models", JASA 88, 1993. Here the integral is taken on a grid.
@@ -24,15 +24,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
-from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.runtime.array_types import Floats
+from sears_dsl.runtime.files import read_numbers_file
 
 VERSION = 1
 """Of readings.json."""
@@ -202,16 +202,13 @@ def load_readings() -> Readings:
     """The readings that the package carries; ``docs/judge.md`` says whose they are.
 
     Raises:
-        ModelError: the file is of another version.
+        ModelError: the file is of another version, or cannot be read.
     """
-    content = files(__package__).joinpath("readings.json").read_bytes()
-    entry = json.loads(content)
-    if entry.get("version") != VERSION:
-        raise ModelError(
-            f"the readings in this installation are of version {entry.get('version')}, and this "
-            f"package reads version {VERSION}",
-            help="install sears-dsl again: its files are of different versions",
-        )
+    content, entry = read_numbers_file(
+        Path(__file__).with_name("readings.json"),
+        version=VERSION,
+        advice="install sears-dsl again: its files are of different versions",
+    )
     effects = {name: Effect(*numbers) for name, numbers in entry["effects"].items()}
     return Readings(
         float(entry["slope"]), float(entry["shift"]), float(entry["spread"]), effects,

@@ -324,7 +324,7 @@ class _Comparison:
         paired = min(len(content_old), len(content_new))
         self.add("content words lost", len(content_old) - paired)
         self.add("content words added", len(content_new) - paired)
-        if "-" not in now.words:  # the parts of sci-fi are no words
+        if "-" not in now.words:  # the parts of sci-fi are not words
             around = set(map(str.lower, was.all))
             unknown = [word for word in content_new if word not in around and is_unknown(word)]
             self.add("unknown word", len(unknown))
@@ -358,7 +358,7 @@ class _Comparison:
             self.add("name", max(len(lost), len(come)))
 
     def numbers(self, old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-        """Numbers by their values; a lone *one* is no number."""
+        """Numbers by their values; a lone *one* is not a number."""
         (ours, rest_old), (theirs, rest_new) = english().numbers(old), english().numbers(new)
         if not (ours or theirs) or ([*ours, *theirs] == ["1"] and "one" in (*old, *new)):
             return old, new

@@ -479,7 +479,7 @@ def _attribute(test: AttributeTest, options: Options) -> Iterator[Problem]:
 
 
 def _tags_like(value: str, tags: frozenset[str]) -> str:
-    """Advice for a tag that is none: the tags that a pattern in its place means, or the nearest."""
+    """Advice for what is not a tag: the tags that a pattern in its place means, or the nearest."""
     inner = value.strip("/^$")
     pattern = inner if value.startswith("/") else inner.replace("*", ".*")
     if pattern != value and re.fullmatch(r"[A-Z]+(?:\.[*+?])?", pattern):

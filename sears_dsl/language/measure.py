@@ -172,3 +172,19 @@ def draws_text(rule: Rule) -> bool:
     noise = {function.kind for function in functions if isinstance(function, Noise)}
     drawn = any(isinstance(piece, Drawn) for piece in rule.consequent)
     return drawn or bool(noise - {"neighbor"}) or is_unit(rule)
+
+
+def looks_up(rule: Rule, kind: str) -> bool:
+    """Whether a rule has a function of a kind, such as ``neighbor``.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> looks_up(parse("NOUN -> $1.neighbor").rules[0], "neighbor")
+        True
+    """
+    return any(
+        isinstance(function, Noise) and function.kind == kind
+        for piece in rule.consequent
+        if isinstance(piece, Reference) and piece.functions
+        for function in piece.functions
+    )

@@ -44,7 +44,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Names of tags that are no words of English text: `part`, `to`, `in`, `aux`, `cc` may be meant.
+# Names of tags that are not words of English text: `part`, `to`, `in`, `aux`, `cc` may be meant.
 _LOWER_TAGS = _words(
     """noun verb adj adv adp det pron propn cconj sconj conj intj punct nn nns nnp nnps vb vbd vbg
     vbn vbp vbz jj jjr jjs prp prp$ wp wp$ wdt wrb rbr rbs pdt dt"""

@@ -31,7 +31,7 @@ FINE = _tags(
 """The fine tags: Penn's, with those that OntoNotes and spaCy add."""
 
 WHITESPACE_TAGS = frozenset({"SPACE", "_SP"})
-"""Tags of white space, which is no token here."""
+"""Tags of white space, which is not a token here."""
 
 MOVED: dict[TagsetOption, dict[str, str]] = {
     "ud2": {"CONJ": "CCONJ"},

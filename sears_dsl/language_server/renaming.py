@@ -1,7 +1,7 @@
 """A new name for a set: where its name stands in a rule file, and whether another one can be it.
 
 In: the text as it stands in the editor, the file's name, a line and a column from 0. Out: places.
-Always holds: what stands in quotes, comments and regexes is no name, but for the slots of
+Always holds: what stands in quotes, comments and regexes is not a name, but for the slots of
 templates; a rename that would change what the file means is refused; imported sets are renamed in
 the file that defines them. Costs a look at each line; imports are read as `parse` reads them.
 """

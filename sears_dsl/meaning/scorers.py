@@ -8,15 +8,15 @@ models, a second or two.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, cast
 
 from sears_dsl.defaults import DEFAULT_SCORER, INSTEAD_OF, SCORER_NAMES
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning.scorer import Scorer
+from sears_dsl.runtime.files import parse_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,9 +64,16 @@ def shipped(name: str) -> Shipped:
             else f"the scorers are {', '.join(SCORER_NAMES)}",
         )
     package, file = _FITTED_ANEW.get(name, (__package__, "scorers.json"))
-    entry = json.loads(files(package).joinpath(file).read_text("utf-8"))
-    numbers = entry if name in _FITTED_ANEW else entry[name]
-    return Shipped(numbers["tau"], numbers["provenance"])
+    path = files(package).joinpath(file)
+    try:
+        entry = parse_json(path.read_text("utf-8"))
+        numbers = entry if name in _FITTED_ANEW else entry[name]
+        return Shipped(numbers["tau"], numbers["provenance"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(
+            f"{path} has no numbers of the scorer {name} that this version can read: {error!r}",
+            help="install the package again",
+        ) from error
 
 
 def load_scorer(

@@ -130,7 +130,7 @@ def load_sentence_meaning(
     return SentenceMeaning(
         few,
         many,
-        evidence=load_evidence(folder, sha256=record.entry["sha256"], device=device),
+        evidence=load_evidence(folder, record, device=device),
         identity=f"meaning-{hashlib.sha256(record.content).hexdigest()[:16]}",
         tau=float(record.entry["tau"]) if tau is None else tau,
     )

@@ -127,7 +127,7 @@ def _best_span(
 ) -> tuple[float, int, int]:
     """Score, first and last token of the best span within the context."""
     tokens = len(starts)
-    # (first token, last token): a last one before the first, or too far behind, is no answer.
+    # (first token, last token): a last one before the first, or too far behind, is not an answer.
     possible = torch.ones(tokens, tokens, dtype=torch.bool).triu().tril(_LONGEST_ANSWER - 1)
     possible &= allowed[:, None] & allowed[None, :]
     scores = (starts[:, None] + ends[None, :]).masked_fill(~possible, float("-inf"))

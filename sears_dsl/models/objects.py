@@ -132,7 +132,7 @@ def _source_hash(module: Any, value: object) -> str:
         try:
             file = inspect.getsourcefile(each) or getattr(each, "__file__", None)
         except TypeError:
-            continue  # built into the interpreter, whose version is no part of a model
+            continue  # built into the interpreter, whose version is not part of a model
         if file is not None and Path(file).exists():
             digest.update(Path(file).read_bytes())
     return digest.hexdigest()

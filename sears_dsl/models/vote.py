@@ -100,7 +100,7 @@ def most_frequent(labels: Sequence[str]) -> str:
 
 
 def unanimous(labels: Sequence[str], *, comparison: Comparison = "exact") -> str:
-    """The label that all give; where they differ, all labels together, which is no label.
+    """The label that all give; where they differ, all labels together, which is not a label.
 
     Example:
         >>> unanimous(["a", "a"]), unanimous(["a", "b"])

@@ -3,5 +3,6 @@
 In: sentences. `paraphraser` searches the decoders of `translation`, and `guide` holds them to the
 sentence; `detokenizing` puts the result into the sentence's own spacing. `team` does so on all
 cores, scores too, and `remembered` keeps both for an interrupted run; `plugins` takes parts of your
-own. Out: paraphrases for `discovery`.
+own, `prompted` are language models as such parts. Out: paraphrases for `discovery`, and by
+`rewording` for rules that write paraphrases.
 """

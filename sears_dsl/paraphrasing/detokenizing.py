@@ -36,7 +36,7 @@ class Surface:
         natural = natural_form(original)
         spans = [match.span() for match in _ATOM.finditer(natural)]
         places = [place for place, character in enumerate(original) if not character.isspace()]
-        # For each character how many characters that are no space stand before it.
+        # For each character how many characters other than spaces stand before it.
         rank = list(accumulate((not each.isspace() for each in natural), initial=0))
         self._spans = [
             (places[rank[begin]], places[rank[end - 1]] + 1) if places else (0, 0)

@@ -308,7 +308,7 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
     each; an object with such a method ``scores``, which may also have ``tau``, ``name``,
     ``identity`` and ``at_least``; ``module:object`` or the name of an entry point; a name that
     `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the judge. UsageError: it is
-    none of these, or its ``tau`` is no number from 0 to 1.
+    none of these, or its ``tau`` is not a number from 0 to 1.
 
     Example:
         >>> mine = as_scorer(lambda pairs: [one.lower() == other.lower() for one, other in pairs])

@@ -29,7 +29,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sears_dsl.errors import DataError, SearsError
+from sears_dsl.errors import DataError, ModelError, SearsError
 
 MOST_BYTES = 256 * 1024 * 1024
 """What a document may have: manifests and audits of a hundred thousand rules stay far below."""
@@ -46,7 +46,7 @@ def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
     r"""The content of a file, so many bytes at most.
 
     Raises:
-        OSError: it is not there, is no regular file, is too large, or cannot be read; its
+        OSError: it is not there, is not a regular file, is too large, or cannot be read; its
             ``strerror`` is a sentence for people.
 
     Example:
@@ -86,6 +86,34 @@ def parse_json(content: bytes | str) -> Any:
         return json.loads(content)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def read_numbers_file(path: Path, *, version: int, advice: str) -> tuple[bytes, dict[str, Any]]:
+    """A JSON file of numbers that comes with the package: its bytes, and what they say.
+
+    Raises:
+        ModelError: it cannot be read, or is of another version than the code; the error names the
+            file, both versions, and the advice.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "a.json")
+        ...     _ = path.write_text('{"version": 2, "tau": 0.5}')
+        ...     read_numbers_file(path, version=2, advice="install it again")[1]["tau"]
+        0.5
+    """
+    try:
+        content = path.read_bytes()
+        entry = parse_json(content.decode("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read: {error}", help=advice) from error
+    there = entry.get("version") if isinstance(entry, dict) else None
+    if there != version:
+        raise ModelError(
+            f"{path} is of version {there}, and this package reads version {version}", help=advice
+        )
+    return content, entry
 
 
 def make_private_folder(folder: Path) -> None:

@@ -24,7 +24,7 @@ class RunJournal(Database):
 
     The task is what they depend on, a choice a line; or a function that says so, which is called
     when the first of them is asked for or put in. The findings of another task are refused then,
-    with what differs, by a `UsageError`; a file that is no journal by a `DataError`.
+    with what differs, by a `UsageError`; a file that is not a journal by a `DataError`.
 
     Example:
         >>> with RunJournal(None, task="tau 0.01") as journal:

@@ -207,7 +207,7 @@ class _Lemminflect:
     @cached_property
     def _longest_ending(self) -> int:
         """How many letters at the end of a word its guessed lemma may change."""
-        rules: Sequence[str] = self._lemmas._getOOVLemmatizer().rules
+        rules: list[str] = self._lemmas._getOOVLemmatizer().rules
         endings = (rule.split(",") for rule in rules)
         return max(len(ending) + (doubled == "True") for ending, _, doubled in endings)
 
@@ -285,7 +285,7 @@ def _without_tables(word: str, fine: str) -> tuple[str, str | None]:
 
 @lru_cache(maxsize=1 << 16)
 def _lemma_in_tables(plain: str, fine: str) -> str:
-    """The base form of a word that is no base form by its tag."""
+    """The base form of a word that by its tag is another form."""
     candidates = [form.lower() for form in _tables().lemmas(plain, _WORD_CLASS[fine])]
     if len(candidates) > 1:
         for candidate in candidates:

@@ -1,6 +1,6 @@
 """English (or another language's) tokens and tags by spaCy; the only module that imports it.
 
-Always holds: white space is no token; a token's text is cut out of the row itself; the tags of a
+Always holds: white space is not a token; a token's text is cut out of the row itself; the tags of a
 row do not depend on the batch that it is in, nor on the number of processes (the network reads four
 tokens to each side and nothing else). spaCy cannot read lone surrogates: it gets U+FFFD in their
 place, one for one. A very long row is tagged in pieces that overlap by more than the network reads.
@@ -80,7 +80,7 @@ def remembered(patterns: list[Mapping[str, Any]]) -> bool:
     """Whether the rules of an attribute ruler decide coarse tags by word and fine tag alone."""
     for rule in patterns:
         if rule["patterns"] == [[{"IS_SPACE": True}]]:
-            continue  # white space is no token here
+            continue  # white space is not a token here
         if "TAG" in rule["attrs"]:
             return False
         if "POS" not in rule["attrs"]:

@@ -310,7 +310,6 @@ class Tokens:
         ends: Int32Array,
         tag_ids: Int32Array,
         tag_pairs: Sequence[tuple[str, str]],
-        tagged: bool = True,
     ) -> Tokens:
         """Build a batch from places and tags; the tokens' texts are cut out of the rows.
 
@@ -334,7 +333,6 @@ class Tokens:
             ends=ends,
             type_ids=type_ids,
             types=types,
-            tagged=tagged,
         )
 
     @classmethod

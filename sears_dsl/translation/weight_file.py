@@ -30,7 +30,7 @@ _VERSION = 1
 _FLOAT32 = 0x404
 _INTGEMM8 = 0x4101
 _EMBEDDINGS = "Wemb"
-# Multipliers of activations and the configuration lie among the tensors and are no weights.
+# Multipliers of activations and the configuration lie among the tensors and are not weights.
 _NO_WEIGHTS = ("special:", "_QuantMultA")
 
 

@@ -100,7 +100,7 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class RejectedSentence:
-    """A sentence of a template that is no good as an example of its label."""
+    """A sentence of a template that is not a good example of its label."""
 
     template: str
     text: str

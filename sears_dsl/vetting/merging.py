@@ -44,8 +44,8 @@ class Kappa:
 
     The 95% interval is that of Cohen's κ by its large-sample error, of two reviewers' choices
     Wilson's of the observed share; None for more reviewers, and where the large-sample error comes
-    out as 0 (all agree, or one reviewer gave one category only): that is no certainty, it says
-    nothing.
+    out as 0 (all agree, or one reviewer gave one category only), which says nothing of
+    how sure they are.
     """
 
     items: int

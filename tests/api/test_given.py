@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,18 @@ def test_models_and_data_of_no_kind_are_told(
         ({"gates": ["tag:absent=1%"]}, "the gate tag:absent has no rule"),
         ({"scorer": "absent"}, "there is no scorer 'absent'"),
         ({"scorer": lambda pairs: [1.0] * len(pairs)}, "tau="),
+        ({"gates": "tag:absent=1%"}, "the gate tag:absent has no rule"),
+        ({"rates": [0.05]}, "'0.05' is not a rate of noise"),
+        ({"limit": -1}, "limit=-1"),
+        ({"limit": "3"}, "limit='3'"),
+        ({"draws": 0}, "a whole number, 1 or more"),
+        ({"examples": -1}, "a whole number, 0 or more"),
+        ({"seed": "x"}, "seed='x'"),
+        ({"jobs": 0}, "jobs=0"),
+        ({"batch_size": "x"}, "batch_size='x'"),
+        ({"sure_from": 3}, "a number from 0 to 1"),
+        ({"tau": "half"}, "tau='half'"),
+        ({"judge_by": "proofs"}, "choose rate or evidence or proof"),
     ],
 )
 def test_arguments_that_mean_nothing_are_told(
@@ -141,6 +154,51 @@ def test_arguments_that_mean_nothing_are_told(
     told = caught.value.render()
     assert why in told
     assert "--" not in told
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"known": "absent"}, "no rule file, folder or shipped ruleset is called absent"),
+        ({"readings": "absent.jsonl"}, "the journal absent.jsonl"),
+        ({"rules": "3"}, "rules='3'"),
+        ({"sample": -1}, "sample=-1"),
+        ({"holdout": "x"}, "holdout='x'"),
+        ({"propose_from": "rows"}, "choose paraphrases or adversaries"),
+        ({"across": "shard"}, "choose any or shared or apart"),
+    ],
+)
+def test_choices_of_a_search_that_mean_nothing_are_told(options: dict[str, Any], why: str) -> None:
+    own: dict[str, Any] = {
+        "paraphraser": {text: [text.upper()] for text, _ in ROWS},
+        "scorer": lambda pairs: [1.0] * len(pairs),
+    }
+    with pytest.raises((UsageError, DataError)) as caught:
+        sears.discover(predict, ROWS, with_shipped=False, tau=0.5, **own, **options)
+    assert why in caught.value.render()
+
+
+def test_one_name_or_number_is_as_good_as_a_list_or_a_text(tmp_path: Path) -> None:
+    rules = sears.parse("movie -> film")
+    row = {"text": "A movie.", "answer": "movie", "id": "a"}
+    arrow = pytest.importorskip("pyarrow")
+    rewriter = sears.arrow_rewriter(rules, column="text", protect="answer")
+    assert rewriter(arrow.Table.from_pylist([row])).num_rows == 0
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rows.jsonl").write_text(json.dumps(row))
+    report = sears.apply_folder(str(tmp_path / "in"), rules, str(tmp_path / "out"), column="text",
+                                protect="answer")  # fmt: skip
+    assert (report.tally.rows, report.tally.changed) == (1, 0)
+    texts = [f"Movie {number}." for number in range(40)]
+    assert sears.apply(texts, rules, share=0.25) == sears.apply(texts, rules, share="25%")
+    with pytest.raises(UsageError, match="share=2"):
+        sears.apply(texts, rules, share=2)
+
+
+def test_a_rule_in_place_of_rules_is_told_how_to_be_one() -> None:
+    with pytest.raises(UsageError, match="is a rule") as caught:
+        sears.apply(["A movie."], "movie -> film")
+    assert "sears.parse('movie -> film')" in caught.value.render()
 
 
 def test_columns_that_could_be_meant_are_asked_for_by_their_argument() -> None:
@@ -162,3 +220,9 @@ def test_progress_is_told(rules: sears.Ruleset) -> None:
     sears.audit(predict, ROWS, rules, scorer=None,
                 on_progress=lambda stage, done, total: stages.append(stage))  # fmt: skip
     assert "asking about rows" in stages
+
+
+def test_rows_that_contradict_each_other_are_told(rules: sears.Ruleset) -> None:
+    rows = [("A good movie.", "good"), ("A good movie.", "bad")]
+    with pytest.warns(UserWarning, match=r"rows 1 and 2 \('good' and 'bad'\)"):
+        sears.audit(predict, rows, rules, scorer=None)

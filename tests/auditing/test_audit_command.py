@@ -318,3 +318,13 @@ def test_rows_that_the_rules_were_found_on_are_named_as_such(folder: Path) -> No
         manifest = json.dumps({**told, "data": {"sha256": sha256}})
         Path("rules.manifest.json").write_text(manifest, "utf-8")
         assert ("found on these very rows" in audit(output=f"out-{noted}").output) == noted
+
+
+def test_rows_that_contradict_each_other_are_told(folder: Path) -> None:
+    with (folder / "test.csv").open("a", encoding="utf-8") as file:
+        file.write("part 0 movie 1,no,a\n")
+    note = "2 rows say the same as another row and have another label, such as rows 2 and 41"
+    done = audit()
+    assert f"{note} ('yes' and 'no')" in " ".join(done.stderr.split())
+    assert any(each.startswith(note) for each in found(folder)["notes"])
+    assert note not in audit("--quiet").output

@@ -103,3 +103,18 @@ def test_help_loads_no_command_and_lists_what_they_say() -> None:
     commands = ((name, sears.get_command(context, name)) for name in sears.list_commands(context))
     assert listed == [name for name, command in commands if command and not command.hidden]
     assert "..." not in told.partition("Write rules:")[2]
+
+
+def test_the_package_runs_as_a_module_where_its_command_is_not_on_the_path(tmp_path: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "sears_dsl", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+
+    # A file of the current folder is no part of the program.
+    (tmp_path / "click.py").write_text("raise SystemExit('a stranger ran')")
+    done = run("try", "movie -> film", "A movie.")
+    assert done.returncode == 0, done.stderr
+    assert "A film." in done.stdout
+    wrong = run("no-such-command")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith("Usage: sears ")

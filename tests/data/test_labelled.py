@@ -79,3 +79,36 @@ def test_a_model_that_contradicts_itself_is_told_of_and_its_first_answer_counts(
     assert restless.predict(rows) == ["0"] * 8
     steady = CachedPredictor(CallablePredictor(lambda texts: [0 for _ in texts]))
     assert try_model(data, steady) == ""
+
+
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [
+        (
+            [("A film.", "pos"), ("A play.", "neg"), ("A play.", "pos"), ("A play.", "neg"),
+             ("A film.", "neg"), ("A book.", "pos"), ("A book.", "pos")],
+            "5 rows say the same as another row and have another label, such as rows 1 and 5 "
+            "('pos' and 'neg'): no model has all of them right",
+        ),
+        ([("A film.", "pos"), ("A film.", "pos"), ("A Film.", "neg")], None),
+        # Several answers count as right, and one of them is right in both rows.
+        ([("What is it?", ["red", "green"]), ("What is it?", ["green", "blue"])], None),
+    ],
+)  # fmt: skip
+def test_equal_rows_with_different_labels_are_told(
+    rows: list[tuple[str, object]], note: str | None
+) -> None:
+    data = read_labelled([{"text": text, "label": label} for text, label in rows], label="label")
+    assert data.notes == (() if note is None else (note,))
+    assert len(data.rows) == len(rows)
+
+
+def test_what_the_model_reads_besides_and_how_answers_are_compared_tell_rows_apart() -> None:
+    rows = [{"text": "Is it?", "about": about, "label": label}
+            for about, label in (("a film", "1.0"), ("a play", "1.1"))]  # fmt: skip
+    assert read_labelled(rows, column="text", label="label", also=["about"]).notes == ()
+    assert len(read_labelled(rows, column="text", label="label").notes) == 1
+    assert len(read_labelled(rows, column="text,about", label="label", also=["about"]).notes) == 0
+    # A model that says a number in between has both right.
+    near = read_labelled(rows, column="text", label="label", comparison="within:0.5")
+    assert near.notes == ()

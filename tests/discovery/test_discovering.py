@@ -265,9 +265,7 @@ def test_known_flips_of_a_slow_model_are_shown_before_all_are_there(
     seconds = iter([0.0, 3.0, 6.0, 9.0])
     chosen: Any = SimpleNamespace(quiet=False)
     with stages(shown=False) as show:
-        screen = SearchScreen(
-            show, cast(Any, None), Settings(), chosen, clock=lambda: next(seconds)
-        )
+        screen = SearchScreen(show, cast(Any, None), chosen, clock=lambda: next(seconds))
         for _ in range(4):
             screen.known(flips)
     assert capsys.readouterr().err.count("known rules so far flip 1 of 1 searched row") == 1

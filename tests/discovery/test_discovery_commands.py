@@ -109,6 +109,14 @@ def test_a_model_of_wrong_length_is_told_with_both_numbers(folder: Path) -> None
     assert "was asked for 2 predictions and gave 1" in str(done.exception)
 
 
+def test_rows_that_contradict_each_other_are_told_before_any_work(folder: Path) -> None:
+    with (folder / "dev.csv").open("a", encoding="utf-8") as file:
+        file.write(f"{SENTENCES[0]},bad\n")
+    done = call("discover", "-o", "found.sear", model="failing")
+    assert done.exit_code == 1
+    assert f"such as rows 1 and {len(SENTENCES) + 1} ('good' and 'bad')" in done.stderr
+
+
 def test_a_missing_column_is_told_with_those_that_exist(folder: Path) -> None:
     done = call("discover", "-o", "found.sear", label="lable")
     assert isinstance(done.exception, DataError)

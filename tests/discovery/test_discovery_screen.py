@@ -26,7 +26,7 @@ from sears_dsl.cli.screen.discovery import (
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
-from sears_dsl.discovery.result.found import Discovery, FoundRule
+from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.report import _STAGES, _closest, _one_flip, _why
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
@@ -142,6 +142,9 @@ CASES: dict[str, Discovery] = {
     "time-cut-short": discovery(
         funnel=replace(NOTHING, skipped=64, not_asked=12, undecided=30), budget_reached=True,
         cut_short=("paraphrases", "judging")),
+    "no-time-at-all": discovery(
+        funnel=replace(NOTHING, skipped=109, paraphrases=0, candidates=0, judged=0, keep_meaning=0),
+        budget_reached=True, cut_short=("paraphrases",)),
     "question-limit": discovery(
         rules=(found("film -> movie"),), question_limit_reached=True,
         funnel=replace(FUNNEL, questions=400, question_limit=400, not_asked=17)),
@@ -278,7 +281,7 @@ def test_what_lies_ahead_is_asked_about_where_it_is_much() -> None:
 def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
     def minutes(rows: int, seconds: float, most: int | None = 10_000) -> SearchEstimate:
         return estimate(
-            ["A fun film, and a long one."] * rows, Settings(), most=most, question_count=100,
+            ["A fun film, and a long one."] * rows, most=most, question_count=100,
             seconds_a_question=seconds, processes=2, beam=30, translates=True,
         )  # fmt: skip
 

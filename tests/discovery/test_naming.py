@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.result.found import names_of
+from sears_dsl.discovery.result.found_rules import names_of
 from sears_dsl.errors import SearsError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
@@ -67,3 +67,14 @@ def test_names_are_made_of_words() -> None:
     }
     for text, name in texts.items():
         assert names_of(parse(text).rules) == [name]
+
+
+def test_a_long_name_ends_with_a_whole_word() -> None:
+    long = "n't -> not / !/ai|ca|wo|sha/i __ !(PRP|there)"
+    [shortened] = names_of(parse(long).rules)
+    whole = "nt-to-not-after-not-ai-or-ca-or-wo-or-sha-i-before-not-prp"
+    assert re.fullmatch(f"{whole}-[0-9a-f]{{6}}", shortened)
+    [endless] = names_of(parse(f"film -> {'x' * 30}").rules)
+    assert endless == f"film-to-{'x' * 30}"
+    [cut] = names_of(parse(f"{'x' * 61} -> film").rules)
+    assert re.fullmatch("x{60}-[0-9a-f]{6}", cut)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownRules
-from sears_dsl.discovery.result.found import Discovery
+from sears_dsl.discovery.result.found_rules import Discovery
 from sears_dsl.discovery.result.manifest import read_manifest
 from sears_dsl.discovery.result.report import Participants, write_discovery
 from sears_dsl.discovery.settings import Settings

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.matches import Edit, apply_edits
-from sears_dsl.engine.rewrite.spacing_and_casing import agreed, wants_an
+from sears_dsl.engine.rewrite.placing import agreed, wants_an
 
 WITH_AN = """
 apple old hour honest honour heirloom uncle umbrella unimportant uninteresting

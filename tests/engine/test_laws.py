@@ -19,7 +19,7 @@ from strategies import LAW, rules
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Binding, Rewrite, Scope, apply_edits
 from sears_dsl.engine.reference import candidates, find
-from sears_dsl.engine.rewrite.spacing_and_casing import begins_with_clitic, opens
+from sears_dsl.engine.rewrite.spacing import begins_with_clitic, opens
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Literal, Options, Rule, SetDefinition, Tag

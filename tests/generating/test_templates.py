@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.engine.noise.draws import Draw, number
-from sears_dsl.engine.rewrite.spacing_and_casing import deletion
+from sears_dsl.engine.rewrite.spacing import deletion
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.generating.sentences import Sentences, template_findings
 from sears_dsl.generating.table import generated

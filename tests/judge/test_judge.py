@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.errors import ModelError
+from sears_dsl.errors import ModelError, SearsError
+from sears_dsl.judge import english, readings
 from sears_dsl.judge import judge as shipped
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import NUMBERS, Encoder, Place, PlaceVectors, places_of
 from sears_dsl.judge.evidence import Content, Curves, content_columns, replaced_words
 from sears_dsl.judge.judge import READ, Judge, load_judge
+from sears_dsl.meaning import scorers
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.meaning.sentence_encoder import carried_encoder
 from sears_dsl.runtime.array_types import Float32Array
@@ -253,8 +257,54 @@ def test_chances_are_those_of_the_naive_sum(judge: Judge) -> None:
 
 def test_a_judge_of_another_version_is_refused_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "judge.json").write_text(json.dumps({"version": 99}))
-    with pytest.raises(ModelError, match=r"is of version 99.*version 2"):
+    with pytest.raises(ModelError, match=r"judge\.json is of version 99.*version 2") as refusal:
         load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
+    assert refusal.value.help.startswith("install the package again")
+
+
+@pytest.mark.parametrize(
+    "changed", [{"cheap": None}, {"full": {"curves": {}}}, {"tau": "half"}, {"sha256": None}]
+)
+def test_numbers_that_are_not_what_their_version_says_are_refused_with_a_sentence(
+    changed: dict[str, object], tmp_path: Path
+) -> None:
+    entry = json.loads(Path(shipped.__file__).with_name("judge.json").read_text("utf-8"))
+    entry = {key: value for key, value in {**entry, **changed}.items() if value is not None}
+    (tmp_path / "judge.json").write_text(json.dumps(entry))
+    with pytest.raises(ModelError, match=r"judge\.json has its version, 2, and not what belongs"):
+        load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"version": 1}', '{"tau": 0.5}'])
+def test_a_shipped_file_that_cannot_be_read_is_told_before_any_network_is_loaded(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "judge.json").write_text(content)
+    monkeypatch.setattr(scorers, "files", lambda package: tmp_path)
+    with pytest.raises(ModelError, match=r"judge\.json has no numbers of the scorer judge"):
+        load_scorer("judge")
+
+
+@pytest.mark.parametrize(
+    ("module", "load", "file"),
+    [
+        (readings, readings.load_readings, "readings.json"),
+        (english, english.english, "english.json"),
+    ],
+)
+def test_lists_and_readings_of_another_version_are_refused_with_a_sentence(
+    module: ModuleType,
+    load: Any,
+    file: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / file).write_text(json.dumps({"format": "sears-english", "version": 99}))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "module.py"))
+    monkeypatch.setattr(english, "files", lambda package: tmp_path)
+    with pytest.raises(SearsError, match=rf"{file} is of version 99.* version 1") as refusal:
+        load.__wrapped__()
+    assert "install" in refusal.value.help
 
 
 def test_a_judge_whose_files_do_not_belong_together_is_refused(tmp_path: Path) -> None:

@@ -272,3 +272,8 @@ def test_help_for_typing_errors_is_read(data: st.DataObject) -> None:
     under = "option tagset = sears2018\n" if line.startswith("option tagset = sears2018\n") else ""
     for finding in findings(head + line):
         check_help(finding, under)
+
+
+def test_the_name_of_a_file_in_the_place_of_rules_is_told_who_reads_it() -> None:
+    [finding] = findings("rules/wh.sear")
+    assert (finding.code, "sears.load" in finding.help) == ("E102", True)

@@ -106,7 +106,7 @@ def test_a_file_of_another_version_is_refused_with_a_sentence(
 ) -> None:
     with pytest.raises(ModelError, match=r"is of version 99.*version 1"):
         load_sentence_meaning(carried_encoder(), numbers=_with(tmp_path, version=99))
-    with pytest.raises(ModelError, match=r"is not the file"):
+    with pytest.raises(ModelError, match=r"judge\.npz is not the file that numbers\.json"):
         load_sentence_meaning(carried_encoder(), numbers=_with(tmp_path, sha256="0" * 64))
     with pytest.raises(ModelError, match="cannot be read"):
         load_sentence_meaning(carried_encoder(), numbers=tmp_path / "missing.json")

@@ -9,10 +9,13 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+import torch
+
 import sears_dsl
 from demo.negation import (
     TAUGHT,
     UNSEEN,
+    Reader,
     clear_rows,
     negatable,
     negated,
@@ -78,3 +81,21 @@ def test_clear_sentences_are_split_into_those_to_train_on_and_held_out_ones() ->
     training, held_out = clear_rows(rated)
     assert (len(training), len(held_out)) == (8, 2)
     assert not set(training) & set(held_out)
+
+
+def test_sentences_are_read_beside_the_same_ones_in_every_process() -> None:
+    """Neighbours decide the last digits of vectors, and these moved `sears fix` by a point."""
+    read_together: list[list[str]] = []
+
+    class Encoder:
+        def states(self, texts: list[str], *, layers: int) -> tuple[torch.Tensor, torch.Tensor]:
+            read_together.append(texts)
+            return torch.zeros(len(texts), 2, 3), torch.ones(len(texts), 2)
+
+    reader = Reader.__new__(Reader)
+    reader._encoder = Encoder()  # type: ignore[assignment]
+    reader._read = {}
+    texts = [f"film {number}" for number in range(199, 9, -1)]
+    assert len(reader(texts + texts)) == 2 * len(texts)
+    # By length, and of one length as they came; each once.
+    assert [text for batch in read_together for text in batch] == texts[100:] + texts[:100]

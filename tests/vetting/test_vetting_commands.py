@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.workbench import read_choices
+from sears_dsl.vetting.web import serving
 from sears_dsl.vetting.web.serving import listen
 
 
@@ -79,6 +81,26 @@ def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:
     assert not list(folder.glob("*.jsonl"))
     assert isinstance(vet("--reviewer", "ana", "--data", "none.csv").exception, DataError)
     assert not list(folder.glob("*.jsonl"))
+
+
+def test_whoever_ends_the_page_without_writing_is_told_how(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journals(folder)
+    (folder / "glad_reviews.py").write_text(
+        "def predict(texts):\n    return ['positive'] * len(texts)\n", "utf-8"
+    )
+    monkeypatch.setattr(serving, "serve", lambda page, listening, *, on_ready: on_ready())
+    reviewers = ("--reviewer", "ana", "--reviewer", "ben", "--model", "glad_reviews:predict")
+    said = "write what was accepted: sears "
+    ended = vet(*reviewers)
+    assert ended.exit_code == 0, ended.output
+    [line] = [line for line in ended.stderr.splitlines() if line.startswith(said)]
+    _, *words = shlex.split(line.removeprefix(said))
+    assert words[-2:] == ["-o", "words.vetted.sear"]
+    assert CliRunner().invoke(vetted_command, words).exit_code == 0
+    assert (folder / "words.vetted.sear").exists()
+    assert said not in vet(*reviewers).stderr
 
 
 def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> None:

@@ -17,7 +17,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
-from sears_dsl.vetting.review.reading import TemplateSession
+from sears_dsl.vetting.review.template_session import TemplateSession
 from sears_dsl.vetting.web.serving import listen
 
 TEMPLATES = """\

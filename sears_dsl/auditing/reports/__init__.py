@@ -1,5 +1,6 @@
 """An audit or a comparison as a page, as Markdown, as JUnit.
 
-In: the document of an audit. `page` (with `sheet`) and `comparison_page` are for a browser,
-`markdown` (with `markdown_tables`) for a pull request; `files` writes them, and JUnit for CI.
+In: the document of an audit. `page` (with `sheet`), `comparison_page` and `errors_page` are for a
+browser, `markdown` (with `markdown_tables`) for a pull request; `answer_parts` and
+`robustness_parts` are in both. `files` writes them, and JUnit for CI.
 """

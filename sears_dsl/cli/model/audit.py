@@ -21,6 +21,7 @@ from sears_dsl.cli.options.shared import (
     engine_options,
     json_option,
     oracle_option,
+    require_together,
     scope_option,
     unit_option,
 )
@@ -221,6 +222,7 @@ def audit_command(
 
     chosen = AuditOptions(**options)
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
+    require_together(rulesets, rules, unit=chosen.unit)
 
     from sears_dsl.auditing.running import (
         audit_rules,

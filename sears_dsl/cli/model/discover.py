@@ -158,7 +158,7 @@ def discover_command(output: Path, **options: Any) -> None:
             for path in chosen.texts
             for each in read_texts(path, column=chosen.text_column, like=chosen.column)
         ]
-        shown = SearchScreen(show, work, settings, chosen)
+        shown = SearchScreen(show, work, chosen)
         shown.notes(text)
         discovery = discover(
             inputs.data,
@@ -201,12 +201,11 @@ class SearchScreen:
         self,
         show: Stages,
         work: Workplace,
-        settings: Settings,
         chosen: DiscoverOptions,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._show, self._work, self._settings, self._chosen = show, work, settings, chosen
+        self._show, self._work, self._chosen = show, work, chosen
         self._clock = clock
         self._out = console(stderr=True)
         self._known: KnownFlips | None = None
@@ -250,7 +249,6 @@ class SearchScreen:
         predictor, team = self._work.inputs.predictor, self._work.parts.team
         ahead = estimate(
             right.texts,
-            self._settings,
             most=right.questions.most,
             question_count=right.questions.asked,
             seconds_a_question=predictor.seconds / max(1, predictor.asked),

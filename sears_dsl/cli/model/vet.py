@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -113,7 +113,7 @@ def vet_command(rules: str, **options: Any) -> None:
 
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.oracle import open_oracle
-    from sears_dsl.vetting.review.reading import TemplateSession
+    from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals, place_of
     from sears_dsl.vetting.web.serving import listen
 
@@ -213,6 +213,26 @@ def _serve(
     if any(session.left for session in sessions.values()):
         again = [word for word in sys.argv[1:] if word != "--restart"]
         click.echo(f"go on: sears {shlex.join(again)}", err=True)
+    journals = [place.journals[name] for name, each in sessions.items() if each.journal.entries]
+    if _is_newer(journals, place.output):
+        words = [
+            "sears",
+            "vetted",
+            place.ruleset.path,
+            *map(str, journals),
+            "-o",
+            str(place.output),
+        ]
+        click.echo(f"write what was accepted: {shlex.join(words)}", err=True)
+
+
+def _is_newer(journals: Sequence[Path], written: Path) -> bool:
+    """Whether there are decisions that a vetted ruleset does not have: the page writes it."""
+    try:
+        last = written.stat().st_mtime_ns
+    except OSError:
+        return bool(journals)
+    return any(journal.stat().st_mtime_ns > last for journal in journals)
 
 
 def _scorer(chosen: VetOptions, ruleset: Ruleset) -> Scorer | None:

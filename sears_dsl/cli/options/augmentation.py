@@ -20,6 +20,7 @@ from sears_dsl.cli.options.shared import (
     no_cache_option,
     oracle_option,
     quiet_option,
+    require_together,
     scope_option,
     tagger_of_rules_option,
     tell_of_templates,
@@ -64,7 +65,7 @@ augmentation_options = with_options(
 
 
 def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
-    """What a command reads it does not write; names of shipped rulesets are no files."""
+    """What a command reads it does not write; names of shipped rulesets are not files."""
     there = [Path(each) for each in sources if Path(each).exists()]
     for path in written:
         if path.exists() and any(path.samefile(each) for each in there):
@@ -130,6 +131,7 @@ class AugmentationOptions:
         from sears_dsl.tagging.tagger import load_tagger, needs_cache
 
         rulesets = tuple(load_rulesets(rules, allow_imports_outside=self.allow_imports_outside))
+        require_together(rulesets, rules, unit=self.unit)
         name = chosen_tagger(rulesets, self.tagger, quiet=self.quiet)
         require_rules(rulesets)
         tell_of_templates(rulesets, quiet=self.quiet)

@@ -305,7 +305,7 @@ def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.vetting.oracle import read_readings
 
-    # The default width is no choice: it goes with paraphrases of one's own.
+    # The default width was not chosen: it goes with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
     return PartsChoice(
         scorer=options["scorer"],

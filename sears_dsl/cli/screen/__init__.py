@@ -1,5 +1,5 @@
 """What commands show, on standard output the result and on standard error everything else.
 
 `console` has the terminal, JSON and marked sentences; `progress` the stages of what takes long;
-`explanation` rules in a sentence; `discovery` the course of a search and what came of it.
+`discovery` the course of a search and what came of it.
 """

@@ -56,7 +56,7 @@ class FilePath(click.Path):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that prints texts as they are: plain where it is no terminal, pipes not wrapped."""
+    """A console that prints texts as they are: plain outside of a terminal, pipes not wrapped."""
     from rich.console import Console
 
     class Printer(Console):

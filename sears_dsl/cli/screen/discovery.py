@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.discovery.counts import Closest
     from sears_dsl.discovery.known_rules import KnownFlips
-    from sears_dsl.discovery.result.found import Discovery, FoundRule
-    from sears_dsl.discovery.settings import Settings
+    from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 
 RewrittenExample: TypeAlias = tuple[str, str, str]
 """A text, what became of it, and what is said after it."""
@@ -228,7 +227,6 @@ class SearchEstimate:
 
 def estimate(
     texts: Sequence[str],
-    settings: Settings,
     *,
     most: int | None,
     question_count: int,
@@ -288,6 +286,9 @@ def _stages(discovery: Discovery) -> Iterator[str]:
         )
         return
     paraphrases = counted(funnel.paraphrases, "paraphrase")
+    if _is_out_of_time(discovery):
+        yield "the time was over before a row was reworded, so that no new rule was looked for"
+        return
     if not funnel.candidates:
         yield f"no rule comes of their {paraphrases}"
         return
@@ -301,6 +302,12 @@ def _stages(discovery: Discovery) -> Iterator[str]:
         f"of known and new rules, {passing} {'keeps' if one else 'keep'} the meaning and "
         f"{'flips' if one else 'flip'} enough rows"
     )
+
+
+def _is_out_of_time(discovery: Discovery) -> bool:
+    """Whether no paraphrase was made for want of time: nothing else can be said of new rules."""
+    funnel = discovery.funnel
+    return discovery.budget_reached and not funnel.paraphrases and funnel.skipped > 0
 
 
 def _print_rules(discovery: Discovery, out: Console) -> None:
@@ -464,6 +471,12 @@ def _is_cut_short(each: Closest, discovery: Discovery) -> bool:
 def _what_helps(discovery: Discovery) -> Iterator[str]:
     """More rows, text, questions or time, or other thresholds: how much, by these numbers."""
     funnel = discovery.funnel
+    if _is_out_of_time(discovery):
+        yield (
+            f"more time: {counted(funnel.skipped, 'row')} to reword, after loading what rewords "
+            "them; --resume with more --budget-seconds goes on from here"
+        )
+        return
     if discovery.budget_reached:
         lost = (
             (funnel.skipped, "row", "not reworded"),

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import mined_options
-from sears_dsl.effects.evidence import lots
+from sears_dsl.effects.flip_evidence import lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError
 from sears_dsl.language.rule import Rule

@@ -263,7 +263,7 @@ def _conditions(
         return
     bad = [sign for sign in range(len(signs.names)) if refused[sign]]
     bad.sort(key=lambda sign: (-refused[sign] / (accepted[sign] + refused[sign]), -refused[sign]))
-    # The end of a text is no token: `!x` alone would leave it out, whatever is known of it.
+    # The end of a text is not a token: `!x` alone would leave it out, whatever is known of it.
     also = signs.edges and not signs.there.all() and not at_edge[1]
     for size in range(1, min(len(bad), _MOST_SIGNS) + 1):
         for edges in {False, also}:

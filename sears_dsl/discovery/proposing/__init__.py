@@ -2,5 +2,6 @@
 
 In: rows and their paraphrases. `changes` takes a paraphrase apart, one place at a time;
 `antecedents` generalizes what changed as far as it is frequent; `consequents` finds the smallest
-run of tokens that changed and writes the change. Out: candidates, by `proposal`, for `filtering`.
+run of tokens that changed and writes the change; `contractions` keeps rules that write *n't* in
+full out of questions. Out: candidates, by `proposal`, for `filtering`.
 """

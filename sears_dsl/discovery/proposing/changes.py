@@ -82,7 +82,7 @@ def _isolated_changes(
         # The words go over with the white space around them, so that what stood close stays so.
         written = other.text[other.before(first) : other.after(last)]
         text = row.text[: row.before(start)] + written + row.text[row.after(end) :]
-        # Two tokenizations of one text are no rewording: "-rrb-" → "- rrb -".
+        # Two tokenizations of one text are not a rewording: "-rrb-" → "- rrb -".
         if "".join(text.split()) == "".join(row.text.split()):
             continue
         yield (before[start:end], after[first:last]), Rewording(row.text, text)

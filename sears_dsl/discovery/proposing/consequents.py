@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from sears_dsl.engine.rewrite.pieces import is_punctuation
 from sears_dsl.engine.rewrite.rewrites import common_ends
-from sears_dsl.engine.rewrite.spacing_and_casing import begins_with_clitic, is_punctuation
+from sears_dsl.engine.rewrite.spacing import begins_with_clitic
 from sears_dsl.language.rule import Piece, Reference, TagCopy, Text
 from sears_dsl.language.words import objection
 from sears_dsl.tagging.tokens import Token

@@ -1,5 +1,5 @@
 """What a search found: rules with their numbers, and the files that leave.
 
-In: selected rules. `found` counts, on rows held out too, and gives names. Out: the ruleset,
+In: selected rules. `found_rules` counts, on rows held out too, and gives names. Out: the ruleset,
 its `manifest` and a report to read (`report`).
 """

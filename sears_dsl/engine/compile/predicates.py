@@ -41,8 +41,8 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
-from sears_dsl.runtime.array_types import Growing, Int32Array
-from sears_dsl.runtime.kernels import expect, kernel
+from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.kernels import Growing, expect, kernel
 from sears_dsl.tagging.inflection import lemma_among
 from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
 
@@ -365,7 +365,7 @@ def _any_apostrophe(literal: Literal, options: Options) -> bool:
 
 
 def _with_apostrophes(word: str) -> Sequence[str]:
-    """A word with each kind of apostrophe; a mark alone is no apostrophe but a quotation mark."""
+    """A word with each kind of apostrophe; a mark alone is a quotation mark."""
     if not _HAS_APOSTROPHE.search(word) or not any(map(str.isalpha, word)):
         return (word,)
     return [_HAS_APOSTROPHE.sub(mark, word) for mark in _APOSTROPHES]

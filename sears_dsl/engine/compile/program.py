@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import FOCUS, NO_CHILD, BitPlanes, Rules, build_table, build_trie
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
-from sears_dsl.engine.compile.token_classes import TokenClasses, bit_planes
+from sears_dsl.engine.compile.token_classes import TokenClasses, bit_planes, starts_of
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.language.measure import MOST_VARIANTS, is_unit
 from sears_dsl.language.rule import Anchor, Element, Group, Literal, Rule, RuleScope, Tag
@@ -382,7 +382,7 @@ class _PatternTable:
         test_of: dict[int, int],
         values: dict[object, int],
     ) -> list[int]:
-        """The predicate of each element, `_COMPLEX` where it is no plain literal or tag."""
+        """The predicate of each element, `_COMPLEX` where it is not a plain literal or tag."""
         tests = []
         for element in antecedent:
             test = test_of.get(id(element))
@@ -458,7 +458,7 @@ def _assemble(
     trie = _Trie(*build_trie(flat, offsets, _table_size(len(flat))))
     count = int(symbols.max(initial=-1)) + 1
     pattern_count = plain_count + len(patterns.written)
-    rule_offsets = _offsets(pattern_of, pattern_count)
+    rule_offsets = starts_of(pattern_of, pattern_count)
     rules_of = np.argsort(pattern_of, kind="stable").astype(np.int32)
     variant_counts = np.diff(first_variant, append=len(sequences))
     single = np.full((pattern_count, 2), -1, np.int32)
@@ -555,19 +555,12 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
         "opens": opens,
         "root_edges": int(np.isin(parents, root[root >= 0]).sum()),
         "edges": build_table(parents, labels, children[1:], _table_size(len(parents))),
-        "edge_offsets": _offsets(parents, nodes),
+        "edge_offsets": starts_of(parents, nodes),
         "edge_symbols": labels[by_node],
         "edge_children": children[1:][by_node],
-        "accept_offsets": _offsets(final_nodes, nodes),
+        "accept_offsets": starts_of(final_nodes, nodes),
         "accepts": codes[np.argsort(final_nodes, kind="stable")],
     }
-
-
-def _offsets(values: NDArray[np.int32], count: int) -> Int32Array:
-    """Where the group of each value 0 … count - 1 begins when values are sorted."""
-    offsets = np.zeros(count + 1, np.int32)
-    np.cumsum(np.bincount(values, minlength=count), out=offsets[1:])
-    return offsets
 
 
 def _table_size(entries: int) -> int:

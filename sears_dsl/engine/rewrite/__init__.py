@@ -1,8 +1,8 @@
 """Instances of rules → edits, and rows with these edits made.
 
 In: matches of a batch. `renderer` says what one instance becomes: pieces of the consequent
-(`pieces`), and what these take from what stands around: `spacing_and_casing`. For few
-matches that is all; for many `batch_rendering` does so once for all matches that look alike
+(`pieces`), and `placing` how these fit into the row, with the white space there (`spacing`). For
+few matches that is all; for many `batch_rendering` does so once for all matches that look alike
 (`templates`, `windows`), and plain rules by filling in slots (`slots`). Out: arrays of edits that
 are read as `rewrites.Rewrites`, and shown to people as the words that changed.
 """

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import first_alike
 from sears_dsl.engine.match.search import Protected
 from sears_dsl.engine.matches import Edit, Matches, Reach
-from sears_dsl.engine.rewrite.pieces import Unrendered
-from sears_dsl.engine.rewrite.renderer import Around
+from sears_dsl.engine.rewrite.placing import Around
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.templates import PLACED, REPLACED, Forms
+from sears_dsl.engine.rewrite.slots import PLACED, REPLACED
+from sears_dsl.engine.rewrite.templates import Forms
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import Tokens
 
@@ -77,8 +77,8 @@ class BatchEdits:
         # any of them can write it.
         template_ids[has_format] = template_ids[has_format][:1]
         used = set(template_ids.tolist())
-        renderers = {number: forms.templates.renderer_of(number) for number in used}
-        repairs = [number for number, renderer in renderers.items() if renderer.repairs]
+        placings = {number: forms.templates.renderer_of(number).placing for number in used}
+        repairs = [number for number, placing in placings.items() if placing.repairs]
         anchors, keys = self._like_others(chosen, forms)
         keys[np.isin(template_ids, repairs), 0] = 0
         alone = (keys[:, 0] != 0) & (sizes[group_of[chosen]] == 1) & (self.protected is None)
@@ -100,20 +100,17 @@ class BatchEdits:
         ):
             if group != current:
                 before, current = [], group
-            renderer, new = renderers[template], news[new_id]
+            placing, new = placings[template], news[new_id]
             row, inserts, start, end, place, barrier = span
             previous = place if place >= 0 else None
             around = Around(before, barrier, self.protected[row] if self.protected else ())
-            edit: Edit | Unrendered
             if inserts:
                 following = (start, end) if start >= 0 else None
-                edit = renderer.inserted(texts[row], previous, following, new, around)
+                edit = placing.inserted(texts[row], previous, following, new, around)
             else:
-                edit = renderer.placed(
-                    texts[row], start, end, new, previous=previous, around=around
-                )
-            self.there[index] = isinstance(edit, Edit)
-            if isinstance(edit, Edit):
+                edit = placing.placed(texts[row], start, end, new, previous=previous, around=around)
+            self.there[index] = edit is not None
+            if edit is not None:
                 before.append(edit)
                 self.starts[index], self.ends[index] = edit.start, edit.end
                 self.new_ids[index] = self.texts.setdefault(edit.new, len(self.texts))

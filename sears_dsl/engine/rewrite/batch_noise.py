@@ -1,7 +1,7 @@
 """Rules that draw, for whole batches at once.
 
-In: the matches of one rule. Out: its rewrites, as columns where its consequent is its own span
-after one function of characters. Always holds: they are what `unit_rendering` gives unit by unit.
+In: the matches of rules. Out: their rewrites, as columns where a consequent is its own span after
+one function of characters. Always holds: they are what `unit_rendering` gives unit by unit.
 Costs a hash of each unit and some kernels; a string for each changed instance, and the plain
 functions for slips in words with letters outside ASCII, or in units with them where a share of all
 letters slips. Where more is written than one function's text, an instance that is looked at is
@@ -11,7 +11,7 @@ rendered in plain Python, and its functions alone are worked out together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.matches import Binding, Edit, Matches, Rewrite, apply_edits
 from sears_dsl.engine.noise import kernels
 from sears_dsl.engine.noise.characters import (
@@ -34,9 +33,18 @@ from sears_dsl.engine.noise.characters import (
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered
-from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
+from sears_dsl.engine.rewrite.renderer import (
+    CHOSEN,
+    CompiledRules,
+    Rendered,
+    Renderer,
+    RenderingRun,
+    render_untouching,
+)
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
+from sears_dsl.engine.rewrite.slots import PLACED, REPLACED
 from sears_dsl.engine.rewrite.windows import characters_of
+from sears_dsl.language.measure import looks_up
 from sears_dsl.language.rule import TYPING_KINDS, Noise, Rule, RuleScope
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import Token, Tokens
@@ -83,6 +91,72 @@ def tried_by_rate(
     where = _where(["rate share", "rate"], draw, places, matches.rows, tokens.texts)
     tried: NDArray[np.bool_] = kernels.try_instances(rate, able, where)
     return tried
+
+
+def chosen_by_rate(
+    compiled: CompiledRules,
+    tokens: Tokens,
+    matches: Matches,
+    outcomes: NDArray[np.int8],
+    run: RenderingRun,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which matches are taken: of a rule with a rate some, of others all.
+
+    Then those that are left to the plain way, since an edit of their unit might touch what is
+    protected.
+    """
+    taken, left = np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
+    ways = compiled.ways[matches.rules]
+    for rule in np.unique(matches.rules[ways == CHOSEN]).tolist():
+        renderer = compiled.renderer(rule)
+        rate = renderer.rule.metadata.rate
+        if rate is None:
+            continue
+        own = np.flatnonzero(matches.rules == rule)
+        some = matches.select(own)
+        able, touching = outcomes[own] == REPLACED, np.zeros(len(own), np.bool_)
+        for at in np.flatnonzero(outcomes[own] == PLACED).tolist():
+            row = int(some.rows[at])
+            touching[at] = run.protected is not None and len(run.protected[row]) > 0
+            binding = compiled.binding(tokens, some, at)
+            edit = renderer.render(
+                tokens.texts[row], tokens.view(row), binding, drawing=run.drawing
+            )
+            able[at] = isinstance(edit, Edit)
+        offsets = unit_offsets(some.rows)
+        touching = np.repeat(np.logical_or.reduceat(touching, offsets[:-1]), np.diff(offsets))
+        tried = tried_by_rate(rate, able, tokens, some, renderer.drawing(run.drawing).draw)
+        passed_over = int((tried & ~able & ~touching).sum())
+        if passed_over:
+            run.unrenderable[rule] += passed_over
+        taken[own], left[own] = tried & able & ~touching, touching
+    return taken, left
+
+
+def drawn_columns(
+    compiled: CompiledRules, tokens: Tokens, matches: Matches, run: RenderingRun
+) -> tuple[list[RewriteColumns], NDArray[np.bool_]]:
+    """The rewrites of rules that draw, and which matches are left to be rendered unit by unit."""
+    parts: list[RewriteColumns] = []
+    left = np.zeros(len(matches), np.bool_)
+    for rule in np.unique(matches.rules).tolist():
+        own = np.flatnonzero(matches.rules == rule)
+        some, renderer = matches.select(own), compiled.renderer(rule)
+        if renderer.in_place is not None:
+            part = noisy_columns(
+                rule, renderer.in_place, renderer.rule.metadata.rate, tokens, some,
+                draw=renderer.drawing(run.drawing).draw, unrenderable=run.unrenderable,
+            )  # fmt: skip
+            parts.append(part)
+            continue
+        if run.protected is not None:
+            left[own] = [len(run.protected[row]) > 0 for row in some.rows.tolist()]
+            some = some.select(~left[own])
+        rewrites = drawn_rewrites(
+            compiled, rule, tokens, some, drawing=run.drawing, unrenderable=run.unrenderable
+        )
+        parts.append(RewriteColumns.of(rewrites))
+    return parts, left
 
 
 def noisy_columns(
@@ -158,18 +232,16 @@ class _RowInstance(NamedTuple):
 
 
 def drawn_rewrites(
-    renderer: Renderer,
+    compiled: CompiledRules,
+    rule: int,
     tokens: Tokens,
     matches: Matches,
-    bind: Callable[[int], Binding],
     *,
     drawing: Drawing,
     unrenderable: Counter[int],
 ) -> list[Rewrite]:
-    """The rewrites of one rule in rows where nothing is protected, whatever it draws.
-
-    ``bind`` gives the elements of a match, by its number.
-    """
+    """The rewrites of one rule in rows where nothing is protected, whatever it draws."""
+    renderer = compiled.renderer(rule)
     rate, draw = renderer.rule.metadata.rate, renderer.drawing(drawing).draw
     calls = renderer.noise_calls
     able, settled = np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
@@ -185,7 +257,8 @@ def drawn_rewrites(
         look_up(renderer.rule, tokens, matches.select(np.array(new)), drawing.sources)
         for at in new:
             row = int(matches.rows[at])
-            instances[at] = _RowInstance(row, tokens.texts[row], tokens.view(row), bind(at))
+            binding = compiled.binding(tokens, matches, at)
+            instances[at] = _RowInstance(row, tokens.texts[row], tokens.view(row), binding)
         some = {at: instances[at] for at in new}
         new_texts |= _new_texts(renderer, calls, some, drawing, whole=True)
         for at, each in some.items():
@@ -194,7 +267,7 @@ def drawn_rewrites(
     missing = [each for each in alone.values() if isinstance(each, Unrendered)]
     counted = sum(why.is_counted or rate is not None for why in missing)
     if counted:
-        unrenderable[int(matches.rules[0])] += counted
+        unrenderable[rule] += counted
     order = sorted(instances)
     if any(call.noise.share is not None for call in calls):
         every = {at: instances[at] for at in order}
@@ -208,9 +281,7 @@ def drawn_rewrites(
         edits = _edits(renderer, [(instances[at], new_texts[at], alone.get(at)) for at in own])
         if edits:
             text = tokens.texts[row]
-            rewrites.append(
-                Rewrite(int(matches.rules[0]), row, text, apply_edits(text, edits), tuple(edits))
-            )
+            rewrites.append(Rewrite(rule, row, text, apply_edits(text, edits), tuple(edits)))
     return rewrites
 
 

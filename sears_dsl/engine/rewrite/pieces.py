@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.compile.program import every_element
@@ -19,7 +20,7 @@ from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import PlacedText, changed
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
-from sears_dsl.engine.rewrite.spacing_and_casing import PRONOUN, is_punctuation
+from sears_dsl.engine.rewrite.placing import PRONOUN
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Drawn,
@@ -349,6 +350,12 @@ def _target(rule: Rule, piece: Reference | Inflected) -> Callable[[Binding], Tok
             help="elements are counted as written, a group as one",
         )
     return lambda binding: binding.elements[target - 1]
+
+
+@lru_cache(maxsize=1 << 12)
+def is_punctuation(text: str) -> bool:
+    """Whether there is no letter and no digit in the text."""
+    return not any(character.isalnum() for character in text)
 
 
 def kept_punctuation(rule: Rule) -> dict[int, int]:

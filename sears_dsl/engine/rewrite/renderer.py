@@ -12,8 +12,8 @@ that never match cost nothing.
 
 from __future__ import annotations
 
-import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -23,8 +23,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.compile.program import Program, Split, Variant, expand
-from sears_dsl.engine.matches import Binding, Edit, Reach
+from sears_dsl.engine.compile.program import Program, Split, Variant, bind, expand
+from sears_dsl.engine.match.search import Extent, Protected
+from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, TokenRange
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite.pieces import (
     UNDRAWN,
@@ -38,27 +39,23 @@ from sears_dsl.engine.rewrite.pieces import (
     noise_calls,
     parts_of,
 )
-from sears_dsl.engine.rewrite.spacing_and_casing import (
+from sears_dsl.engine.rewrite.placing import (
+    ALONE,
     CAPITAL,
     OPENING,
     PLAIN,
     WITH_PRONOUN,
-    agreed,
+    Around,
+    Placing,
+    Spans,
     begins_sentence,
-    begins_with_clitic,
     capitalized,
     cased,
-    deletion,
-    first_word,
-    insertion,
-    may_be_parted,
-    reaches_out,
-    replacement,
     shape_of,
-    stands_before,
     uncapitalized,
 )
-from sears_dsl.language.measure import draws
+from sears_dsl.engine.rewrite.spacing import begins_with_clitic
+from sears_dsl.language.measure import draws, draws_text, looks_up
 from sears_dsl.language.rule import (
     AttributeTest,
     Conjunction,
@@ -73,7 +70,7 @@ from sears_dsl.language.rule import (
     TagCopy,
     Text,
 )
-from sears_dsl.tagging.tokens import Token
+from sears_dsl.tagging.tokens import Token, Tokens, TokenType
 
 PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[Part]]
 """From a rule, its scope and the punctuation that it keeps to the functions of its pieces."""
@@ -81,12 +78,6 @@ PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[Par
 Rendered: TypeAlias = Edit | Unrendered
 NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 """What takes the place of the span of an instance, as `Renderer.new_text` gives it."""
-Spans: TypeAlias = Sequence[tuple[int, int]]
-
-ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
-"""When the edge of new text needs more than its place (see `Renderer.placed`): however its
-neighbour stands; where there is no white space between; where a letter or digit touches it; or
-never. Numbers of `windows.neighbours`."""
 
 
 class Written(NamedTuple):
@@ -103,41 +94,6 @@ class Written(NamedTuple):
     right: int = ALONE
 
 
-class Around(NamedTuple):
-    """What stands around the edit of one instance.
-
-    Attributes:
-        before: the edits of the same rule in the row so far, in order.
-        barrier: where the next instance begins, or the row ends.
-        protected: spans of characters whose casing stays as it is.
-    """
-
-    before: Sequence[Edit] = ()
-    barrier: int = sys.maxsize
-    protected: Spans = ()
-
-    @property
-    def limit(self) -> int:
-        """Where the last edit ends: nothing left of it can be taken along."""
-        return self.before[-1].end if self.before else 0
-
-    def forbids(self, start: int, end: int) -> bool:
-        """Whether characters start:end must not change their casing."""
-        return end > self.barrier or any(low < end and start < high for low, high in self.protected)
-
-    def begins_with_capital(self, text: str, start: int) -> bool:
-        """Whether a span, or what was deleted just before it, began a sentence with a capital."""
-        for edit in reversed(self.before):
-            between = text[edit.end : start]
-            if edit.new or (between and not between.isspace()):
-                break
-            start = edit.start + len(edit.old) - len(edit.old.lstrip())
-        return text[start].isupper() and begins_sentence(text, start)
-
-
-NOTHING = Around()
-
-
 class Renderer:
     """Makes the edits of one rule.
 
@@ -146,7 +102,7 @@ class Renderer:
         in_place: the one function of characters that it consists of, if it does.
         follows_case: whether new text depends on the casing of the old one, and on the start of a
             sentence.
-        repairs: whether an edit may take along an article farther before it.
+        placing: puts new text into rows.
         needs_binding: whether new text copies anything; if not, start and end of an instance are
             enough.
 
@@ -167,9 +123,13 @@ class Renderer:
         self.noise_calls = tuple(noise_calls(rule))
         self.in_place = in_place(rule)
         self.follows_case = follows_case(rule, scope)
-        self.repairs = scope.options.repair == "on"
+        self.placing = Placing(
+            in_place=self.in_place is not None,
+            glued=bool(rule.consequent) and rule.consequent[0].glued,
+            follows_case=self.follows_case,
+            repairs=scope.options.repair == "on",
+        )
         self._same = Unrendered.NO_PLACE if self.noise_calls else Unrendered.UNCHANGED
-        self._attached = bool(rule.consequent) and rule.consequent[0].glued
         self._parts: list[Part] = []
         self._constants: tuple[str, ...] | None = None
         punctuation = kept_punctuation(rule)
@@ -214,9 +174,11 @@ class Renderer:
         if binding.start == binding.end:
             behind = tokens[binding.start] if binding.start < len(tokens) else None
             place = None if behind is None else (behind.start, behind.end)
-            return self.inserted(text, end, place, new, around)
-        first, last = tokens[binding.start].start, tokens[binding.end - 1].end
-        return self.placed(text, first, last, new, previous=end, around=around)
+            edit = self.placing.inserted(text, end, place, new, around)
+        else:
+            first, last = tokens[binding.start].start, tokens[binding.end - 1].end
+            edit = self.placing.placed(text, first, last, new, previous=end, around=around)
+        return edit or Unrendered.UNCHANGED
 
     def new_text(
         self,
@@ -241,7 +203,7 @@ class Renderer:
         shape = shape_of(old, opens=opens) if self.follows_case else PLAIN
         opens = opens and shape % WITH_PRONOUN == CAPITAL
         new = self._written(instance, shape, opens=opens)
-        if isinstance(new, Unrendered) or not new or self._attached:
+        if isinstance(new, Unrendered) or not new or self.placing.glued:
             return new
         return self._same if new == old else new
 
@@ -264,69 +226,7 @@ class Renderer:
         if binding.start == binding.end or isinstance(new, Unrendered):
             return Written(new)
         old = text[tokens[binding.start].start : tokens[binding.end - 1].end]
-        if not new or self._attached or self.repairs or reaches_out(old, new):
-            return Written(new)
-        left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
-        apart_left, apart_right = may_be_parted(old, new)
-        return Written(new, left if apart_left else NEVER, WORD if apart_right else NEVER)
-
-    def inserted(
-        self,
-        text: str,
-        previous: int | None,
-        following: tuple[int, int] | None,
-        new: str,
-        around: Around = NOTHING,
-    ) -> Rendered:
-        """The edit that puts new text between where the token before ends and the token after.
-
-        At the start of a sentence the new text takes the capital, and the word that had it keeps
-        it only if it may be a name.
-        """
-        edit = insertion(text, previous, following, new, glued=self._attached)
-        if edit is None:
-            return Unrendered.UNCHANGED
-        if following is not None and edit.start == following[0] and self.follows_case:
-            edit = _before_first_word(text, edit, following, around)
-        return self._agreeing(text, edit, around)
-
-    def placed(
-        self,
-        text: str,
-        start: int,
-        end: int,
-        new: str,
-        *,
-        previous: int | None,
-        around: Around = NOTHING,
-    ) -> Rendered:
-        """The edit that puts new text in the place of a span, or deletes it.
-
-        ``previous`` is where the token before the span ends; None at the row's start.
-        """
-        if self.in_place is not None:
-            return Edit(start, end, text[start:end], new)
-        before = stands_before(text, start, around.before)
-        limit = max(around.limit, previous or 0)
-        edit: Edit | None = None
-        if new:
-            glued = self._attached and previous is not None
-            edit = replacement(text, start, end, new, glued=glued, before=before, limit=limit)
-        if edit is None:
-            edit = deletion(
-                text, start, end, before=before, limit=around.limit, barrier=around.barrier
-            )
-            if self.follows_case and around.begins_with_capital(text, start):
-                edit = _passed_on(text, edit, around)
-        edit = self._agreeing(text, edit, around)
-        return Unrendered.UNCHANGED if edit.new == edit.old else edit
-
-    def _agreeing(self, text: str, edit: Edit, around: Around) -> Edit:
-        """The edit with articles that agree, under ``option repair = on``."""
-        if not self.repairs:
-            return edit
-        wider = agreed(text, edit, limit=around.limit)
-        return edit if around.forbids(wider.start, edit.start) else wider
+        return Written(new, *self.placing.edges(old, new))
 
     def _written(self, instance: Instance, shape: int, *, opens: bool = False) -> str | Unrendered:
         if self._constants is not None:
@@ -359,31 +259,6 @@ def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
     called = any(start in places for places in instance.binding.tags.values())
     no_name = called and token.coarse != "PROPN" and not token.fine.startswith("NNP")
     return chunk._replace(text=uncapitalized(chunk.text, no_name=no_name))
-
-
-def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around: Around) -> Edit:
-    """An insertion that takes the capital of the word after it, if that begins a sentence."""
-    start, end = following
-    word = text[start:end]
-    first = first_word(text, start)
-    if not text[first : first + 1].isupper() or not begins_sentence(text, start):
-        return edit
-    at, head = capitalized(edit.new)
-    new = head + edit.new[at:]
-    if first > start:  # what is quoted keeps its own capital
-        return edit._replace(new=new)
-    lowered = uncapitalized(word, no_name=False)
-    if lowered == word or around.forbids(edit.start, end):
-        return edit._replace(new=new)
-    return Edit(edit.start, end, word, new + lowered)
-
-
-def _passed_on(text: str, edit: Edit, around: Around) -> Edit:
-    """A deletion that gives its capital to the next word, unless that has to stay as it is."""
-    end, word = capitalized(text, edit.end)
-    if not word or around.forbids(edit.end, end):
-        return edit
-    return Edit(edit.start, end, text[edit.start : end], edit.new + word)
 
 
 def render_untouching(
@@ -493,6 +368,10 @@ def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk
 MOST_WRITTEN = 1 << 16
 """So many new texts are remembered; then all are forgotten."""
 
+FIXED, CHOSEN, DRAWN = range(3)
+"""The way of a rule in batches: what its instances become depends on them alone; likewise, but a
+rate chooses among them, or their words are looked up; or it is drawn for each of them."""
+
 # Pieces that draw nothing.
 _KINDS = frozenset({Text, TagCopy})
 
@@ -527,6 +406,7 @@ class CompiledRules:
         self._alone = threading.RLock()
         self._renderers: dict[int, Renderer] = {}
         self._variants: dict[int, Sequence[Variant]] = {}
+        self._units = frozenset(program.units.tolist())
 
     def renderer(self, rule: int) -> Renderer:
         """What renders the instances of a rule, one at a time."""
@@ -549,23 +429,60 @@ class CompiledRules:
                 self._variants[rule] = variants
             return variants
 
+    def binding(self, tokens: Tokens, matches: Matches, index: int) -> Binding:
+        """How instance number ``index`` lies on the tokens of its row."""
+        rule, start = int(matches.rules[index]), int(matches.starts[index])
+        if rule in self._units:
+            whole = TokenRange(start, int(matches.ends[index]))
+            name = self.rules[rule][0].antecedent[0].name
+            return Binding(*whole, (whole,), {} if name is None else {name: whole})
+        order = int(matches.variants[index])
+        return self.bound(rule, order, tokens, int(matches.rows[index]), start)
+
+    def bound(self, rule: int, order: int, tokens: Tokens, row: int, start: int) -> Binding:
+        """How a variant of a rule lies on tokens, where its replaced span starts."""
+        first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
+
+        def token_type(position: int) -> TokenType:
+            kind: TokenType = types[int(ids[first + position])]
+            return kind
+
+        return bind(self.variants(rule)[order], start, self.program.predicates, token_type)
+
     def draws(self, rule: int) -> bool:
         """Whether a rule draws, or is about whole units."""
-        return bool(self.drawn.item(rule))
+        return bool(self.ways.item(rule) != FIXED)
 
     @cached_property
-    def drawn(self) -> NDArray[np.bool_]:
-        """Whether each rule draws, or is about whole units."""
-        drawn = np.zeros(len(self.rules), np.bool_)
-        drawn[self.program.units] = True
+    def ways(self) -> NDArray[np.int8]:
+        """The way of each rule."""
+        ways = np.full(len(self.rules), FIXED, np.int8)
         if len(self.program.rated):
-            drawn |= self.program.rated
+            ways[self.program.rated] = CHOSEN
+        ways[self.program.units] = DRAWN
         # Mined rules, of which there may be hundreds of thousands, write words and copies alone.
         consequents = (tree.consequent for tree, _ in self.rules)
         for rule, pieces in enumerate(consequents):
             if not _KINDS.issuperset(map(type, pieces)):
-                drawn[rule] = drawn[rule] or draws(self.rules[rule][0])
-        return drawn
+                ways[rule] = _way(self.rules[rule][0])
+        return ways
+
+
+def _way(rule: Rule) -> int:
+    if draws_text(rule):
+        return DRAWN
+    if rule.metadata.rate and looks_up(rule, "neighbor"):
+        return DRAWN  # only words that the rate looks at are worth looking up
+    return CHOSEN if draws(rule) else FIXED
+
+
+class RenderingRun(NamedTuple):
+    """What holds for all matches that are rewritten together; see `Rendering.rewrites`."""
+
+    protected: Protected | None
+    unrenderable: Counter[int]
+    extent: Extent | None
+    drawing: Drawing
 
 
 def reads_context(rule: Rule) -> bool:

@@ -21,11 +21,7 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.pieces import kept_punctuation
-from sears_dsl.engine.rewrite.spacing_and_casing import (
-    begins_attached,
-    begins_with_clitic,
-    ends_with_mark,
-)
+from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
 from sears_dsl.engine.rewrite.windows import (
     Characters,
     TokenArrays,
@@ -34,8 +30,8 @@ from sears_dsl.engine.rewrite.windows import (
     touches,
 )
 from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
-from sears_dsl.runtime.array_types import Flags, Growing, Int32Array, Int64Array, UInt8Array
-from sears_dsl.runtime.kernels import kernel
+from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, UInt8Array
+from sears_dsl.runtime.kernels import Growing, kernel
 from sears_dsl.tagging.tokens import Tokens
 
 # What stands before a slot: nothing; a space, but before a clitic; what stands in the row.
@@ -167,17 +163,23 @@ def format_of(rule: Rule) -> SlotFormat | None:
     return SlotFormat(tuple(pieces), tuple(slots), reaches)
 
 
+SILENT, MISSING, REPLACED, PLACED = range(4)
+"""What becomes of a match: nothing, since the text stays or since an inflection is missing; new
+text in the place of the old; or an edit that depends on the row around it."""
+
+
 class FormattedTexts(NamedTuple):
     """What formats gave.
 
     Attributes:
         has_text: bool (matches,): where a format told the new text.
-        placed: bool (matches,): of those where more than the span may change, by what is around.
+        outcomes: int8 (matches,): what became of those, one of the numbers above; of the others
+            `REPLACED`.
         numbers: int32 (matches,): the number of that text, -1 where none is told.
     """
 
     has_text: NDArray[np.bool_]
-    placed: NDArray[np.bool_]
+    outcomes: NDArray[np.int8]
     numbers: Int32Array
     texts: list[str]
 
@@ -190,10 +192,10 @@ def write_formats(
     characters: Characters,
 ) -> FormattedTexts:
     """The new texts of matches that have a format."""
-    has = formats.has.array
+    has, outcomes = formats.has.array, np.full(len(keys), REPLACED, np.int8)
     if not has[keys].any():
         nothing = np.zeros(len(keys), np.bool_)
-        return FormattedTexts(nothing, nothing, np.full(len(keys), -1, np.int32), [])
+        return FormattedTexts(nothing, outcomes, np.full(len(keys), -1, np.int32), [])
     words: dict[str, int] = {}
     lows = tokens.row_offsets[matches.rows] + matches.starts
     highs = tokens.row_offsets[matches.rows] + matches.ends
@@ -225,7 +227,30 @@ def write_formats(
             word, before = copied[2 * slot : 2 * slot + 2]
             text += (chr(before - 1) if before else "") + spelled[word] + piece
         ids.append(texts.setdefault(text, len(texts)))
-    return FormattedTexts(has_text, placed, np.array(ids, np.int32)[numbers], list(texts))
+    new_ids, new_texts = np.array(ids, np.int32)[numbers], list(texts)
+    if new_texts:
+        outcomes[placed] = PLACED
+        with_text = np.flatnonzero(has_text)
+        stays = _stays(new_ids[with_text], new_texts, matches.select(with_text), tokens)
+        outcomes[with_text[stays]] = SILENT
+    return FormattedTexts(has_text, outcomes, new_ids, new_texts)
+
+
+def _stays(
+    new_ids: Int32Array, new_texts: Sequence[str], matches: Matches, tokens: Tokens
+) -> NDArray[np.int64]:
+    """The matches whose new text is what stands there already."""
+    base = tokens.row_offsets[matches.rows]
+    starts = tokens.starts[base + matches.starts]
+    ends = tokens.ends[base + matches.ends - 1]
+    lengths = np.fromiter(map(len, new_texts), np.int32, len(new_texts))
+    alike = np.flatnonzero(lengths[new_ids] == ends - starts)
+    columns = (matches.rows[alike], starts[alike], ends[alike], new_ids[alike])
+    same = [
+        tokens.texts[row][start:end] == new_texts[number]
+        for row, start, end, number in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+    return alike[np.array(same, np.bool_)]
 
 
 def _types_between(lows: Int32Array, highs: Int32Array, tokens: Tokens) -> list[int]:
@@ -340,20 +365,3 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
             values[place + 2] = before
             place += 2
     return values, offsets, has_text, placed
-
-
-def unchanged(formatted: FormattedTexts, tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
-    """The matches for which a format told what stands there already."""
-    indices = np.flatnonzero(formatted.has_text)
-    some = matches.select(indices)
-    base, numbers = tokens.row_offsets[some.rows], formatted.numbers[indices]
-    starts = tokens.starts[base + some.starts]
-    ends = tokens.ends[base + some.ends - 1]
-    lengths = np.fromiter(map(len, formatted.texts), np.int32, len(formatted.texts))
-    alike = np.flatnonzero(lengths[numbers] == ends - starts)
-    columns = (some.rows[alike], starts[alike], ends[alike], numbers[alike])
-    same = [
-        tokens.texts[row][start:end] == formatted.texts[number]
-        for row, start, end, number in zip(*(c.tolist() for c in columns), strict=True)
-    ]
-    return indices[alike[np.array(same, np.bool_)]]

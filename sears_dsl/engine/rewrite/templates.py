@@ -2,12 +2,12 @@
 
 In: compiled rules and, match by match, which flat variant of them was found. Out: `Forms`: numbers
 of templates, each a renderer and a layout, and new texts. Always holds: two matches with one
-template and windows that look alike (`windows.describe_windows`) get the same new text. Plain rules
-(no context, quantifier, group or name), of which mining makes hundreds of thousands, share a
-template where their consequents come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both
-write "a" and the second token. What a rule alone decides is worked out when it first matches, so
-that rules that never match cost nothing. Threads may share them: templates are numbered by one of
-them at a time. Costs a hash of its tokens a match, and some Python work for each form.
+template and windows that look alike (`windows`) get the same new text. Plain rules (no context,
+quantifier, group or name), of which mining makes hundreds of thousands, share a template where
+their consequents come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both write "a" and the
+second token. What a rule alone decides is worked out when it first matches, so that rules that
+never match cost nothing. Threads may share them: templates are numbered by one of them at a time.
+Costs a hash of its tokens a match, and some Python work for each form.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, count
 from typing import Any, NamedTuple, TypeVar
@@ -24,12 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT, number_sequences
-from sears_dsl.engine.compile.program import bind
-from sears_dsl.engine.compile.requirements import looks_up
 from sears_dsl.engine.matches import Binding, Matches
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered, is_punctuation
+from sears_dsl.engine.rewrite.placing import ALONE
 from sears_dsl.engine.rewrite.renderer import (
-    ALONE,
     MOST_WRITTEN,
     CompiledRules,
     Renderer,
@@ -37,16 +35,26 @@ from sears_dsl.engine.rewrite.renderer import (
     follows_case,
     reads_context,
 )
-from sears_dsl.engine.rewrite.slots import Formats, SlotFormat, format_of, unchanged, write_formats
+from sears_dsl.engine.rewrite.slots import (
+    MISSING,
+    PLACED,
+    REPLACED,
+    SILENT,
+    Formats,
+    SlotFormat,
+    format_of,
+    write_formats,
+)
 from sears_dsl.engine.rewrite.windows import (
-    HEAD_BITS,
     Characters,
+    Look,
+    Windows,
     arrays_of,
-    begin_sentences,
     characters_of,
-    describe_windows,
+    looks_of,
     neighbours,
 )
+from sears_dsl.language.measure import looks_up
 from sears_dsl.language.rule import (
     Element,
     Literal,
@@ -57,8 +65,8 @@ from sears_dsl.language.rule import (
     TagCopy,
     Text,
 )
-from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array
-from sears_dsl.runtime.kernels import expect, kernel
+from sears_dsl.runtime.array_types import Int32Array, Int64Array
+from sears_dsl.runtime.kernels import Growing, expect, kernel
 from sears_dsl.tagging.tokens import Tokens
 
 _Part = TypeVar("_Part", Element, Piece)
@@ -124,7 +132,7 @@ class PlainRules:
     def _of_piece(self, piece: Piece) -> tuple[int, int]:
         match piece:
             case Text():
-                again = self._value("mark", piece.text) if _is_mark(piece.text) else -1
+                again = self._value("mark", piece.text) if is_punctuation(piece.text) else -1
                 return self._value("text", piece.text, piece.glued), again
             case TagCopy():
                 return _GLUED_COPY if piece.glued else _COPY, self._value("tag", piece.tag)
@@ -136,7 +144,7 @@ class PlainRules:
         plain = element.minimum == 1 == element.maximum and element.name is None
         if isinstance(body, Tag):
             return self._value("tag", body.name), plain
-        if isinstance(body, Literal) and _is_mark(body.text):
+        if isinstance(body, Literal) and is_punctuation(body.text):
             return self._value("mark", body.text), plain
         return -1, plain and isinstance(body, Literal)
 
@@ -179,11 +187,6 @@ class _Numbered:
         self._known.extend(np.array(list(map(self._tell, new.values())), np.int32).reshape(-1, 2))
         numbers = np.fromiter(map(known.__getitem__, ids), np.int32, len(ids))
         return _NumberedParts(numbers, offsets, self._known.array)
-
-
-def _is_mark(text: str) -> bool:
-    """Whether a text is punctuation, which keeps to what it touched; see `kept_punctuation`."""
-    return not any(map(str.isalnum, text))
 
 
 @kernel
@@ -231,39 +234,6 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
 _REPAIRS, _CASED = 1, 2
 
 
-class Look(NamedTuple):
-    """How matches look that become the same, and one of them.
-
-    Attributes:
-        rule: its rule.
-        row: its row in the batch.
-        start: the first token, counted in the row.
-        end: one past the last.
-        key: what windows are told by beside tokens (see `describe_windows`), the characters from
-            the first token of the window to the last, and the tokens.
-    """
-
-    rule: int
-    row: int
-    start: int
-    end: int
-    key: tuple[Any, ...]
-
-
-class Windows(NamedTuple):
-    """What rendering may read of each match.
-
-    Attributes:
-        templates: int32 (matches,): numbers of templates.
-        lows: int32 (matches,): the first token, counted in the batch.
-        highs: int32 (matches,): one past the last.
-    """
-
-    templates: Int32Array
-    lows: Int32Array
-    highs: Int32Array
-
-
 class RenderingTemplates:
     """The templates that matches have needed so far.
 
@@ -296,32 +266,20 @@ class RenderingTemplates:
         """What matches become, each form of them written once."""
         windows = self.windows(matches, tokens.row_offsets)
         characters = characters_of(tokens.texts)
-        formatted = write_formats(self.formats, windows.templates, matches, tokens, characters)
+        formatted = write_formats(self.formats, windows.keys, matches, tokens, characters)
         texts = {text: number for number, text in enumerate(formatted.texts)}
-        outcomes = np.full(len(matches), REPLACED, np.int8)
-        new_ids = formatted.numbers
-        if formatted.texts:
-            outcomes[formatted.placed] = PLACED
-            outcomes[unchanged(formatted, tokens, matches)] = SILENT
+        outcomes, new_ids = formatted.outcomes, formatted.numbers
         rest = np.flatnonzero(~formatted.has_text)
         some = matches.select(rest)
-        keys, lows, highs = (column[rest] for column in windows)
-        opens = np.zeros(len(rest), np.bool_)
-        cased = np.flatnonzero(self.cased.array[keys] & (some.starts < some.ends))
-        first = tokens.row_offsets[some.rows[cased]] + some.starts[cased]
-        opens[cased] = begin_sentences(some.rows[cased], tokens.starts[first], characters)
-        arrays = arrays_of(tokens)
-        described = describe_windows(keys, opens, some.rows, lows, highs, arrays, characters)
-        numbers, examples = number_sequences(*described)
-        heads = described[0][described[1][examples]]
-        looks = _looks(tokens, some.select(examples), heads, lows[examples], highs[examples])
+        left = Windows(*(column[rest] for column in windows))
+        numbers, looks = looks_of(left, self.cased.array, some, tokens, characters)
         forms = [self._form(tokens, look, texts, drawing) for look in looks]
         become = np.array(forms, np.int32).reshape(-1, 4)[numbers]
         outcomes[rest], new_ids[rest] = become[:, 0], become[:, 1]
         outcomes[rest[self._reaching(tokens, some, become, characters)]] = PLACED
         form_ids = np.full(len(matches), -1, np.int32)
         form_ids[rest] = numbers
-        return Forms(self, windows.templates, outcomes, new_ids, form_ids, texts, characters)
+        return Forms(self, windows.keys, outcomes, new_ids, form_ids, texts, characters)
 
     def windows(self, matches: Matches, row_offsets: Int32Array) -> Windows:
         """The template and the tokens of each match."""
@@ -352,26 +310,20 @@ class RenderingTemplates:
         With a drawing, in which neighbours are looked up, nothing is remembered: the next run may
         look them up elsewhere.
         """
-        _, row, start, end, key = look
-        written = self._texts.get(key) if drawing is None else None
+        _, row, start, end, appearance = look
+        written = self._texts.get(appearance) if drawing is None else None
         if written is None:
-            rule, order = self._recipes[key[0] >> HEAD_BITS]
+            rule, order = self._recipes[look.key]
             renderer = self._compiled.renderer(rule)
             binding = Binding(start, end, ())
             if renderer.needs_binding:
-                first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
-                binding = bind(
-                    self._compiled.variants(rule)[order],
-                    start,
-                    self._program.predicates,
-                    lambda position: types[int(ids[first + position])],
-                )
+                binding = self._compiled.bound(rule, order, tokens, row, start)
             view, made_from = tokens.view(row), drawing or UNDRAWN
             written = renderer.written(tokens.texts[row], view, binding, made_from)
             if len(self._texts) >= MOST_WRITTEN:
                 self._texts.clear()
             if drawing is None:
-                self._texts[key] = written
+                self._texts[appearance] = written
         return written
 
     # ------------------------------------------------------------ inside
@@ -383,7 +335,7 @@ class RenderingTemplates:
         become: NDArray[np.int32],
         characters: Characters,
     ) -> NDArray[np.int64]:
-        """Matches whose new text depends on what touches them: see `Renderer.edges`."""
+        """Matches whose new text depends on what touches them: see `Placing.edges`."""
         replaced = np.flatnonzero(become[:, 0] == REPLACED)
         some, edges = matches.select(replaced), become[replaced, 2:]
         base = tokens.row_offsets[some.rows]
@@ -476,24 +428,6 @@ class RenderingTemplates:
         return plain
 
 
-def _looks(
-    tokens: Tokens, matches: Matches, heads: Int32Array, lows: Int32Array, highs: Int32Array
-) -> Iterator[Look]:
-    """How matches look, with the heads and the bounds of their windows."""
-    sizes = highs - lows
-    past = np.cumsum(sizes)
-    inside = np.arange(sizes.sum()) + np.repeat(highs - past, sizes)
-    kinds = tokens.types.take(tokens.type_ids[inside]).members()
-    first, last = np.zeros((2, len(sizes)), np.int32)
-    first[sizes > 0] = tokens.starts[lows[sizes > 0]]
-    last[sizes > 0] = tokens.ends[highs[sizes > 0] - 1]
-    instances = (matches.rules, matches.rows, matches.starts, matches.ends)
-    columns = (column.tolist() for column in (*instances, heads, first, last, past - sizes, past))
-    for rule, row, start, end, head, low, high, here, there in zip(*columns, strict=True):
-        key = (head, tokens.texts[row][low:high], *kinds[here:there])
-        yield Look(rule, row, start, end, key)
-
-
 def _heads(rules: Sequence[tuple[Rule, RuleScope]]) -> Iterator[int]:
     """What decides about the matches of plain rules beside their consequents."""
     for rule, scope in rules:
@@ -506,11 +440,6 @@ def _heads(rules: Sequence[tuple[Rule, RuleScope]]) -> Iterator[int]:
         yield head
 
 
-SILENT, MISSING, REPLACED, PLACED = range(4)
-"""What becomes of a match, told by its form: nothing, since the text stays or since an inflection
-is missing; new text in the place of the old; or an edit that depends on the row around it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Forms:
     """What matches become.
@@ -518,7 +447,7 @@ class Forms:
     Attributes:
         templates: all that there are so far.
         template_ids: which of them renders each match.
-        outcomes: int8 (matches,): what came of each, one of the numbers above.
+        outcomes: int8 (matches,): what came of each, see `slots`.
         new_ids: int32 (matches,): the number of the new text, -1 where there is none.
         form_ids: int32 (matches,): the same number where matches look alike; -1 with a format.
         texts: new texts and their numbers.
@@ -532,3 +461,13 @@ class Forms:
     form_ids: Int32Array
     texts: dict[str, int]
     characters: Characters
+
+    def select(self, chosen: NDArray[np.bool_]) -> Forms:
+        """What some of the matches become."""
+        return replace(
+            self,
+            template_ids=self.template_ids[chosen],
+            outcomes=self.outcomes[chosen],
+            new_ids=self.new_ids[chosen],
+            form_ids=self.form_ids[chosen],
+        )

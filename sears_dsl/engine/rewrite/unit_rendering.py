@@ -1,26 +1,38 @@
-"""Rules that draw, one unit at a time: which instances are rewritten, and what they become.
+"""One unit at a time: which instances of a rule that may draw are rewritten, and what they become.
 
-In: a renderer, a text with its tokens, all instances of the rule in it. Out: edits, and why those
-of other instances are missing. Always holds: without a rate the first instance or all are
-rewritten, as of every rule; under a rate all are looked at in the order of their numbers until the
-share of them is rewritten, and an instance in which nothing can change is passed over and counted;
-a share of characters is one of all the text that the function is given in the unit, instances that
-were passed over among it. Costs a rendering of each instance that is looked at, of all of them
-where spans are protected; another one where a function has a share.
+In: a renderer, a text with its tokens, all instances of the rule in it; or the matches of a batch.
+Out: edits, and why those of other instances are missing; or rewrites. Always holds: without a rate
+the first instance or all are rewritten, as of every rule; under a rate all are looked at in the
+order of their numbers until the share of them is rewritten, and an instance in which nothing can
+change is passed over and counted; a share of characters is one of all the text that the function is
+given in the unit, instances that were passed over among it. Costs a rendering of each instance that
+is looked at, of all of them where spans are protected; another one where a function has a share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
-from sears_dsl.engine.matches import Binding, Edit, Reach
+import numpy as np
+
+from sears_dsl.engine.match.search import search
+from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, Rewrite, apply_edits
 from sears_dsl.engine.noise.characters import PlacedText, shared
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
+from sears_dsl.engine.rewrite.batch_noise import first_characters
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance, Unrendered
-from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, Spans, render_untouching
-from sears_dsl.tagging.tokens import Token
+from sears_dsl.engine.rewrite.placing import Spans
+from sears_dsl.engine.rewrite.renderer import (
+    CompiledRules,
+    Rendered,
+    Renderer,
+    RenderingRun,
+    render_untouching,
+)
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns
+from sears_dsl.tagging.tokens import Token, Tokens
 
 
 @dataclass(frozen=True)
@@ -166,3 +178,77 @@ def _shares(
             placed = [PlacedText(place, new) for place, new in texts if isinstance(new, str)]
             known[call.key] = shared(call.noise, call.noise.share, placed, text, seeded.draw)
     return known
+
+
+# ---------------------------------------------------------------- the matches of a batch
+
+
+def rewrites_by_unit(
+    compiled: CompiledRules, tokens: Tokens, matches: Matches, run: RenderingRun
+) -> RewriteColumns:
+    """Rewrites of each unit by itself: what draws, and what would touch what is protected."""
+    rewrites: list[Rewrite] = []
+    for row, rule, instances in _instances(compiled, tokens, matches, run):
+        text = tokens.texts[row]
+        edits, missing = unit_edits(
+            compiled.renderer(rule),
+            text,
+            tokens.view(row),
+            instances,
+            first=run.extent == "first",
+            protected=() if run.protected is None else run.protected[row],
+            drawing=run.drawing,
+        )
+        if missing:
+            run.unrenderable[rule] += sum(each.is_counted for each in missing)
+        if edits:
+            rewrites.append(Rewrite(rule, row, text, apply_edits(text, edits), tuple(edits)))
+    return RewriteColumns.of(sorted(rewrites, key=lambda each: (each.row, each.rule)))
+
+
+def _instances(
+    compiled: CompiledRules, tokens: Tokens, matches: Matches, run: RenderingRun
+) -> Iterator[tuple[int, int, list[UnitInstance]]]:
+    """Row and rule of each unit that has matches, and the instances there.
+
+    Where something is protected, those that overlap are among them.
+    """
+    groups: dict[tuple[int, int], list[int]] = {}
+    pairs = zip(matches.rows.tolist(), matches.rules.tolist(), strict=True)
+    for index, pair in enumerate(pairs):
+        groups.setdefault(pair, []).append(index)
+    protected = run.protected
+    if run.extent is None or protected is None:
+        wide: set[int] = set()
+    else:
+        wide = {row for row, _ in groups if protected[row]}
+    for (row, rule), indices in groups.items():
+        if row not in wide:
+            yield row, rule, _as_instances(compiled, tokens, matches, indices)
+    if not wide:
+        return
+    rows = sorted(wide)
+    part = tokens.select(rows)
+    spans = [() if protected is None else protected[row] for row in rows]
+    every = search(compiled.program, part, extent="every", protected=spans)
+    others: dict[tuple[int, int], list[int]] = {}
+    for index in np.lexsort((every.variants, every.starts)).tolist():
+        at = (rows[int(every.rows[index])], int(every.rules[index]))
+        if at in groups:
+            others.setdefault(at, []).append(index)
+    for (row, rule), indices in others.items():
+        yield row, rule, _as_instances(compiled, part, every, indices)
+
+
+def _as_instances(
+    compiled: CompiledRules, tokens: Tokens, matches: Matches, indices: list[int]
+) -> list[UnitInstance]:
+    """Matches as instances, each with its own binding once it is asked for."""
+    some = matches.select(np.array(indices, np.int64))
+    columns = (some.starts, some.ends, first_characters(tokens, some))
+    return [
+        UnitInstance(start, end, place, partial(compiled.binding, tokens, matches, index))
+        for index, start, end, place in zip(
+            indices, *(column.tolist() for column in columns), strict=True
+        )
+    ]

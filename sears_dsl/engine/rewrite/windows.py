@@ -1,25 +1,27 @@
-"""Kernels that tell which instances look alike, so that what they give is worked out once.
+"""Which instances look alike, so that what they give is worked out once.
 
-In: instances as windows of tokens. Out: a sequence of integers for each, to be numbered by
-`arrays.number_sequences`. Always holds: two instances share a sequence exactly if they have one
-key, the same tokens, the same characters between these, touch their neighbours on the same sides,
-and both begin a sentence or neither does, where that counts. Costs some 10 ns an integer.
+In: instances as windows of tokens. Out: how they look, each `Look` once. Always holds: two
+instances look alike exactly if they have one key, the same tokens, the same characters between
+these, touch their neighbours on the same sides, and both begin a sentence or neither does, where
+that counts. Costs some 10 ns an integer of the sequences that stand for windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sears_dsl.engine.rewrite.spacing_and_casing import CLOSING, OPENING, STOPS
+from sears_dsl.engine.arrays import number_sequences
+from sears_dsl.engine.matches import Matches
+from sears_dsl.engine.rewrite.placing import CLOSING, OPENING, STOPS
 from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt32Array
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 
-HEAD_BITS = 3
-"""A sequence begins with the key of its window, and so many bits below it."""
+# A sequence begins with the key of its window, and so many bits below it.
+_HEAD_BITS = 3
 
 _SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
 _OPENING, _CLOSING, _STOPS = (tuple(map(ord, marks)) for marks in (OPENING, CLOSING, STOPS))
@@ -29,6 +31,82 @@ TokenArrays: TypeAlias = tuple[Int32Array, Int32Array, Int32Array, Int32Array]
 
 Characters: TypeAlias = tuple[UInt32Array, Int64Array]
 """The characters of some texts, one after another, and where each text begins."""
+
+
+class Windows(NamedTuple):
+    """What rendering may read of each match.
+
+    Attributes:
+        keys: int32 (matches,): what else decides about new text; below 2 ** 28.
+        lows: int32 (matches,): the first token, counted in the batch.
+        highs: int32 (matches,): one past the last.
+    """
+
+    keys: Int32Array
+    lows: Int32Array
+    highs: Int32Array
+
+
+class Look(NamedTuple):
+    """How matches look that become the same, and one of them.
+
+    Attributes:
+        rule: its rule.
+        row: its row in the batch.
+        start: the first token, counted in the row.
+        end: one past the last.
+        appearance: what tells the look from others, in all batches: the head of its sequence (see
+            `_describe_windows`), the characters of its window, and the tokens.
+    """
+
+    rule: int
+    row: int
+    start: int
+    end: int
+    appearance: tuple[Any, ...]
+
+    @property
+    def key(self) -> int:
+        """The key of their windows."""
+        return int(self.appearance[0]) >> _HEAD_BITS
+
+
+def looks_of(
+    windows: Windows, cased: Flags, matches: Matches, tokens: Tokens, characters: Characters
+) -> tuple[Int32Array, list[Look]]:
+    """The number of its look for each match, and the looks.
+
+    Args:
+        cased: bool (keys,): whether new text may depend on where a sentence begins.
+    """
+    keys, lows, highs = windows
+    opens = np.zeros(len(matches), np.bool_)
+    first = np.flatnonzero(cased[keys] & (matches.starts < matches.ends))
+    places = tokens.row_offsets[matches.rows[first]] + matches.starts[first]
+    opens[first] = _begin_sentences(matches.rows[first], tokens.starts[places], characters)
+    values, offsets = _describe_windows(
+        keys, opens, matches.rows, lows, highs, arrays_of(tokens), characters
+    )
+    numbers, examples = number_sequences(values, offsets)
+    shown = Windows(values[offsets[examples]], lows[examples], highs[examples])
+    return numbers, list(_looks(shown, matches.select(examples), tokens))
+
+
+def _looks(windows: Windows, matches: Matches, tokens: Tokens) -> Iterator[Look]:
+    """How each match looks; the keys of the windows are the heads of their sequences."""
+    heads, lows, highs = windows
+    sizes = highs - lows
+    past = np.cumsum(sizes)
+    inside = np.arange(sizes.sum()) + np.repeat(highs - past, sizes)
+    types = tokens.types.take(tokens.type_ids[inside]).members()
+    first, last = np.zeros((2, len(sizes)), np.int32)
+    first[sizes > 0] = tokens.starts[lows[sizes > 0]]
+    last[sizes > 0] = tokens.ends[highs[sizes > 0] - 1]
+    places = (matches.rules, matches.rows, matches.starts, matches.ends)
+    columns = (column.tolist() for column in (*places, heads, first, last, past - sizes, past))
+    for rule, row, start, end, head, low, high, here, there in zip(*columns, strict=True):
+        appearance = (head, tokens.texts[row][low:high], *types[here:there])
+        yield Look(rule, row, start, end, appearance)
 
 
 def arrays_of(tokens: Tokens) -> TokenArrays:
@@ -102,7 +180,7 @@ def _is_space(point: Integer) -> Any:
 
 
 @kernel
-def begin_sentences(rows: Int32Array, places: Int32Array, characters: Characters) -> Any:
+def _begin_sentences(rows: Int32Array, places: Int32Array, characters: Characters) -> Any:
     """Whether a word at each place in a row begins a sentence, as `begins_sentence` says."""
     points, text_offsets = characters
     flags = np.zeros(places.shape[0], np.bool_)
@@ -123,7 +201,7 @@ def begin_sentences(rows: Int32Array, places: Int32Array, characters: Characters
 
 
 @kernel
-def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are made
+def _describe_windows(  # noqa: PLR0917 - arrays in the order in which they are made
     keys: Int32Array,
     opens: Flags,
     rows: Int32Array,
@@ -155,7 +233,7 @@ def describe_windows(  # noqa: PLR0917 - arrays in the order in which they are m
         row, low, high = rows[window], lows[window], highs[window]
         before = touches(low, row, row_offsets, starts, ends)
         after = touches(high, row, row_offsets, starts, ends)
-        values[at] = (keys[window] << HEAD_BITS) + 4 * opens[window] + 2 * before + after
+        values[at] = (keys[window] << _HEAD_BITS) + 4 * opens[window] + 2 * before + after
         at += 1
         for token in range(low, high):
             values[at] = type_ids[token]

@@ -458,8 +458,8 @@ def _template_parts(
 ) -> tuple[str | Slot | SlotCopy, ...]:
     """The parts of a template, ``"This {CATEGORY} movie is {DEGREE?} {GOOD}."``.
 
-    Always holds: ``{{`` and ``}}`` are braces; what is no slot is reported with its place, and the
-    rest is read; whether there is such a set is not asked here.
+    Always holds: ``{{`` and ``}}`` are braces; what is not a slot is reported with its place, and
+    the rest is read; whether there is such a set is not asked here.
     """
     parts: list[str | Slot | SlotCopy] = []
     text = ""

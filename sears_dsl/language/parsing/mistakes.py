@@ -350,6 +350,8 @@ def _structure(
         return Finding("E109", "a context that is not complete", place, advice)
     if "_ARROW" in expected and not rest:
         advice = _NO_ARROW + _comment_note(line)
+        if bare.rstrip().endswith(".sear"):
+            advice += "\na file of rules is read by its name: sears.load in Python"
         return Finding("E102", "a rule without an arrow", (0, len(line)), advice)
     if "_WS" in expected and rest:
         return _glued(line, bare, position, reads)

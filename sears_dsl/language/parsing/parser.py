@@ -72,7 +72,7 @@ ORDER = (
 
 
 def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | None:
-    """The finding that a file is no rule file, or None.
+    """The finding that a file does not hold rules, or None.
 
     Of a file named by hand, of no data format, nearly all of many lines have to say so; of one
     that is imported, or has the name of a data file, most.

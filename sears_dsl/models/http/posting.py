@@ -40,9 +40,9 @@ _NOT_ALLOWED = frozenset({401, 403})
 _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 30.0
 _SHOWN = 200
-# Labels and scores of any batch have room in it; what has not is no answer.
+# Labels and scores of any batch have room in it; a longer one is not an answer.
 _MOST_BYTES = 16 * 2**20
-# A shorter word of a header is no secret: "Bearer", "true".
+# A shorter word of a header is not a secret: "Bearer", "true".
 _SHORTEST_SECRET = 8
 
 

@@ -468,7 +468,7 @@ def _expected(rule: Rule) -> dict[str, str]:
 
 
 def reasons_of(rule: Rule) -> Mapping[str, str]:
-    """Why a rule may be rejected: that it changes the meaning is no reason where it should."""
+    """Why a rule may be rejected: not that it changes the meaning where it should."""
     return REASONS if rule.keeps_label else TEMPLATE_REASONS
 
 

@@ -38,8 +38,8 @@ from starlette.types import ASGIApp
 
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.vetting.review.deciding import Deciding, Outdated
-from sears_dsl.vetting.review.reading import TemplateSession
 from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.template_session import TemplateSession
 from sears_dsl.vetting.web.security import PageGuard
 
 Write: TypeAlias = Callable[[], str]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -112,9 +111,8 @@ def test_whatever_a_rule_draws_a_batch_is_what_its_units_are(
     counted: Counter[int] = Counter()
     matches = matcher.find(tokens, scope="all")
     done = drawn_rewrites(
-        matcher.compiled.renderer(0), tokens, matches,
-        partial(matcher.rendering.binding, tokens, matches), drawing=drawing, unrenderable=counted,
-    )  # fmt: skip
+        matcher.compiled, 0, tokens, matches, drawing=drawing, unrenderable=counted
+    )
     batch = {each.row: list(each.edits) for each in done}
     missing = 0
     for row, text in enumerate(tokens.texts):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 from command_line import call
 
+from sears_dsl.engine.compile import requirements
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.rewrite import batch_rendering
@@ -94,6 +96,56 @@ def test_the_folder_of_noise_is_no_run(tmp_path: Path) -> None:
         done.stderr
     )
     assert "= help: run it and the others one after the other" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["apply", "augment"])
+def test_all_that_keeps_rules_from_running_together_is_told_with_the_command_that_works(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requirements, "vectors_installed", lambda name=None: False)
+    rules = {
+        "words/a.sear": "is -> was",
+        "words/b.sear": "good -> great",
+        "odd/each.sear": "option unit = sentence\nred -> green",
+        "odd/near.sear": "good -> $0.neighbor",
+        "odd/plain.sear": "red -> blue",
+        "odd/refused.left-out.sear": "red -> white",
+    }
+    for name, text in rules.items():
+        (tmp_path / "my rules" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "my rules" / name).write_text(text + "\n", "utf-8")
+    (tmp_path / "in.csv").write_text("text,label\nIt is good. It is red.,a\n", "utf-8")
+    typed = (command, "my rules/", "in.csv", "-o", "out.csv", "--column", "text")
+    done = call(*typed, folder=tmp_path)
+    assert done.returncode == 2
+    assert [code for code in ("E410", "E352", "E353") if code in done.stderr] == ["E410", "E352"]
+    assert not (tmp_path / "out.csv").exists()
+    said = "everything else runs as: sears "
+    [advice] = [line for line in done.stderr.splitlines() if said in line]
+    words = shlex.split(advice.partition(said)[2])
+    assert words == [command, "my rules/odd/plain.sear", "my rules/words", *typed[2:]]
+    again = call(*words, folder=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "out.csv").exists()
+    # With a unit for all, what is not installed is in the way.
+    chosen = call(*typed, "--unit", "text", folder=tmp_path)
+    assert "E410" not in chosen.stderr
+    assert "'my rules/odd/each.sear' 'my rules/odd/plain.sear' 'my rules/words'" in chosen.stderr
+
+
+def test_where_nothing_is_left_no_command_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requirements, "vectors_installed", lambda name=None: False)
+    (tmp_path / "near.sear").write_text("good -> $0.neighbor\n", "utf-8")
+    (tmp_path / "in.txt").write_text("It is good.\n", "utf-8")
+    done = call("apply", "near.sear", "in.txt", "-o", "out.txt", folder=tmp_path)
+    assert "E352" in done.stderr
+    assert "runs as" not in done.stderr
+    vectors = tmp_path / "some.vec"
+    vectors.write_text("good 1 0\nfine 0.9 0.1\n", "utf-8")
+    named = ("apply", "near.sear", "in.txt", "-o", "out.txt", "--vectors", "some.vec")
+    assert call(*named, folder=tmp_path).returncode == 0
 
 
 def test_a_chain_of_noise_is_the_second_on_what_the_first_left(tagger: FastTagger) -> None:

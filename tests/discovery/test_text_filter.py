@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.corpus import Corpus, english_sample
-from sears_dsl.discovery.filtering.meaning import (
+from sears_dsl.discovery.filtering.text_filter import (
     BELIEF,
     JUDGING,
     LEAST,

@@ -17,7 +17,7 @@ _NOT_IN_FULL = ("not", "cannot")
 # Personal pronouns and *there* stand there in questions alone; a noun also in *it isn't food*.
 _NO_PRONOUN = Element(Negation(Group(((Element(Tag("PRP")),), (Element(Literal("there")),)))))
 
-# What is left of *ain't*, *can't*, *won't*, *shan't* is no word of its own.
+# What is left of *ain't*, *can't*, *won't*, *shan't* is not a word by itself.
 _WHOLE_WORD = Element(Negation(Regex("ai|ca|wo|sha", ignore_case=True)))
 
 

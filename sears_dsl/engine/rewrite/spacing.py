@@ -1,37 +1,19 @@
-"""What new text takes from what stands around it: its white space, its casing, ``a`` or ``an``.
+"""White space and marks beside new text: what the edit that puts it into its row takes along.
 
 In: texts, places in them, and what takes the place of a span. Out: the `Edit` that makes a change,
-or None where nothing is left to write; texts in another casing; an edit that is wider by an
-article.
-
-Always holds for white space: only white space and doubled marks next to the place are taken along;
-a word that stood apart from its neighbour still does; what is inserted is attached to where it
-belongs (clitics and closing punctuation to the left, opening punctuation to the right).
-
-For casing: what is done depends on the rule and the text alone; words that are not written in lower
-case or with a first capital (``iPhone``, ``NASA``, ``www.x.com``) stay as they are, and so do
-names: a word loses its capital only if it is one of a closed list of function words, or if the rule
-itself calls it no name.
-
-For articles, under ``option repair = on``: they are looked at inside of new text, just before it,
-and where it ends with one; nothing else changes. Sounds are told by spelling: vowel letters, with
-short lists for ``hour``, ``one`` and ``union``, numbers by their first digits, and acronyms by the
-names of their letters if they have up to three letters or no vowel.
-
-Costs a few character tests; two searches in some fifty characters an edit for articles.
+or None where nothing is left to write. Always holds: only white space and doubled marks next to the
+place are taken along; a word that stood apart from its neighbour still does; what is inserted is
+attached to where it belongs (clitics and closing punctuation to the left, opening punctuation to
+the right). Costs a few character tests.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 
 from sears_dsl.engine.matches import Edit
 from sears_dsl.tagging.tokens import contraction
-
-# ---------------------------------------------------------------- white space
 
 _CLITIC_INITIALS = "'’ʼnN"
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)
@@ -99,12 +81,6 @@ def may_be_parted(old: str, new: str) -> tuple[bool, bool]:
     else:
         left = left and new[0].isalnum()
     return left, new[-1].isalnum()
-
-
-@lru_cache(maxsize=1 << 12)
-def is_punctuation(text: str) -> bool:
-    """Whether there is no letter and no digit in the text."""
-    return not any(character.isalnum() for character in text)
 
 
 def opens(before: str) -> bool:
@@ -367,230 +343,3 @@ def insertion(
 def _attaches(token: str) -> bool:
     """Whether a token that touches the one before it belongs to it."""
     return token[0] in _CLOSING_MARKS or token[0] in _QUOTES or begins_with_clitic(token)
-
-
-# ---------------------------------------------------------------- casing
-
-PLAIN, CAPITAL, UPPER = 0, 1, 2
-"""The casing of a replaced span, as far as literals follow it."""
-
-WITH_PRONOUN = 3
-"""Added where the span holds the pronoun ``I``: then literals write it so, too."""
-
-OPENING = "([{\"'“‘"
-"""What may stand between the start of a sentence and its first word."""
-
-CLOSING = ")]}\"'”’"
-"""What may stand between the stop of a sentence and white space."""
-
-STOPS = ".!?…"
-"""What ends a sentence."""
-
-_WORD = re.compile(r"[^\W\d_]+(?:['’ʼ-][^\W\d_]+)*(?![\w@/\\]|[.:]\w)")
-PRONOUN = re.compile(r"I(?![\w-])")
-_ANY_PRONOUN = re.compile(r"(?<![\w-])I(?![\w-])")
-
-# The longest clitic, and what shows that it ends.
-_CLITIC_AND_MORE = 4
-
-# No names, whatever stands around them; `may`, `will` and `I` are not here.
-_WORDS = """
-a about after all also although always am an and any are as at be because been before being
-both but by can could did do does each either even every few for from had has have he her here
-his how however if in into is it its just let many maybe more most much my neither never no nor
-not now of often on once only onto or our perhaps please several she should since so some still
-such that the their then there these they this those though thus to unless until was we were
-what when where which while who whom whose why with within without would yet you your
-"""
-_FUNCTION_WORDS = frozenset(_WORDS.split())
-
-# Adjectives that have a capital wherever they stand, though taggers call them no names.
-_PEOPLES = """
-arab arabic british catholic czech danish dutch english finnish french german greek hindu icelandic
-iraqi irish islamic israeli jewish muslim nordic olympic pakistani polish protestant roman scottish
-slavic spanish swedish swiss thai turkish welsh
-"""
-_OF_PEOPLES = re.compile(rf"(?:{'|'.join(_PEOPLES.split())}|\w+(?:[ei]an|ese|ican))(?!\w)")
-
-
-def shape_of(old: str, *, opens: bool) -> int:
-    """The casing of a replaced span.
-
-    Where it opens a sentence the capital of ``I`` says something; elsewhere the pronoun is a word
-    without a capital.
-
-    Example:
-        >>> [shape_of(old, opens=False) for old in ("film", "Film", "FILM", "'S", "I", "I AM")]
-        [0, 1, 2, 2, 3, 5]
-    """
-    more = WITH_PRONOUN if _ANY_PRONOUN.search(old) else 0
-    several = sum(map(str.isalpha, old)) > 1 or begins_with_clitic(old)
-    if old.isupper() and several and set(old.split()) != {"I"}:
-        return UPPER + more
-    if not (old[0].isupper() or old[0].istitle()):
-        return PLAIN + more
-    return (CAPITAL if opens or not PRONOUN.match(old) else PLAIN) + more
-
-
-def cased(word: str, shape: int, *, first: bool) -> str:
-    """A literal of the consequent in the casing of the span that it replaces."""
-    if shape % WITH_PRONOUN == UPPER:
-        return word.upper()
-    capital = shape % WITH_PRONOUN == CAPITAL and first and word[:1].islower()
-    if capital or (shape >= WITH_PRONOUN and PRONOUN.match(word[:1].upper() + word[1:])):
-        return word[0].title() + word[1:]
-    return word
-
-
-def begins_sentence(text: str, place: int) -> bool:
-    """Whether a word at a place begins a sentence: of the row, or after ``.``, ``!`` or ``?``.
-
-    Example:
-        >>> row = 'It is. "The film" is'
-        >>> [begins_sentence(row, row.index(word)) for word in ("It", "The", "film")]
-        [True, True, False]
-    """
-    while place and text[place - 1] in OPENING:
-        place -= 1
-    if not place:
-        return True
-    if not text[place - 1].isspace():
-        return False
-    while place and text[place - 1].isspace():
-        place -= 1
-    while place and text[place - 1] in CLOSING:
-        place -= 1
-    return not place or text[place - 1] in STOPS
-
-
-def first_word(text: str, place: int) -> int:
-    """Where the word at a place begins, behind white space and opening marks."""
-    while place < len(text) and (text[place].isspace() or text[place] in OPENING):
-        if begins_with_clitic(text[place : place + _CLITIC_AND_MORE]):
-            break
-        place += 1
-    return place
-
-
-def capitalized(text: str, place: int = 0) -> tuple[int, str]:
-    """Where the word at a place, behind opening marks, ends; and the text to there with a capital.
-
-    The place and no text where there is no word in lower case, or a clitic.
-
-    Example:
-        >>> capitalized(' "good" film'), capitalized("iPhone"), capitalized("'s")
-        ((6, ' "Good'), (0, ''), (0, ''))
-    """
-    first = first_word(text, place)
-    word = _WORD.match(text, first)
-    if word is None or not word[0].islower() or begins_with_clitic(text[first : word.end() + 1]):
-        return place, ""
-    return word.end(), text[place:first] + word[0][0].title() + word[0][1:]
-
-
-def uncapitalized(text: str, *, no_name: bool) -> str:
-    """A text whose first word loses its capital if it is no name.
-
-    Unless a tag says so, function words alone lose it.
-
-    Example:
-        >>> [uncapitalized(each, no_name=False) for each in ("The film", "London", "I", "THE")]
-        ['the film', 'London', 'I', 'THE']
-        >>> [uncapitalized(each, no_name=True) for each in ("Good", "American")]
-        ['good', 'American']
-    """
-    word = _WORD.match(text)
-    if word is None or PRONOUN.match(word[0]):
-        return text
-    if not word[0][0].isupper() or word[0][1:] != word[0][1:].lower():
-        return text
-    low = word[0].lower()
-    is_no_name = re.split("['’ʼ]", low, maxsplit=1)[0] in _FUNCTION_WORDS
-    if is_no_name or (no_name and not _OF_PEOPLES.match(low)):
-        return text[0].lower() + text[1:]
-    return text
-
-
-# ---------------------------------------------------------------- articles
-
-_ARTICLE = re.compile(r"(?<![\w'’ʼ-])(a|an)(\s+[(\[{\"'“‘]*)([^\W_]+)", re.IGNORECASE)
-_NEXT_WORD = re.compile(r"\s*[(\[{\"'“‘]*[^\W_]+")
-_EIGHTS = re.compile(r"8\d*|(?:11|18)(?:\d{3})*")
-_SILENT_H = re.compile(r"hour|honest|honou?r|heir")
-_AS_IN_YOU = re.compile(
-    r"eu|ewe|u(?:biq|fo|k[ru]|nanim|ni(?!mp|mag|n|de|gn|ss)|ra[ln]|re|ri[cn]|rol|s[aeu]|t[aeio])"
-)
-_AS_IN_WON = frozenset(("one", "ones", "once", "oneself", "ouija"))
-_LETTERS_WITH_AN = frozenset("AEFHILMNORSX")
-_LONGEST_ACRONYM = 3
-# How far before an edit an article is looked for, and a word behind it.
-_ARTICLE_REACH = 48
-
-
-def wants_an(word: str, *, shout: bool = False) -> bool:
-    """Whether the article before a word is ``an``.
-
-    Where all around is in capitals too (``shout``), the word is no acronym.
-
-    Example:
-        >>> words = ("apple", "hour", "union", "unimportant", "one", "FBI", "NASA", "8", "x", "US")
-        >>> [word for word in words if wants_an(word)]
-        ['apple', 'hour', 'unimportant', 'FBI', '8', 'x']
-    """
-    plain = unicodedata.normalize("NFD", word)
-    if plain[0].isdigit():
-        digits = re.match(r"\d+", plain)
-        return digits is not None and _EIGHTS.fullmatch(digits[0]) is not None
-    low = plain.lower()
-    spelled = plain.isupper() and not shout
-    short = len(plain) <= _LONGEST_ACRONYM or not set(low) & set("aeiouy")
-    if len(plain) == 1 or (spelled and short):
-        return plain[0].upper() in _LETTERS_WITH_AN
-    if low in _AS_IN_WON or _AS_IN_YOU.match(low):
-        return False
-    return low[0] in "aeiou" or _SILENT_H.match(low) is not None
-
-
-def agreed(text: str, edit: Edit, *, limit: int) -> Edit:
-    """An edit whose articles agree with what they stand before; left of the limit they stay.
-
-    Example:
-        >>> agreed("A good film", Edit(2, 6, "good", "excellent"), limit=0)
-        Edit(start=0, end=6, old='A good', new='An excellent')
-    """
-    low = max(limit, edit.start - _ARTICLE_REACH)
-    head = text[low : edit.start]
-    following = _NEXT_WORD.match(text, edit.end)
-    tail = "" if following is None else following[0]
-    window = head + edit.new + tail
-    first, last = len(head), len(head) + len(edit.new)
-    # The row itself tells what stands before the window.
-    row, shift = text[:low] + window, low
-    pieces: list[str] = []
-    start = place = first
-    for match in _ARTICLE.finditer(window):
-        if match.start() >= last or match.start(3) < first:
-            continue
-        article = _agreeing(match, row, shift)
-        if article == match[1]:
-            continue
-        if match.start() < first:
-            start = place = match.start()
-        pieces += [window[place : match.start()], article]
-        place = match.end(1)
-    if not pieces:
-        return edit
-    new = "".join([*pieces, window[place:last]])
-    return Edit(low + start, edit.end, text[low + start : edit.end], new)
-
-
-def _agreeing(match: re.Match[str], row: str, shift: int) -> str:
-    """The article of a match as it should be; as it is where it is no article."""
-    article, word = match[1], match[3]
-    shout = article.isupper() and row.isupper() and len(word) > 1
-    if article[0] == "A" and not shout and not begins_sentence(row, shift + match.start()):
-        return article  # such as in `Vitamin A`
-    right = "an" if wants_an(word, shout=shout) else "a"
-    if shout:
-        return right.upper()
-    return right.capitalize() if article[0] == "A" else right

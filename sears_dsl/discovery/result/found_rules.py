@@ -26,7 +26,7 @@ from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdi
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.evidence import ask_about, fails_of_models
+from sears_dsl.effects.flip_evidence import ask_about, fails_of_models
 from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -72,7 +72,9 @@ def _words(text: str) -> str:
                 words += [word, *(_spell(token) for token in side.split())]
     name = "-".join(filter(None, words))
     if len(name) > _LONGEST:
-        return f"{name[:_LONGEST].rstrip('-')}-{_digits(text)}"
+        # Where a word ends, unless the first is longer than all that is shown.
+        whole, _, _ = name[: _LONGEST + 1].rpartition("-")
+        return f"{(whole or name[:_LONGEST]).rstrip('-')}-{_digits(text)}"
     return name if name and name[0].isalnum() else f"rule-{_digits(text)}"
 
 

@@ -1,0 +1,425 @@
+"""How new text fits where it goes: its capitals, ``a`` or ``an``, and the edit that puts it there.
+
+In: texts, places in them, what takes the place of a span and what stands around it. Out: texts in
+another casing; the `Edit` that makes a change, or None where nothing changes. Always holds: an edit
+takes along white space and marks (`spacing`), a word whose capital changes, and an article.
+
+For casing: what is done depends on the rule and the text alone; words that are not written in lower
+case or with a first capital (``iPhone``, ``NASA``, ``www.x.com``) stay as they are, and so do
+names: a word loses its capital only if it is one of a closed list of function words, or if the rule
+itself calls it no name.
+
+For articles, under ``option repair = on``: they are looked at inside of new text, just before it,
+and where it ends with one; nothing else changes. Sounds are told by spelling: vowel letters, with
+short lists for ``hour``, ``one`` and ``union``, numbers by their first digits, and acronyms by the
+names of their letters if they have up to three letters or no vowel.
+
+Costs a few character tests; two searches in some fifty characters an edit for articles.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.rewrite.spacing import (
+    begins_with_clitic,
+    deletion,
+    insertion,
+    may_be_parted,
+    reaches_out,
+    replacement,
+    stands_before,
+)
+
+Spans: TypeAlias = Sequence[tuple[int, int]]
+
+# ---------------------------------------------------------------- casing
+
+PLAIN, CAPITAL, UPPER = 0, 1, 2
+"""The casing of a replaced span, as far as literals follow it."""
+
+WITH_PRONOUN = 3
+"""Added where the span holds the pronoun ``I``: then literals write it so, too."""
+
+OPENING = "([{\"'“‘"
+"""What may stand between the start of a sentence and its first word."""
+
+CLOSING = ")]}\"'”’"
+"""What may stand between the stop of a sentence and white space."""
+
+STOPS = ".!?…"
+"""What ends a sentence."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’ʼ-][^\W\d_]+)*(?![\w@/\\]|[.:]\w)")
+PRONOUN = re.compile(r"I(?![\w-])")
+_ANY_PRONOUN = re.compile(r"(?<![\w-])I(?![\w-])")
+
+# The longest clitic, and what shows that it ends.
+_CLITIC_AND_MORE = 4
+
+# No names, whatever stands around them; `may`, `will` and `I` are not here.
+_WORDS = """
+a about after all also although always am an and any are as at be because been before being
+both but by can could did do does each either even every few for from had has have he her here
+his how however if in into is it its just let many maybe more most much my neither never no nor
+not now of often on once only onto or our perhaps please several she should since so some still
+such that the their then there these they this those though thus to unless until was we were
+what when where which while who whom whose why with within without would yet you your
+"""
+_FUNCTION_WORDS = frozenset(_WORDS.split())
+
+# Adjectives that have a capital wherever they stand, though taggers call them no names.
+_PEOPLES = """
+arab arabic british catholic czech danish dutch english finnish french german greek hindu icelandic
+iraqi irish islamic israeli jewish muslim nordic olympic pakistani polish protestant roman scottish
+slavic spanish swedish swiss thai turkish welsh
+"""
+_OF_PEOPLES = re.compile(rf"(?:{'|'.join(_PEOPLES.split())}|\w+(?:[ei]an|ese|ican))(?!\w)")
+
+
+def shape_of(old: str, *, opens: bool) -> int:
+    """The casing of a replaced span.
+
+    Where it opens a sentence the capital of ``I`` says something; elsewhere the pronoun is a word
+    without a capital.
+
+    Example:
+        >>> [shape_of(old, opens=False) for old in ("film", "Film", "FILM", "'S", "I", "I AM")]
+        [0, 1, 2, 2, 3, 5]
+    """
+    more = WITH_PRONOUN if _ANY_PRONOUN.search(old) else 0
+    several = sum(map(str.isalpha, old)) > 1 or begins_with_clitic(old)
+    if old.isupper() and several and set(old.split()) != {"I"}:
+        return UPPER + more
+    if not (old[0].isupper() or old[0].istitle()):
+        return PLAIN + more
+    return (CAPITAL if opens or not PRONOUN.match(old) else PLAIN) + more
+
+
+def cased(word: str, shape: int, *, first: bool) -> str:
+    """A literal of the consequent in the casing of the span that it replaces."""
+    if shape % WITH_PRONOUN == UPPER:
+        return word.upper()
+    capital = shape % WITH_PRONOUN == CAPITAL and first and word[:1].islower()
+    if capital or (shape >= WITH_PRONOUN and PRONOUN.match(word[:1].upper() + word[1:])):
+        return word[0].title() + word[1:]
+    return word
+
+
+def begins_sentence(text: str, place: int) -> bool:
+    """Whether a word at a place begins a sentence: of the row, or after ``.``, ``!`` or ``?``.
+
+    Example:
+        >>> row = 'It is. "The film" is'
+        >>> [begins_sentence(row, row.index(word)) for word in ("It", "The", "film")]
+        [True, True, False]
+    """
+    while place and text[place - 1] in OPENING:
+        place -= 1
+    if not place:
+        return True
+    if not text[place - 1].isspace():
+        return False
+    while place and text[place - 1].isspace():
+        place -= 1
+    while place and text[place - 1] in CLOSING:
+        place -= 1
+    return not place or text[place - 1] in STOPS
+
+
+def first_word(text: str, place: int) -> int:
+    """Where the word at a place begins, behind white space and opening marks."""
+    while place < len(text) and (text[place].isspace() or text[place] in OPENING):
+        if begins_with_clitic(text[place : place + _CLITIC_AND_MORE]):
+            break
+        place += 1
+    return place
+
+
+def capitalized(text: str, place: int = 0) -> tuple[int, str]:
+    """Where the word at a place, behind opening marks, ends; and the text to there with a capital.
+
+    The place and no text where there is no word in lower case, or a clitic.
+
+    Example:
+        >>> capitalized(' "good" film'), capitalized("iPhone"), capitalized("'s")
+        ((6, ' "Good'), (0, ''), (0, ''))
+    """
+    first = first_word(text, place)
+    word = _WORD.match(text, first)
+    if word is None or not word[0].islower() or begins_with_clitic(text[first : word.end() + 1]):
+        return place, ""
+    return word.end(), text[place:first] + word[0][0].title() + word[0][1:]
+
+
+def uncapitalized(text: str, *, no_name: bool) -> str:
+    """A text whose first word loses its capital if it is no name.
+
+    Unless a tag says so, function words alone lose it.
+
+    Example:
+        >>> [uncapitalized(each, no_name=False) for each in ("The film", "London", "I", "THE")]
+        ['the film', 'London', 'I', 'THE']
+        >>> [uncapitalized(each, no_name=True) for each in ("Good", "American")]
+        ['good', 'American']
+    """
+    word = _WORD.match(text)
+    if word is None or PRONOUN.match(word[0]):
+        return text
+    if not word[0][0].isupper() or word[0][1:] != word[0][1:].lower():
+        return text
+    low = word[0].lower()
+    is_no_name = re.split("['’ʼ]", low, maxsplit=1)[0] in _FUNCTION_WORDS
+    if is_no_name or (no_name and not _OF_PEOPLES.match(low)):
+        return text[0].lower() + text[1:]
+    return text
+
+
+# ---------------------------------------------------------------- capitals beside an edit
+
+
+class Around(NamedTuple):
+    """What stands around the edit of one instance.
+
+    Attributes:
+        before: the edits of the same rule in the row so far, in order.
+        barrier: where the next instance begins, or the row ends.
+        protected: spans of characters whose casing stays as it is.
+    """
+
+    before: Sequence[Edit] = ()
+    barrier: int = sys.maxsize
+    protected: Spans = ()
+
+    @property
+    def limit(self) -> int:
+        """Where the last edit ends: nothing left of it can be taken along."""
+        return self.before[-1].end if self.before else 0
+
+    def forbids(self, start: int, end: int) -> bool:
+        """Whether characters start:end must not change their casing."""
+        return end > self.barrier or any(low < end and start < high for low, high in self.protected)
+
+    def begins_with_capital(self, text: str, start: int) -> bool:
+        """Whether a span, or what was deleted just before it, began a sentence with a capital."""
+        for edit in reversed(self.before):
+            between = text[edit.end : start]
+            if edit.new or (between and not between.isspace()):
+                break
+            start = edit.start + len(edit.old) - len(edit.old.lstrip())
+        return text[start].isupper() and begins_sentence(text, start)
+
+
+NOTHING = Around()
+
+
+def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around: Around) -> Edit:
+    """An insertion that takes the capital of the word after it, if that begins a sentence."""
+    start, end = following
+    word = text[start:end]
+    first = first_word(text, start)
+    if not text[first : first + 1].isupper() or not begins_sentence(text, start):
+        return edit
+    at, head = capitalized(edit.new)
+    new = head + edit.new[at:]
+    if first > start:  # what is quoted keeps its own capital
+        return edit._replace(new=new)
+    lowered = uncapitalized(word, no_name=False)
+    if lowered == word or around.forbids(edit.start, end):
+        return edit._replace(new=new)
+    return Edit(edit.start, end, word, new + lowered)
+
+
+def _passed_on(text: str, edit: Edit, start: int, around: Around) -> Edit:
+    """A deletion that gives its capital to the next word, unless that has to stay as it is.
+
+    Args:
+        start: where the span begins that is deleted.
+    """
+    if not around.begins_with_capital(text, start):
+        return edit
+    end, word = capitalized(text, edit.end)
+    if not word or around.forbids(edit.end, end):
+        return edit
+    return Edit(edit.start, end, text[edit.start : end], edit.new + word)
+
+
+# ---------------------------------------------------------------- articles
+
+_ARTICLE = re.compile(r"(?<![\w'’ʼ-])(a|an)(\s+[(\[{\"'“‘]*)([^\W_]+)", re.IGNORECASE)
+_NEXT_WORD = re.compile(r"\s*[(\[{\"'“‘]*[^\W_]+")
+_EIGHTS = re.compile(r"8\d*|(?:11|18)(?:\d{3})*")
+_SILENT_H = re.compile(r"hour|honest|honou?r|heir")
+_AS_IN_YOU = re.compile(
+    r"eu|ewe|u(?:biq|fo|k[ru]|nanim|ni(?!mp|mag|n|de|gn|ss)|ra[ln]|re|ri[cn]|rol|s[aeu]|t[aeio])"
+)
+_AS_IN_WON = frozenset(("one", "ones", "once", "oneself", "ouija"))
+_LETTERS_WITH_AN = frozenset("AEFHILMNORSX")
+_LONGEST_ACRONYM = 3
+# How far before an edit an article is looked for, and a word behind it.
+_ARTICLE_REACH = 48
+
+
+def wants_an(word: str, *, shout: bool = False) -> bool:
+    """Whether the article before a word is ``an``.
+
+    Where all around is in capitals too (``shout``), the word is no acronym.
+
+    Example:
+        >>> words = ("apple", "hour", "union", "unimportant", "one", "FBI", "NASA", "8", "x", "US")
+        >>> [word for word in words if wants_an(word)]
+        ['apple', 'hour', 'unimportant', 'FBI', '8', 'x']
+    """
+    plain = unicodedata.normalize("NFD", word)
+    if plain[0].isdigit():
+        digits = re.match(r"\d+", plain)
+        return digits is not None and _EIGHTS.fullmatch(digits[0]) is not None
+    low = plain.lower()
+    spelled = plain.isupper() and not shout
+    short = len(plain) <= _LONGEST_ACRONYM or not set(low) & set("aeiouy")
+    if len(plain) == 1 or (spelled and short):
+        return plain[0].upper() in _LETTERS_WITH_AN
+    if low in _AS_IN_WON or _AS_IN_YOU.match(low):
+        return False
+    return low[0] in "aeiou" or _SILENT_H.match(low) is not None
+
+
+def agreed(text: str, edit: Edit, *, limit: int) -> Edit:
+    """An edit whose articles agree with what they stand before; left of the limit they stay.
+
+    Example:
+        >>> agreed("A good film", Edit(2, 6, "good", "excellent"), limit=0)
+        Edit(start=0, end=6, old='A good', new='An excellent')
+    """
+    low = max(limit, edit.start - _ARTICLE_REACH)
+    head = text[low : edit.start]
+    following = _NEXT_WORD.match(text, edit.end)
+    tail = "" if following is None else following[0]
+    window = head + edit.new + tail
+    first, last = len(head), len(head) + len(edit.new)
+    # The row itself tells what stands before the window.
+    row, shift = text[:low] + window, low
+    pieces: list[str] = []
+    start = place = first
+    for match in _ARTICLE.finditer(window):
+        if match.start() >= last or match.start(3) < first:
+            continue
+        article = _agreeing(match, row, shift)
+        if article == match[1]:
+            continue
+        if match.start() < first:
+            start = place = match.start()
+        pieces += [window[place : match.start()], article]
+        place = match.end(1)
+    if not pieces:
+        return edit
+    new = "".join([*pieces, window[place:last]])
+    return Edit(low + start, edit.end, text[low + start : edit.end], new)
+
+
+def _agreeing(match: re.Match[str], row: str, shift: int) -> str:
+    """The article of a match as it should be; as it is where it is no article."""
+    article, word = match[1], match[3]
+    shout = article.isupper() and row.isupper() and len(word) > 1
+    if article[0] == "A" and not shout and not begins_sentence(row, shift + match.start()):
+        return article  # such as in `Vitamin A`
+    right = "an" if wants_an(word, shout=shout) else "a"
+    if shout:
+        return right.upper()
+    return right.capitalize() if article[0] == "A" else right
+
+
+# ---------------------------------------------------------------- edits
+
+
+ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
+"""When the edge of new text needs more than its place (see `Placing.placed`): however its
+neighbour stands; where there is no white space between; where a letter or digit touches it; or
+never. Numbers of `windows.neighbours`."""
+
+
+class Placing(NamedTuple):
+    """How the new text of one rule is put into rows.
+
+    Attributes:
+        in_place: nothing around the span is looked at: no space, no mark and no capital.
+        glued: new text is attached to the token before it, as ``~`` says.
+        follows_case: capitals at the start of sentences are passed on.
+        repairs: an edit may take along an article farther before it.
+    """
+
+    in_place: bool = False
+    glued: bool = False
+    follows_case: bool = False
+    repairs: bool = False
+
+    def edges(self, old: str, new: str) -> tuple[int, int]:
+        """When the left and the right edge of new text need more than its place."""
+        if not new or self.glued or self.repairs or reaches_out(old, new):
+            return ALONE, ALONE
+        left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
+        apart_left, apart_right = may_be_parted(old, new)
+        return left if apart_left else NEVER, WORD if apart_right else NEVER
+
+    def inserted(
+        self,
+        text: str,
+        previous: int | None,
+        following: tuple[int, int] | None,
+        new: str,
+        around: Around = NOTHING,
+    ) -> Edit | None:
+        """Put new text between where a token ends and the next begins; None: nothing is left.
+
+        At the start of a sentence the new text takes the capital, and the word that had it keeps
+        it only if it may be a name.
+        """
+        edit = insertion(text, previous, following, new, glued=self.glued)
+        if edit is None:
+            return None
+        if following is not None and edit.start == following[0] and self.follows_case:
+            edit = _before_first_word(text, edit, following, around)
+        return self._agreeing(text, edit, around)
+
+    def placed(
+        self,
+        text: str,
+        start: int,
+        end: int,
+        new: str,
+        *,
+        previous: int | None,
+        around: Around = NOTHING,
+    ) -> Edit | None:
+        """Put new text in the place of a span, or delete it; None: nothing changes.
+
+        ``previous`` is where the token before the span ends; None at the row's start.
+        """
+        if self.in_place:
+            return Edit(start, end, text[start:end], new)
+        before = stands_before(text, start, around.before)
+        limit = max(around.limit, previous or 0)
+        edit: Edit | None = None
+        if new:
+            glued = self.glued and previous is not None
+            edit = replacement(text, start, end, new, glued=glued, before=before, limit=limit)
+        if edit is None:
+            edit = deletion(
+                text, start, end, before=before, limit=around.limit, barrier=around.barrier
+            )
+            if self.follows_case:
+                edit = _passed_on(text, edit, start, around)
+        edit = self._agreeing(text, edit, around)
+        return None if edit.new == edit.old else edit
+
+    def _agreeing(self, text: str, edit: Edit, around: Around) -> Edit:
+        """The edit with articles that agree, under ``option repair = on``."""
+        if not self.repairs:
+            return edit
+        wider = agreed(text, edit, limit=around.limit)
+        return edit if around.forbids(wider.start, edit.start) else wider
