@@ -214,7 +214,7 @@ class Cutter:
 
     def _is_word_and_mark(self, word: str, mark: str) -> bool:
         """Whether letters, the last a small one, and a closing mark are no special case."""
-        # No run begins with the mark, since one has several tokens.
+        # A run that begins with the mark needs more behind it: alone it would change `xx.` as well.
         return (
             _is_word(word)
             and word[-1].islower()
