@@ -195,7 +195,7 @@ def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
     done = watched_call(
         trace,
         scan_rows,
-        ("still open", "kinds", "begins"),
+        ("still open", "begun", "left", "kinds", "begins"),
         0,
         rows,
         True,

@@ -189,6 +189,8 @@ class ClassPlanes(NamedTuple):
         ahead: uint64 (numbers,): those of which the next token must satisfy one, if something is
             to begin here.
         blocks: uint32 (numbers, cells / 8): for each eight cells where in the pool they are.
+        firsts: uint64 (numbers, words): the masks by their words; none where there are many words.
+        nexts: uint64 (numbers, words): what a second token lets go on, likewise.
         pool: uint64 (any, 8): cells: what a token lets go on.
     """
 
@@ -198,6 +200,8 @@ class ClassPlanes(NamedTuple):
     bits: UInt64Array
     ahead: UInt64Array
     blocks: UInt32Array
+    firsts: UInt64Array
+    nexts: UInt64Array
     pool: UInt64Array
 
 

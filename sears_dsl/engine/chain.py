@@ -203,7 +203,7 @@ def chain_rows(
     going = np.arange(len(texts), dtype=np.int32)
     while len(going):
         # Each row takes its next rule that fires.
-        changed_rows = [np.zeros(0, np.int32)]
+        has_changed = np.zeros(len(texts), np.bool_)
         for places, tokens in prepare(list(map(underway.texts.__getitem__, going.tolist()))):
             rows = going[places]
             inside: list[Sequence[tuple[int, int]]] | None = None
@@ -225,10 +225,8 @@ def chain_rows(
                         tokens, firsts, protected=inside, unrenderable=unrenderable,
                         extent=scope, drawing=drawing,
                     )  # fmt: skip
-                changed = underway.take(replace(rewrites, rows=rows[rewrites.rows]))
-                changed_rows.append(changed)
-                left = left.select(~is_first)
-                left = left.select(~np.isin(rows[left.rows], changed))
-        going = np.sort(np.concatenate(changed_rows))
+                has_changed[underway.take(replace(rewrites, rows=rows[rewrites.rows]))] = True
+                left = left.select(~is_first & ~has_changed[rows[left.rows]])
+        going = np.flatnonzero(has_changed).astype(np.int32)
         going = going[underway.next_rules[going] < rules]
     return ChainedRows(underway.texts, underway.rows, unrenderable=unrenderable)

@@ -159,23 +159,23 @@ class FewMatches:
         new, left, right = written
         if isinstance(new, Unrendered):
             return new
+        if start < end:
+            first, last = starts[start], ends[end - 1]
+            if not (
+                left == ALONE
+                or (row.touches(start) and left <= _kind(text[first - 1]))
+                or (row.touches(end) and right <= _kind(text[last]))
+            ):
+                return Edit(first, last, text[first:last], new)
         around = Around(barrier=len(text))
         previous = ends[start - 1] if start else None
-        if start == end:
+        if start < end:
+            placed = way.renderer.placing.placed
+            edit = placed(text, first, last, new, previous=previous, around=around)
+        else:
             following = (starts[start], ends[start]) if start < len(starts) else None
             edit = way.renderer.placing.inserted(text, previous, following, new, around)
-            return edit or Unrendered.UNCHANGED
-        first, last = starts[start], ends[end - 1]
-        if (
-            left == ALONE
-            or (row.touches(start) and left <= _kind(text[first - 1]))
-            or (row.touches(end) and right <= _kind(text[last]))
-        ):
-            edit = way.renderer.placing.placed(
-                text, first, last, new, previous=previous, around=around
-            )
-            return edit or Unrendered.UNCHANGED
-        return Edit(first, last, text[first:last], new)
+        return edit or Unrendered.UNCHANGED
 
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
         if way.variant is None:

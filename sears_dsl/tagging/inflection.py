@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
+from itertools import repeat
 from pathlib import Path
 
 BASE_TAGS = frozenset({"NN", "NNP", "VB", "VBP", "JJ", "RB", "MD"})
@@ -190,7 +191,7 @@ class _Lemminflect:
         if listed:
             return not lemmas.isdisjoint(listed)
         head = word[: -self._longest_ending]  # a guess changes the end of a word
-        return any(lemma.startswith(head) for lemma in lemmas)
+        return any(map(str.startswith, lemmas, repeat(head)))
 
     def _listed(self, word: str, upos: str) -> tuple[str, ...]:
         """The lemmas of a word of a class in the tables; of several lines the last one counts."""

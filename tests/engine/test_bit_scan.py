@@ -103,7 +103,11 @@ def test_more_hits_than_there_was_room_for_are_all_there() -> None:
     assert len(by_both(program, texts, "every")[0][0]) > 2_000
 
 
-def test_hundreds_of_rules_and_classes_that_come_batch_after_batch() -> None:
+@pytest.mark.parametrize("dense", [0, 64])
+def test_hundreds_of_rules_and_classes_that_come_batch_after_batch(
+    dense: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sears_dsl.engine.compile.token_classes._MOST_DENSE", dense)
     draw = random.Random(0)
     words = [f"w{k}" for k in range(60)]
     elements = [Element(Literal(word, quoted=True)) for word in words] + [
@@ -117,6 +121,12 @@ def test_hundreds_of_rules_and_classes_that_come_batch_after_batch() -> None:
         texts = [" ".join(draw.choices(some, k=draw.randint(0, 12))) for _ in range(15)]
         bits, trie = by_both(program, texts, "first")
         assert bits == trie
+    assert program.planes is not None
+    classes, pool = program.classes.of(TAGGER.tag(["movie w1"]).types)
+    planes = pool.planes.of(classes, program.planes)
+    assert planes is not None
+    words = len(program.planes.depths) if dense else 0
+    assert planes.firsts.shape == planes.nexts.shape == (len(planes.bits), words)
 
 
 def test_a_class_has_the_bits_of_what_it_satisfies() -> None:
@@ -148,6 +158,8 @@ def test_a_class_has_the_bits_of_what_it_satisfies() -> None:
     assert begins[first[0] + 1] == bit[0] | bit[1]
     assert begins[first[1] + 1] == bit[2] | bit[3]
     assert begins[0] == begins[first[3] + 1] == 0
+    assert of_class.firsts[:, 0].tolist() == begins
+    assert of_class.nexts[:, 0].tolist() == [cell(token, 1) for token in (-1, 0, 1, 2, 3)]
 
 
 @pytest.mark.parametrize("extent", ["first", "all", "every"])

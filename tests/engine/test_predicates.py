@@ -38,7 +38,7 @@ def satisfying(written: str, *, header: str = "") -> set[str]:
     found = table.satisfied(TokenTypes.of(TYPES))
     texts = {kind.text for place, kind in enumerate(TYPES) if number in found.of(place)}
     assert texts == {kind.text for kind in TYPES if table.holds(number, kind)}
-    simple_ids = [table.find_simple(kind) for kind in TYPES]
+    simple_ids = table.find_simple(TYPES)
     offsets, ids = table.decided(simple_ids, np.arange(len(table), dtype=np.int32))
     one_by_one = [set(ids[offsets[place] : offsets[place + 1]]) for place in range(len(TYPES))]
     assert one_by_one == [set(found.of(place)) for place in range(len(TYPES))]

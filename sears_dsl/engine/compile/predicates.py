@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from itertools import chain, count, repeat, zip_longest
+from itertools import chain, count, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -96,8 +96,6 @@ class Predicates:
         self._ids: dict[Key, int] = {}
         # Per column (kind, tagset): value of the attribute → id.
         self._values: dict[tuple[str, str], dict[str, int]] = {}
-        # For each of these columns its numbers, and what it looks at, for one token at a time.
-        self._questions: list[tuple[Callable[..., int], Callable[[TokenType], str | None]]] = []
         self._regexes = Regexes()
         self._regex_of: dict[int, int] = {}
         self._composites: Composites | None = None
@@ -262,21 +260,25 @@ class Predicates:
         simple = np.column_stack([*(column[examples] for column in columns), matching])
         return Satisfied(group_of, *self._decided(simple.astype(np.int32), symbols))
 
-    def find_simple(self, token: TokenType) -> tuple[int, ...]:
-        """The simple predicates that hold of one token: what tells which of the others do."""
-        if len(self._questions) < len(self._values):
-            columns = self._values.items()
-            self._questions = [(numbers.get, _value(name, numbers)) for name, numbers in columns]
-        ids = [number_of(value_of(token), -1) for number_of, value_of in self._questions]
-        regexes = self._regexes.matching(token.text)
-        return (*ids, *map(list(self._regex_of).__getitem__, regexes)) if regexes else (*ids,)
+    def find_simple(self, tokens: Sequence[TokenType]) -> list[tuple[int, ...]]:
+        """The simple predicates that hold of each token: what tells which of the others do."""
+        parts = list(zip(*tokens, strict=True))
+        columns = [
+            map(numbers.get, _values(name, numbers, parts), repeat(-1))
+            for name, numbers in self._values.items()
+        ]
+        regexes = list(self._regex_of)
+        matching = (map(regexes.__getitem__, self._regexes.matching(text)) for text in parts[0])
+        rows = zip(*columns, strict=True) if columns else repeat((), len(tokens))
+        return [(*ids, *numbers) for ids, numbers in zip(rows, matching, strict=True)]
 
     def decided(
         self, simple_ids: Sequence[tuple[int, ...]], symbols: Int32Array
     ) -> tuple[Int32Array, Int32Array]:
         """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``."""
-        simple = np.array(list(zip_longest(*simple_ids, fillvalue=-1)), np.int32)
-        return self._decided(np.ascontiguousarray(simple.reshape(-1, len(simple_ids)).T), symbols)
+        width = max(map(len, simple_ids), default=0)
+        padded = [(*ids, *repeat(-1, width - len(ids))) for ids in simple_ids]
+        return self._decided(np.array(padded, np.int32).reshape(len(padded), width), symbols)
 
     def _decided(self, simple: Int32Array, symbols: Int32Array) -> tuple[Int32Array, Int32Array]:
         if self._composites is None or len(self._composites.least) < len(self.keys):
@@ -287,7 +289,7 @@ class Predicates:
 
     def holds(self, number: int, token: TokenType) -> bool:
         """Whether one token satisfies one predicate; for single questions, not for batches."""
-        return self._holds(number, self.find_simple(token))
+        return self._holds(number, self.find_simple([token])[0])
 
     def _holds(self, number: int, simple: Collection[int]) -> bool:
         """The same, where the simple predicates are known."""
@@ -375,7 +377,7 @@ _HAS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 
 def _attribute(
     name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes
-) -> tuple[Iterable[str | None], Int32Array | None]:
+) -> tuple[Iterable[Any], Int32Array | None]:
     """What a kind of predicate looks at, and which of it each type has; None: a type, a value."""
     kind, tagset = name
     if kind == "text":
@@ -383,8 +385,7 @@ def _attribute(
     if kind == "lower":
         return map(str.lower, types.words), types.word_of
     if kind == "lemma":
-        texts, _, fine = types.columns()
-        return map(lemma_among, texts, fine, repeat(numbers.keys())), None
+        return _values(name, numbers, types.columns()), None
     if kind == "fine":
         return (fine for _, fine in types.pairs), types.pair_of
     if tagset == "ud2":
@@ -392,20 +393,20 @@ def _attribute(
     return (coarse_of(*pair, "sears2018") for pair in types.pairs), types.pair_of
 
 
-def _value(name: tuple[str, str], numbers: Mapping[str, int]) -> Callable[[TokenType], str | None]:
-    """What a kind of predicate looks at in one token."""
-    if name[0] == "lemma":
-        return lambda token: lemma_among(token.text, token.fine, numbers.keys())
-    return _VALUES[name]
+def _values(
+    name: tuple[str, str], numbers: Mapping[str, int], columns: Sequence[Sequence[str]]
+) -> Iterable[Any]:
+    """What a kind of predicate looks at in some tokens: texts, coarse and fine tags.
 
-
-_VALUES: Mapping[tuple[str, str], Callable[[TokenType], str]] = {
-    ("text", ""): lambda token: token.text,
-    ("lower", ""): lambda token: token.text.lower(),
-    ("fine", ""): lambda token: token.fine,
-    ("coarse", "ud2"): lambda token: token.coarse,
-    ("coarse", "sears2018"): lambda token: coarse_of(token.coarse, token.fine, "sears2018"),
-}
+    That is a text, or None for a lemma that no rule names.
+    """
+    kind, tagset = name
+    texts, coarse, fine = columns
+    if kind == "lemma":
+        return map(lemma_among, texts, fine, repeat(numbers.keys()))
+    if tagset == "sears2018":
+        return (coarse_of(*tags, "sears2018") for tags in zip(coarse, fine, strict=True))
+    return {"text": texts, "lower": map(str.lower, texts), "fine": fine, "coarse": coarse}[kind]
 
 
 def _composites(keys: Sequence[Key]) -> Composites:

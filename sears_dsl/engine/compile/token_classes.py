@@ -98,7 +98,7 @@ class TokenClasses:
                 numbers = self._known.look_up(types)
             if numbers.min(initial=0) < 0:
                 few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
-                new = np.flatnonzero(numbers < 0)
+                [new] = (numbers < 0).nonzero()
                 if len(new) > few or not self._add_few(types.take(new), new, numbers):
                     numbers = self._learn(types, numbers)
             return Classes(numbers, *self._known.arrays()), self._known.heads
@@ -109,7 +109,7 @@ class TokenClasses:
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return False
         members = map(types.__getitem__, range(len(types)))  # sooner made than columns of a few
-        simple_ids = list(map(self._predicates.find_simple, members))
+        simple_ids = self._predicates.find_simple(list(members))
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
@@ -300,6 +300,8 @@ _BLOCK_BITS = 3
 _NO_PATTERN = (1 << 25) - 1
 # Classes times blocks, four bytes each.
 _MOST_BLOCKS = 1 << 24
+# With more words than these a token begins something in few of them.
+_MOST_DENSE = 64
 
 
 def bit_planes(
@@ -384,9 +386,9 @@ class PlaneMemory:
     def __init__(self) -> None:
         self._alone = threading.Lock()
         self._columns: tuple[Growing, ...] = ()
-        self._pool = np.zeros((64, _BLOCK), np.uint64)
-        self._slots = np.full(256, -1, np.int32)
-        self._used = 0
+        self._class_planes: ClassPlanes | None = None
+        # The pool, its slots, and how much of it is used; see `plane_blocks`.
+        self._pool: list[Any] = [np.zeros((64, _BLOCK), np.uint64), np.full(256, -1, np.int32), 0]
 
     def of(self, classes: Classes, planes: BitPlanes) -> ClassPlanes | None:
         """The planes of all classes; None where they would be too large.
@@ -399,6 +401,7 @@ class PlaneMemory:
         if count * blocks > _MOST_BLOCKS:
             return None
         with self._alone:
+            dense = len(planes.depths) if len(planes.depths) <= _MOST_DENSE else 0
             if not self._columns:
                 self._columns = (
                     Growing(np.zeros(1, np.uint32)),
@@ -407,18 +410,22 @@ class PlaneMemory:
                     Growing(np.zeros(0, np.uint64)),
                     Growing(np.zeros(0, np.uint64)),
                     Growing(np.zeros((0, blocks), np.uint32)),
+                    Growing(np.zeros((0, dense), np.uint64)),
+                    Growing(np.zeros((0, dense), np.uint64)),
                 )
             known = len(self._columns[0]) - 1
             if known < count:
-                own = (known, count, classes.offsets, classes.symbols, planes)
-                added = list(plane_entries(*own))
+                own = (known, count, classes.offsets, classes.symbols, planes, dense)
+                (*added, firsts), (numbers, nexts, *self._pool) = plane_parts(*own, *self._pool)
                 added[0] = added[0][1:] + np.uint32(len(self._columns[1]))
-                numbers, self._pool, self._slots, self._used = plane_blocks(
-                    *own, self._pool, self._slots, self._used
-                )
-                for column, entries in zip(self._columns, (*added, numbers), strict=True):
+                added += [numbers, firsts, nexts]
+                for column, entries in zip(self._columns, added, strict=True):
                     column.extend(entries)
-            return ClassPlanes._make([*(column.array for column in self._columns), self._pool])
+                self._class_planes = None
+            if self._class_planes is None:
+                arrays = (column.array for column in self._columns)
+                self._class_planes = ClassPlanes._make((*arrays, self._pool[0]))
+            return self._class_planes
 
 
 @kernel
@@ -438,8 +445,8 @@ def _symbols_of(number: Integer, offsets: Int32Array, symbols: Int32Array, end: 
 
 
 @kernel
-def plane_entries(
-    low: int, high: int, offsets: Int32Array, symbols: Int32Array, planes: BitPlanes
+def plane_entries(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: int, high: int, offsets: Int32Array, symbols: Int32Array, planes: BitPlanes, dense: int
 ) -> Any:
     """What the end of a row, 0, and classes, by their numbers plus one, begin.
 
@@ -448,9 +455,10 @@ def plane_entries(
         high: one past the last.
         offsets: see `Classes`.
         symbols: see `Classes`.
+        dense: the number of words, 0 where they are many.
 
     Returns:
-        (offsets, words, masks, bits, ahead) as in `ClassPlanes`.
+        (offsets, words, masks, bits, ahead, firsts) as in `ClassPlanes`.
     """
     full = ~np.uint64(0)
     end = planes.first_offsets.shape[0] - 3
@@ -459,6 +467,7 @@ def plane_entries(
     masks = np.empty(64, np.uint64)
     bits = np.zeros(high - low, np.uint64)
     ahead = np.zeros(high - low, np.uint64)
+    firsts = np.zeros((high - low, dense), np.uint64)
     entries = np.int64(0)
     for number in range(low, high):
         for symbol in _symbols_of(number, offsets, symbols, end):
@@ -482,9 +491,11 @@ def plane_entries(
                     words[entries] = word
                     masks[entries] = mask
                     entries += 1
+                if dense > 0:
+                    firsts[number - low, word] |= mask
                 ahead[number - low] |= planes.seconds[word]
         entry_offsets[number - low + 1] = entries
-    return entry_offsets, words[:entries], masks[:entries], bits, ahead
+    return entry_offsets, words[:entries], masks[:entries], bits, ahead, firsts
 
 
 @kernel
@@ -494,6 +505,7 @@ def plane_blocks(  # noqa: PLR0917 - arrays in the order in which they are made
     offsets: Int32Array,
     symbols: Int32Array,
     planes: BitPlanes,
+    dense: int,
     pool: Any,
     slots: Int32Array,
     used: Integer,
@@ -505,17 +517,21 @@ def plane_blocks(  # noqa: PLR0917 - arrays in the order in which they are made
         slots: int32 (a power of two,): their numbers by hash, -1 where a slot is free.
 
     Returns:
-        (blocks, pool, slots, used): the first as in `ClassPlanes`, the others as they are then.
+        (blocks, nexts, pool, slots, used): two as in `ClassPlanes`, the others as they are then.
     """
     blocks = planes.blank.shape[0] >> _BLOCK_BITS
     end = planes.first_offsets.shape[0] - 3
     numbers = np.empty((high - low, blocks), np.uint32)
+    nexts = np.full((high - low, dense), ~np.uint64(0))
     row = np.empty(planes.blank.shape[0], np.uint64)
     for number in range(low, high):
         row[:] = planes.blank
         for symbol in _symbols_of(number, offsets, symbols, end):
             for of in range(planes.cell_offsets[symbol], planes.cell_offsets[symbol + 1]):
                 row[planes.cells[of]] |= planes.cell_bits[of]
+        for word in range(dense):
+            if planes.depths[word] > 1:
+                nexts[number - low, word] = row[planes.bases[word]]
         for block in range(blocks):
             begin = _BLOCK * block
             slot = _hash_of(row, begin) & (slots.shape[0] - 1)
@@ -534,7 +550,24 @@ def plane_blocks(  # noqa: PLR0917 - arrays in the order in which they are made
             used += 1
             if 2 * used > slots.shape[0]:
                 slots = _rehashed(pool, used, 4 * slots.shape[0])
-    return numbers, pool, slots, used
+    return numbers, nexts, pool, slots, used
+
+
+@kernel
+def plane_parts(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: int,
+    high: int,
+    offsets: Int32Array,
+    symbols: Int32Array,
+    planes: BitPlanes,
+    dense: int,
+    pool: Any,
+    slots: Int32Array,
+    used: Integer,
+) -> Any:
+    """Both at once: to call a compiled kernel with so many arrays costs as much as one class."""
+    own = low, high, offsets, symbols, planes, dense
+    return plane_entries(*own), plane_blocks(*own, pool, slots, used)
 
 
 @kernel

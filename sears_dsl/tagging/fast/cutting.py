@@ -214,11 +214,12 @@ class Cutter:
 
     def _is_word_and_mark(self, word: str, mark: str) -> bool:
         """Whether letters, the last a small one, and a closing mark are no special case."""
+        # A run that begins with the mark needs more behind it: alone it would change `xx.` as well.
         return (
             _is_word(word)
             and word[-1].islower()
             and self._tables.specials.keys().isdisjoint((word, word + mark))
-            and self._runs.keys().isdisjoint((word, mark))
+            and word not in self._runs
         )
 
     def cut(self, text: str) -> list[tuple[int, int]]:
