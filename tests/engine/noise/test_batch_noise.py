@@ -19,6 +19,7 @@ from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.batch_noise import drawn_rewrites, noisy_columns
 from sears_dsl.engine.rewrite.pieces import Drawing, in_place
+from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -122,6 +123,22 @@ def test_whatever_a_rule_draws_a_batch_is_what_its_units_are(
         missing += sum(each.is_counted for each in passed)
         assert batch.get(row, []) == edits
     assert counted[0] == missing
+
+
+@pytest.mark.parametrize(
+    ("line", "way"),
+    [
+        ("movie -> film", FIXED), ("DT NN -> $2.upper", FIXED), ("_ -> $1.neighbor", CHOSEN),
+        ("movie -> film\n  rate: 25%", CHOSEN), ("_ -> $1.upper\n  rate: 25%", CHOSEN),
+        ("_ -> $1.neighbor\n  rate: 25%", DRAWN), ("_ -> $1.typo", DRAWN), ("_ -> @S", DRAWN),
+        ("_ -> $1.typo $1\n  rate: 25%", DRAWN), ("<unit> -> $0 again", DRAWN),
+        ("<unit> -> again", DRAWN), ("<unit> -> again\n  rate: 25%", DRAWN),
+    ],
+)  # fmt: skip
+def test_the_way_of_a_rule_is_told_by_what_it_draws(line: str, way: int) -> None:
+    matcher = compile_rules([parse(f"set S = film | a\n{line}")], tagger=TAGGER, sources=SOURCES)
+    assert matcher.compiled.ways.tolist() == [way]
+    assert matcher.compiled.draws(0) == (way != FIXED)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 1000])
