@@ -200,7 +200,8 @@ def check_help(finding: Diagnostic, header: str = "") -> None:
     near = re.search(r"did you mean (\S+)\?", finding.help)
     wrong = re.search(r"`([^`]+)`", finding.message)
     if near and wrong and finding.code != "E112":
-        mended = finding.source.replace(wrong[1].removesuffix("(…)"), near[1])
+        dot = "." if wrong[1].startswith(".") else ""  # functions are named without theirs
+        mended = finding.source.replace(wrong[1].removesuffix("(…)"), dot + near[1])
         assert mended != finding.source
         same = [f for f in findings(mended) if f.code == finding.code and f.span == finding.span]
         assert not same, finding.render()
