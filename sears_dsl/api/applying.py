@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sears_dsl.api.arguments import in_python, names_of, protection_of, remark, rulesets_of
+from sears_dsl.api.arguments import (
+    in_python,
+    names_of,
+    protection_of,
+    remark,
+    rulesets_of,
+    rulesets_together,
+)
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 
@@ -95,7 +102,7 @@ def apply(
                 f"there is no file {dataset!r}; a string names a file with the rows",
                 help="give texts as a list: sears.apply([text], rules)",
             )
-        rulesets = rulesets_of(ruleset)
+        rulesets = rulesets_together(ruleset, unit=unit)
         matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets), seed=seed)
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
             remark(finding.render())

@@ -18,7 +18,7 @@ from sears_dsl.api.arguments import (
     predictor_of,
     read_once,
     remark,
-    rulesets_of,
+    rulesets_together,
     shown,
     tagger_of,
     used_label,
@@ -447,7 +447,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
             scorer=_named(scorer), paraphrases=False, tau=tau,
             pivots=tuple(pivots), device=device, jobs=jobs,
         )  # fmt: skip
-        rulesets = rulesets_of(rules)
+        rulesets = rulesets_together(rules, unit=unit)
         recorded = None
         if scorer == AS_FOUND:
             choice, recorded = as_found(choice, rulesets, note=remark)
