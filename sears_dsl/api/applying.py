@@ -13,6 +13,7 @@ from sears_dsl.api.arguments import (
     protection_of,
     remark,
     rulesets_of,
+    rulesets_together,
     shares,
     whole_numbers,
 )
@@ -103,7 +104,7 @@ def apply(
                 help="give texts as a list: sears.apply([text], rules)",
             )
         whole_numbers(1, draws=draws)
-        rulesets = rulesets_of(ruleset)
+        rulesets = rulesets_together(ruleset, unit=unit)
         matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets), seed=seed)
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
             remark(finding.render())

@@ -17,13 +17,14 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
 
-from sears_dsl.errors import DataError, ModelError, TaggerError, UsageError
+from sears_dsl.errors import DataError, ModelError, RuleSyntaxError, TaggerError, UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.protection import Protection
     from sears_dsl.engine.matcher import Matcher
+    from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.tagging.tagger import Tagger
@@ -265,6 +266,26 @@ def rulesets_of(rules: object) -> list[Ruleset]:
         f"rules are a Ruleset, a name of rules or a list of these, not {type(rules).__name__}",
         help="sears.parse('movie -> film') makes a ruleset of text, sears.load('a.sear') of a file",
     )
+
+
+def rulesets_together(rules: object, *, unit: Unit | None) -> list[Ruleset]:
+    """Rulesets that one run can have; an error says all that is in the way, and what goes without.
+
+    Raises:
+        RuleSyntaxError: they want different units, or look up what is not installed.
+    """
+    from sears_dsl.catalogue import names_without
+    from sears_dsl.engine.compile.requirements import hindrances
+    from sears_dsl.runtime.extras import has_discovery
+
+    rulesets = rulesets_of(rules)
+    findings, paths = hindrances(rulesets, unit=unit, vectors=False, paraphrases=has_discovery())
+    if not findings:
+        return rulesets
+    several = rules if isinstance(rules, list | tuple) else [rules]
+    names = [str(name) for name in several if isinstance(name, str | Path)]
+    others = names_without(names, paths)
+    raise RuleSyntaxError(findings, f"these run together: {others}" if others else "")
 
 
 def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], dict[str, str]]:

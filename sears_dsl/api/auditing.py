@@ -19,7 +19,7 @@ from sears_dsl.api.arguments import (
     predictor_of,
     read_once,
     remark,
-    rulesets_of,
+    rulesets_together,
     shares,
     shown,
     tagger_of,
@@ -457,7 +457,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
             scorer=_named(scorer), paraphrases=False, tau=tau,
             pivots=names_of(pivots), device=device, jobs=jobs,
         )  # fmt: skip
-        rulesets = rulesets_of(rules)
+        rulesets = rulesets_together(rules, unit=unit)
         choice, recorded = (
             as_found(choice, rulesets, note=remark) if scorer == AS_FOUND else (choice, None)
         )

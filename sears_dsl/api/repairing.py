@@ -21,7 +21,7 @@ from sears_dsl.api.arguments import (
     protection_of,
     read_once,
     remark,
-    rulesets_of,
+    rulesets_together,
     shares,
     shown,
     used_label,
@@ -269,7 +269,7 @@ def augment(
             only_new=only_new, protection=protection_of(protect, spans),
         )  # fmt: skip
         data = read_once(data)
-        rulesets = rulesets_of(rules)
+        rulesets = rulesets_together(rules, unit=unit)
         require_rules(rulesets)
         matcher = matcher_of(rulesets, tagger=tagger, seed=seed)
         table = read_table(data)
@@ -392,7 +392,7 @@ def fix(
         gate = None
         if min_fall is not None:
             gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
-        rulesets = rulesets_of(rules)
+        rulesets = rulesets_together(rules, unit=unit)
         require_rules(rulesets)
         show = _training_shown(on_progress)
         with _experiment(
@@ -490,7 +490,7 @@ def fix_by_amount(
             seeds=seeds, seed=seed, scope=scope, unit=unit, comparison=comparison,
             protection=protection_of(protect, spans),
         )  # fmt: skip
-        rulesets = rulesets_of(rules)
+        rulesets = rulesets_together(rules, unit=unit)
         require_rules(rulesets)
         show = _training_shown(on_progress)
         with _experiment(

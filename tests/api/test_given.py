@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from conftest import NOUNS, ROWS, predict
 
 import sears_dsl as sears
-from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.engine.compile import requirements
+from sears_dsl.errors import DataError, ModelError, RuleSyntaxError, UsageError
 
 
 class Estimator:
@@ -226,3 +228,23 @@ def test_rows_that_contradict_each_other_are_told(rules: sears.Ruleset) -> None:
     rows = [("A good movie.", "good"), ("A good movie.", "bad")]
     with pytest.warns(UserWarning, match=r"rows 1 and 2 \('good' and 'bad'\)"):
         sears.audit(predict, rows, rules, scorer=None)
+
+
+def test_all_that_keeps_rules_from_running_together_is_told_with_what_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(requirements, "vectors_installed", lambda name=None: False)
+    for run in (
+        lambda: sears.apply(["A fun film."], "noise"),
+        lambda: sears.audit(predict, ROWS, "noise", scorer=None),
+        lambda: sears.augment(ROWS, "noise"),
+        lambda: sears.fix(ROWS, ROWS, "noise"),
+    ):
+        with pytest.raises(RuleSyntaxError) as refusal:
+            run()
+        codes = [finding.code for finding in refusal.value.diagnostics]
+        assert codes[:2] == ["E410", "E352"]
+        # As processes pass it on.
+        passed = copy.copy(refusal.value)
+        assert passed.help == refusal.value.help
+        assert passed.help == "these run together: ['noise/look-alikes', 'noise/typing']"
