@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,16 @@ def _rules() -> list[str]:
 @pytest.mark.parametrize("rule", _rules())
 def test_judged_rules_are_rules(rule: str) -> None:
     assert len(parse(rule).rules) == 1
+
+
+def test_lines_of_the_sheet_are_quoted_in_one_way() -> None:
+    # A rule that begins with a quote would else be read without it, as another rule.
+    with (BENCHMARKS / "discovery_quality_sheet.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t"))
+        file.seek(0)
+        lines = file.read()
+    written = io.StringIO()
+    csv.writer(written, delimiter="\t", lineterminator="\n").writerows(rows)
+    assert written.getvalue() == lines
+    assert [row[0] for row in rows] == ["item", *map(str, range(1, len(rows)))]
+    assert {row[verdict] for row in rows[1:] for verdict in (6, 8)} == {"0", "1", "x"}
