@@ -12,7 +12,9 @@ accept in bands of S. Speed: decisions at τ about rewrites as mined, drawn by l
 that the judge has not read and has read (these also with what lists say of the rewrites known), one
 thread, by processor time, which other work on the machine moves less than the clock.
 Bias: of the sets "not fitted" no judgement was fitted, but QQP, SICK and MRPC were looked at while
-kinds of evidence were chosen. MRPC has too few such pairs for an area, SICK counts once.
+kinds of evidence were chosen. SICK counts once. People call all pairs of MRPC that differ in 1 to 4
+words the same, so that they have no area: how many are at τ is given, and the area of those that
+differ in 5 to 8.
 
     python -m benchmarks.judge_agreement [--pairs 300] [--picture docs/pictures/judge.svg] [--speed]
 """
@@ -29,7 +31,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.judged_pairs import FURTHER, load_set
+from benchmarks.judged_pairs import FURTHER, SOMEWHAT, load_set
 from benchmarks.judged_rewrites import read_judged_rewrites
 from benchmarks.record import ROOT, Row, data_file, write_record
 from sears_dsl.judge.judge import Judge
@@ -44,7 +46,8 @@ from training.judgements import swords
 Bools = NDArray[np.bool_]
 
 PAIRS = ("STS-B dev", "PAWS half 1", "QQP", "SICK trial")
-BESIDE = ("SICK train", f"STS-B dev{FURTHER}")
+BESIDE = ("SICK train", f"STS-B dev{FURTHER}", f"MRPC train{SOMEWHAT}")
+ALL_SAME = "MRPC train"
 AT_LEAST_AREA, AT_LEAST_RECALL = 0.86, 0.45
 AT_LEAST_MEAN, AT_LEAST_EACH = 0.91, 0.85
 _SUBSTITUTES = 2000
@@ -94,6 +97,15 @@ def whole_sentences(judge: Judge, meaning: Scorer, pairs: int) -> list[Row]:
             scored.append(scores)
             same.append(equivalent)
             weights.append(weighed_at(0.5, equivalent))
+    judged = load_set(ALL_SAME, pairs=pairs)
+    rows.append(
+        Row(f"{ALL_SAME}, by meaning", {
+            "rewrites": len(judged.pairs),
+            "accepted by readers": int(judged.equivalent.sum()),
+            "S at least τ": int(meaning.at_least(judged.pairs, meaning.tau).sum()),
+            "S at least τ, by the judge": int(judge.at_least(judged.pairs, judge.tau).sum()),
+        }),
+    )  # fmt: skip
     rows.append(
         Row("sentence pairs, by meaning",
             {"mean": round(float(np.mean(areas)), 3), "least": round(min(areas), 3)},

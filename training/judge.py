@@ -55,12 +55,26 @@ from sears_dsl.judge.encoder import (
     places_of,
     turned,
 )
-from sears_dsl.judge.evidence import Content, Curves, content_columns, replaced_words
+from sears_dsl.judge.evidence import (
+    Content,
+    Curves,
+    SeenChanges,
+    content_columns,
+    replaced_words,
+)
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import VERSION
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.meaning.sentence_encoder import carried_encoder
-from sears_dsl.meaning.sentence_meaning import ABOUT_FEW, ABOUT_MANY, FEW, chances
+from sears_dsl.meaning.sentence_meaning import (
+    ABOUT_FEW,
+    ABOUT_MANY,
+    FEW,
+    OF_SENTENCES,
+    chances,
+    numbers_replaced,
+    sentence_columns,
+)
 from sears_dsl.meaning.sentence_meaning import VERSION as MEANING_VERSION
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
@@ -330,7 +344,9 @@ class Weighed:
 def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     """All evidence about some of the judgements, given the log-odds of all changes.
 
-    Of whole sentences that the judge is not fitted on, grammar is not read.
+    Of whole sentences that the judge is not fitted on, grammar is not read; of all graded sentences
+    there is the evidence that curves of whole sentences have beside the judge's, which the judge's
+    curves leave out because other sets do not have it.
     """
     drawn = np.random.default_rng(5).permutation(len(of.judgements))
     rows = np.sort(drawn[: SAMPLED.get(name, len(drawn))])
@@ -340,6 +356,11 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     alone = [models.encoder.alone(each) for each in changes]
     cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(alone)])
     content = content_columns(odds, of.angles, of.counts, of.replaced)
+    if name in GRADED | GRADED_ALONE:
+        changes_of_all = [changes_of(one.original, one.rewrite) for one in of.judgements]
+        seen = SeenChanges(odds, of.angles, of.counts, of.replaced, of.seen.numbers)
+        content.update(sentence_columns(changes_of_all, seen))
+        content[OF_SENTENCES[0]] = numbers_replaced(changes_of_all)
     columns = {
         **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *ALONE))},
         **{key: values[rows] for key, values in content.items()},

@@ -12,7 +12,7 @@ import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from unicodedata import normalize
 
 import numpy as np
@@ -115,8 +115,9 @@ differ in one place, where content words are replaced; how far all others are; h
 the whole sentence turns."""
 
 _REPLACED = SURFACE.index("content words replaced")
-# Log-odds of content from which on nothing speaks against a change.
-_CERTAIN = 4.0
+CERTAIN = 4.0
+"""Log-odds of content from which on nothing speaks against a change."""
+
 # exp of 700 is the largest that float64 holds well.
 _MOST = 700.0
 _LEARNED = Path(__file__).with_name("judge.npz")
@@ -172,6 +173,24 @@ class Curves:
         )
 
 
+class SeenChanges(NamedTuple):
+    """What is seen of the changes of some pairs, those of a pair one after another.
+
+    Attributes:
+        odds: log-odds that each means what was there.
+        angles: how far each turns the vector of its window.
+        counts: how many each pair has, at least 1.
+        replaced: which replace content words.
+        numbers: float32 (changes, NUMBERS), what the encoder compares.
+    """
+
+    odds: Floats
+    angles: Floats
+    counts: NDArray[np.int64]
+    replaced: NDArray[np.bool_]
+    numbers: Float32Array
+
+
 class Evidence:
     """Columns of evidence about rewrites, by name, each (N,)."""
 
@@ -192,14 +211,18 @@ class Evidence:
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
         """What the encoder sees."""
+        seen = self.seen(pairs, changes)
+        return content_columns(seen.odds, seen.angles, seen.counts, seen.replaced)
+
+    def seen(self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> SeenChanges:
+        """What the encoder sees of each change."""
         places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
         counts = np.array([len(each) for each in places])
         flat = [one for each in places for one in each]
         encoded = self._encoder.encode(flat)
         replaced = replaced_words(pairs, changes)
-        return content_columns(
-            self._content.log_odds(encoded, replaced), turned(flat, encoded), counts, replaced
-        )
+        odds = self._content.log_odds(encoded, replaced)
+        return SeenChanges(odds, turned(flat, encoded), counts, replaced, encoded.numbers)
 
 
 def content_columns(
@@ -213,7 +236,7 @@ def content_columns(
         counts: how many changes each text has, at least 1.
         replaced: of all changes, which replace content words.
     """
-    against = np.maximum(0.0, _CERTAIN - odds)
+    against = np.maximum(0.0, CERTAIN - odds)
     starts = np.cumsum(counts) - counts
     single = (counts == 1) & replaced[starts]
     worst = np.maximum.reduceat(against, starts)

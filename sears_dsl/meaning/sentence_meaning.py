@@ -9,16 +9,18 @@ of `SentenceMeaning.scores`. Costs: one pass of the sentence encoder for each di
 
 The evidence is the judge's, as far as it is about meaning: people who grade pairs of sentences
 forgive a lost article or another number of a noun, for which a reader of a rule refuses its
-rewrites. Curves are apart for pairs that differ in few words, where the changed words and their
-order count, and in many, where the vector of the whole sentence does. Both are fitted on graded
-sentences by `training.judge`, and calibrated so that of pairs with S = .5 people call one in two
-the same, if that is so of one in two pairs.
+rewrites. So the judge's networks are asked about changes of content words alone. Curves are apart
+for pairs that differ in few words, where the changed words and their order count, and in many,
+where the vector of the whole sentence does. Both are fitted on graded sentences by
+`training.judge`, and calibrated so that of pairs with S = .5 people call one in two the same, if
+that is so of one in two pairs.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +28,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sears_dsl.judge.changes import Change
+from sears_dsl.judge.encoder import NUMBERS
+from sears_dsl.judge.english import english
 from sears_dsl.judge.evidence import (
+    CERTAIN,
     CONTENT,
     Curves,
     Evidence,
+    SeenChanges,
+    content_columns,
     differences,
     load_evidence,
     read_numbers,
@@ -47,15 +55,23 @@ VERSION = 1
 FEW = 6
 """Pairs that differ in at most so many words differ in few."""
 
+OF_SENTENCES = ("number replaced", "other content", "unlike content", "sentence as it is")
+"""What `numbers_replaced` and `sentence_columns` give beside the judge's evidence: how many numbers
+others replace; of the worst change of content words how far it is from certain (where "another
+word" does not say so), and how unlike the new words are in the last layer; how far the vector of
+the sentence turns, whether it is long or short."""
+
 ABOUT_FEW = (
-    "sentence", "another word", "other words", "other words, further changes",
-    "content words exchanged", "words moved", "negation", "opposite", "number", "name",
+    "sentence", "sentence as it is", "another word", "other content", "unlike content",
+    "content words exchanged", "words moved", "negation", "opposite", "other thing of its kind",
+    "number", "number replaced",
 )  # fmt: skip
 """Evidence that is weighed where few words differ."""
 
 ABOUT_MANY = ("sentence", "share of words changed", "negation", "opposite", "number", "name")
 """Evidence that is weighed where many words differ."""
 
+_LAST, _WHOLE = NUMBERS.index("words, layer 6"), NUMBERS.index("sentence")
 _FILE = Path(__file__).with_name("sentence_meaning.json")
 _ANEW = "install the package again, or fit it anew: python -m training.judge"
 
@@ -64,6 +80,49 @@ def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:
     """The chance that people call pairs the same, out of evidence, (N,), or a bound."""
     in_few = columns["words changed"] <= FEW
     return np.where(in_few, few.chances(columns), many.chances(columns))
+
+
+def numbers_replaced(changes: Sequence[Sequence[Change]]) -> Floats:
+    """How many numbers of each pair others replace; one that is only added or lost is none.
+
+    Example:
+        >>> from sears_dsl.judge.changes import changes_of
+        >>> pairs = [("3 men in 2010", "4 men in 2012"), ("Bob, 12, is here", "Bob is here")]
+        >>> numbers_replaced([changes_of(*pair) for pair in pairs]).tolist()
+        [2.0, 0.0]
+    """
+    counts = []
+    for some in changes:
+        old, new = _numbers(each.old for each in some), _numbers(each.new for each in some)
+        counts.append(min((old - new).total(), (new - old).total()))
+    return np.array(counts, np.float64)
+
+
+def sentence_columns(changes: Sequence[Sequence[Change]], seen: SeenChanges) -> dict[str, Floats]:
+    """The evidence of `OF_SENTENCES` that the encoder sees, by name."""
+    of_content = np.array(
+        [_has_content((*each.old, *each.new)) for some in changes for each in some], np.float64
+    )
+    starts = np.cumsum(seen.counts) - seen.counts
+    by_another_word = (seen.counts == 1) & seen.replaced[starts]
+    against = np.maximum(0.0, CERTAIN - seen.odds) * of_content
+    unlike = np.clip(1 - seen.numbers[:, _LAST].astype(np.float64), 0, None) * of_content
+    angles = np.arccos(np.clip(seen.numbers[:, _WHOLE].astype(np.float64), -1, 1))
+    worst, most_unlike, angle = (
+        np.maximum.reduceat(each, starts) for each in (against, unlike, angles)
+    )
+    columns = np.where(by_another_word, 0.0, worst), most_unlike, angle
+    return dict(zip(OF_SENTENCES[1:], columns, strict=True))
+
+
+def _numbers(runs: Iterable[Sequence[str]]) -> Counter[str]:
+    """How often each number stands in runs of words."""
+    lower = ([word.lower() for word in words] for words in runs)
+    return Counter(number for words in lower for number in english().numbers(words)[0])
+
+
+def _has_content(words: Iterable[str]) -> bool:
+    return any(word[0].isalnum() and not english().classes(word.lower()) for word in words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +154,17 @@ class SentenceMeaning:
         if not len(rows):
             return scores
         columns = surface_columns([pairs[row] for row in rows.tolist()])
+        columns[OF_SENTENCES[0]] = numbers_replaced([changes[row] for row in rows.tolist()])
         scores[rows] = chances(self.few, self.many, columns)
         # Evidence that is missing only takes: who is below τ without it is below τ with it.
         open_ = np.flatnonzero(scores[rows] >= tau)
         if len(open_):
             open_rows = rows[open_]
             columns = {name: values[open_] for name, values in columns.items()}
-            columns.update(
-                self.evidence.content(
-                    [pairs[row] for row in open_rows.tolist()],
-                    [changes[row] for row in open_rows.tolist()],
-                )
-            )
+            differing = [changes[row] for row in open_rows.tolist()]
+            seen = self.evidence.seen([pairs[row] for row in open_rows.tolist()], differing)
+            columns.update(content_columns(seen.odds, seen.angles, seen.counts, seen.replaced))
+            columns.update(sentence_columns(differing, seen))
             scores[open_rows] = chances(self.few, self.many, columns)
         return scores
 
@@ -123,7 +181,7 @@ def load_sentence_meaning(
         _FILE if numbers is None else numbers,
         version=VERSION,
         curves=("few", "many"),
-        evidence={*SURFACE, *SUPPORT, *CONTENT},
+        evidence={*SURFACE, *SUPPORT, *CONTENT, *OF_SENTENCES},
         advice=_ANEW,
     )
     few, many = record.curves

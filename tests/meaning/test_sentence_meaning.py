@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from sears_dsl.errors import ModelError
+from sears_dsl.judge.changes import changes_of
+from sears_dsl.judge.encoder import NUMBERS
+from sears_dsl.judge.evidence import SeenChanges
 from sears_dsl.judge.surface import SURFACE
 from sears_dsl.meaning import sentence_meaning
 from sears_dsl.meaning.scorers import load_scorer, shipped
@@ -17,9 +20,12 @@ from sears_dsl.meaning.sentence_meaning import (
     ABOUT_FEW,
     ABOUT_MANY,
     FEW,
+    OF_SENTENCES,
     SentenceMeaning,
     chances,
     load_sentence_meaning,
+    numbers_replaced,
+    sentence_columns,
 )
 
 SAME = [
@@ -85,6 +91,41 @@ def test_few_and_many_words_have_curves_of_their_own(scorer: SentenceMeaning) ->
     columns["words moved"] = np.zeros(2)
     assert few < chances(scorer.few, scorer.many, columns)[0]
     assert many == chances(scorer.few, scorer.many, columns)[1]
+
+
+def test_a_number_for_another_is_worse_than_one_that_is_added(scorer: SentenceMeaning) -> None:
+    pairs = [
+        ("Two men sit.", "Three men sit."),
+        ("Men sit.", "Two men sit."),
+        ("On 3 May 2010 12 men sat.", "On 4 May 2011 12 men sat."),
+        ("In 2010 and 2011.", "In 2011 and 2010."),
+        ("Twenty-one men sit.", "21 men sit."),
+    ]
+    assert numbers_replaced([changes_of(*pair) for pair in pairs]).tolist() == [1, 0, 2, 0, 0]
+    replaced, added = scorer.scores(pairs[:2])
+    assert replaced < added
+
+
+def test_only_changes_of_content_words_count_as_such() -> None:
+    changes = [
+        changes_of("A man is in the big house.", "The man was in the large house."),
+        changes_of("The man is here.", "A man is here."),
+        changes_of("The man is here.", "The boy is here."),
+    ]
+    counts = np.array([len(each) for each in changes])
+    assert counts.tolist() == [3, 1, 1]
+    numbers = np.ones((5, len(NUMBERS)), np.float32)
+    numbers[:, NUMBERS.index("words, layer 6")] = [0.1, 0.2, 0.75, 0.3, 0.5]
+    numbers[:, NUMBERS.index("sentence")] = np.cos([0.2, 0.6, 0.4, 0.1, 1.0])
+    odds = np.array([-3.0, -2.0, 1.0, -5.0, -1.0])
+    replaced = np.array([False, False, True, False, True])
+    seen = SeenChanges(odds, np.zeros(5), counts, replaced, numbers)
+    columns = sentence_columns(changes, seen)
+    # Of the first pair big → large; of the second nothing; of the third "another word" says it.
+    assert columns["other content"].tolist() == [3, 0, 0]
+    assert columns["unlike content"].tolist() == [0.25, 0, 0.5]
+    assert np.allclose(columns["sentence as it is"], [0.6, 0.1, 1.0])
+    assert set(columns) == set(OF_SENTENCES[1:])
 
 
 def test_more_evidence_never_raises_a_score(scorer: SentenceMeaning) -> None:
