@@ -441,6 +441,7 @@ def _symbols_of(number: Integer, offsets: Int32Array, symbols: Int32Array, end: 
     own = np.empty(stop - begin + 1, np.int32)
     own[: stop - begin] = symbols[begin:stop]
     own[stop - begin] = end + 1
+    own.sort()  # so that the variants of each word of bits come one after another
     return own
 
 
