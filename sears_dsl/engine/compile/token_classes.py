@@ -41,8 +41,8 @@ from sears_dsl.engine.arrays import (
     grown,
 )
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt64Array
-from sears_dsl.runtime.kernels import Growing, expect, kernel
+from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, UInt64Array
+from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.tokens import TokenTypes
 
 # So many types are remembered; a batch may go beyond it.
@@ -438,9 +438,8 @@ def _symbols_of(number: Integer, offsets: Int32Array, symbols: Int32Array, end: 
     if number == 0:
         return np.array([end, end + 1], np.int32)
     begin, stop = offsets[number - 1], offsets[number]
-    own = np.empty(stop - begin + 1, np.int32)
+    own = np.full(stop - begin + 1, end + 1, np.int32)
     own[: stop - begin] = symbols[begin:stop]
-    own[stop - begin] = end + 1
     own.sort()  # so that the variants of each word of bits come one after another
     return own
 
