@@ -9,11 +9,11 @@ of `SentenceMeaning.scores`. Costs: one pass of the sentence encoder for each di
 
 The evidence is the judge's, as far as it is about meaning: people who grade pairs of sentences
 forgive a lost article or another number of a noun, for which a reader of a rule refuses its
-rewrites. So the judge's networks are asked about changes of content words alone. Curves are apart
-for pairs that differ in few words, where the changed words and their order count, and in many,
-where the vector of the whole sentence does. Both are fitted on graded sentences by
-`training.judge`, and calibrated so that of pairs with S = .5 people call one in two the same, if
-that is so of one in two pairs.
+rewrites. So the judge's networks are asked about changes of content words alone, to which question
+words belong. Curves are apart for pairs that differ in few words, where the changed words and their
+order count, and in many, where the vector of the whole sentence does. Both are fitted on graded
+sentences by `training.judge`, and calibrated so that of pairs with S = .5 people call one in two
+the same, if that is so of one in two pairs.
 """
 
 from __future__ import annotations
@@ -122,7 +122,9 @@ def _numbers(runs: Iterable[Sequence[str]]) -> Counter[str]:
 
 
 def _has_content(words: Iterable[str]) -> bool:
-    return any(word[0].isalnum() and not english().classes(word.lower()) for word in words)
+    """Whether there is a word of the open classes, a number or a question word among words."""
+    classes = (english().classes(word.lower()) for word in words if word[0].isalnum())
+    return any(not some or "question" in some for some in classes)
 
 
 @dataclass(frozen=True, eq=False)
