@@ -98,16 +98,18 @@ def numbers_replaced(changes: Sequence[Sequence[Change]]) -> Floats:
     return np.array(counts, np.float64)
 
 
-def sentence_columns(changes: Sequence[Sequence[Change]], seen: SeenChanges) -> dict[str, Floats]:
+def sentence_columns(
+    changes: Sequence[Sequence[Change]], evidence: SeenChanges
+) -> dict[str, Floats]:
     """The evidence of `OF_SENTENCES` that the encoder sees, by name."""
     of_content = np.array(
         [_has_content((*each.old, *each.new)) for some in changes for each in some], np.float64
     )
-    starts = np.cumsum(seen.counts) - seen.counts
-    by_another_word = (seen.counts == 1) & seen.replaced[starts]
-    against = np.maximum(0.0, CERTAIN - seen.odds) * of_content
-    unlike = np.clip(1 - seen.numbers[:, _LAST].astype(np.float64), 0, None) * of_content
-    angles = np.arccos(np.clip(seen.numbers[:, _WHOLE].astype(np.float64), -1, 1))
+    starts = np.cumsum(evidence.counts) - evidence.counts
+    by_another_word = (evidence.counts == 1) & evidence.replaced[starts]
+    against = np.maximum(0.0, CERTAIN - evidence.odds) * of_content
+    unlike = np.clip(1 - evidence.numbers[:, _LAST].astype(np.float64), 0, None) * of_content
+    angles = np.arccos(np.clip(evidence.numbers[:, _WHOLE].astype(np.float64), -1, 1))
     worst, most_unlike, angle = (
         np.maximum.reduceat(each, starts) for each in (against, unlike, angles)
     )
@@ -164,9 +166,11 @@ class SentenceMeaning:
             open_rows = rows[open_]
             columns = {name: values[open_] for name, values in columns.items()}
             differing = [changes[row] for row in open_rows.tolist()]
-            seen = self.evidence.seen([pairs[row] for row in open_rows.tolist()], differing)
-            columns.update(content_columns(seen.odds, seen.angles, seen.counts, seen.replaced))
-            columns.update(sentence_columns(differing, seen))
+            evidence = self.evidence.seen([pairs[row] for row in open_rows.tolist()], differing)
+            columns.update(
+                content_columns(evidence.odds, evidence.angles, evidence.counts, evidence.replaced)
+            )
+            columns.update(sentence_columns(differing, evidence))
             scores[open_rows] = chances(self.few, self.many, columns)
         return scores
 
