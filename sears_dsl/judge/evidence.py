@@ -211,8 +211,8 @@ class Evidence:
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
         """What the encoder sees."""
-        seen = self.seen(pairs, changes)
-        return content_columns(seen.odds, seen.angles, seen.counts, seen.replaced)
+        each = self.seen(pairs, changes)
+        return content_columns(each.odds, each.angles, each.counts, each.replaced)
 
     def seen(self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> SeenChanges:
         """What the encoder sees of each change."""

@@ -9,11 +9,11 @@ of `SentenceMeaning.scores`. Costs: one pass of the sentence encoder for each di
 
 The evidence is the judge's, as far as it is about meaning: people who grade pairs of sentences
 forgive a lost article or another number of a noun, for which a reader of a rule refuses its
-rewrites. So the judge's networks are asked about changes of content words alone. Curves are apart
-for pairs that differ in few words, where the changed words and their order count, and in many,
-where the vector of the whole sentence does. Both are fitted on graded sentences by
-`training.judge`, and calibrated so that of pairs with S = .5 people call one in two the same, if
-that is so of one in two pairs.
+rewrites. So the judge's networks are asked about changes of content words alone, to which question
+words belong. Curves are apart for pairs that differ in few words, where the changed words and their
+order count, and in many, where the vector of the whole sentence does. Both are fitted on graded
+sentences by `training.judge`, and calibrated so that of pairs with S = .5 people call one in two
+the same, if that is so of one in two pairs.
 """
 
 from __future__ import annotations
@@ -98,16 +98,18 @@ def numbers_replaced(changes: Sequence[Sequence[Change]]) -> Floats:
     return np.array(counts, np.float64)
 
 
-def sentence_columns(changes: Sequence[Sequence[Change]], seen: SeenChanges) -> dict[str, Floats]:
+def sentence_columns(
+    changes: Sequence[Sequence[Change]], evidence: SeenChanges
+) -> dict[str, Floats]:
     """The evidence of `OF_SENTENCES` that the encoder sees, by name."""
     of_content = np.array(
         [_has_content((*each.old, *each.new)) for some in changes for each in some], np.float64
     )
-    starts = np.cumsum(seen.counts) - seen.counts
-    by_another_word = (seen.counts == 1) & seen.replaced[starts]
-    against = np.maximum(0.0, CERTAIN - seen.odds) * of_content
-    unlike = np.clip(1 - seen.numbers[:, _LAST].astype(np.float64), 0, None) * of_content
-    angles = np.arccos(np.clip(seen.numbers[:, _WHOLE].astype(np.float64), -1, 1))
+    starts = np.cumsum(evidence.counts) - evidence.counts
+    by_another_word = (evidence.counts == 1) & evidence.replaced[starts]
+    against = np.maximum(0.0, CERTAIN - evidence.odds) * of_content
+    unlike = np.clip(1 - evidence.numbers[:, _LAST].astype(np.float64), 0, None) * of_content
+    angles = np.arccos(np.clip(evidence.numbers[:, _WHOLE].astype(np.float64), -1, 1))
     worst, most_unlike, angle = (
         np.maximum.reduceat(each, starts) for each in (against, unlike, angles)
     )
@@ -122,7 +124,9 @@ def _numbers(runs: Iterable[Sequence[str]]) -> Counter[str]:
 
 
 def _has_content(words: Iterable[str]) -> bool:
-    return any(word[0].isalnum() and not english().classes(word.lower()) for word in words)
+    """Whether there is a word of the open classes, a number or a question word among words."""
+    classes = (english().classes(word.lower()) for word in words if word[0].isalnum())
+    return any(not some or "question" in some for some in classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +166,11 @@ class SentenceMeaning:
             open_rows = rows[open_]
             columns = {name: values[open_] for name, values in columns.items()}
             differing = [changes[row] for row in open_rows.tolist()]
-            seen = self.evidence.seen([pairs[row] for row in open_rows.tolist()], differing)
-            columns.update(content_columns(seen.odds, seen.angles, seen.counts, seen.replaced))
-            columns.update(sentence_columns(differing, seen))
+            evidence = self.evidence.seen([pairs[row] for row in open_rows.tolist()], differing)
+            columns.update(
+                content_columns(evidence.odds, evidence.angles, evidence.counts, evidence.replaced)
+            )
+            columns.update(sentence_columns(differing, evidence))
             scores[open_rows] = chances(self.few, self.many, columns)
         return scores
 
