@@ -173,3 +173,24 @@ def test_threads_write_what_one_writes(extent: str) -> None:
     assert np.array_equal(one.rules, two.rules)
     assert one.tuples() == two.tuples()
     assert np.array_equal(one.variants, two.variants)
+
+
+def test_a_class_begins_a_word_of_bits_once_in_whatever_order_its_tests_come() -> None:
+    program = program_of(*(f"{test} w{k} -> x" for k in range(90) for test in ("movie", "NOUN")))
+    classes, _ = program.classes.of(TAGGER.tag(["movie good w1 w2"]).types)
+    assert program.planes is not None
+    symbols = classes.symbols.copy()
+    for begin, end in pairwise(classes.offsets.tolist()):
+        symbols[begin:end] = symbols[begin:end][::-1]
+    planes = [
+        PlaneMemory().of(each, program.planes)
+        for each in (classes, classes._replace(symbols=symbols))
+    ]
+    for of_class in planes:
+        assert of_class is not None
+        for begin, end in pairwise(of_class.offsets.tolist()):
+            words = of_class.words[begin:end].tolist()
+            assert words == sorted(set(words))
+    assert planes[0] is not None
+    assert planes[1] is not None
+    assert planes[0].masks.tolist() == planes[1].masks.tolist()
