@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +29,7 @@ from demo.discovery import HELD_OUT
 from demo.reviews import fetch, read_rated
 from sears_dsl.cli.screen.console import console
 from sears_dsl.judge.encoder import Bert
+from sears_dsl.paraphrasing.team import one_thread
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.translation.model_files import known
 
@@ -145,17 +145,6 @@ def batches(
         shown = (torch.arange(vectors.shape[1]) < lengths[:, None]).float()[..., None]
         found.append((places, vectors, shown))
     return found
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Sums of several threads are rounded otherwise than those of one, by their number."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def trained(reader: Reader, texts: Sequence[str], labels: Sequence[str], seed: int) -> Model:

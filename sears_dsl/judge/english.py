@@ -9,17 +9,17 @@ The lists are ``english.json``, a file of our own.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from sears_dsl.errors import SearsError
+from sears_dsl.runtime.files import read_numbers_file
 from sears_dsl.tagging.inflection import analyses
 
-_FORMAT, _VERSION = "sears-english", 1
+_VERSION = 1
 _NONE: frozenset[int] = frozenset()
 _NEGATIVE = ("un", "in", "im", "il", "ir", "dis", "non", "mis")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
@@ -180,14 +180,11 @@ class English:
 @cache
 def english() -> English:
     """The lists that come with the package."""
-    file = files(__package__).joinpath("english.json")
-    lists = json.loads(file.read_text("utf-8"))
-    if (lists.get("format"), lists.get("version")) != (_FORMAT, _VERSION):
-        raise SearsError(
-            f"{file} is of version {lists.get('version')}, and the code beside it reads version "
-            f"{_VERSION}",
-            help="install it again: pip install --force-reinstall sears-dsl",
-        )
+    _, lists = read_numbers_file(
+        Path(str(files(__package__).joinpath("english.json"))),
+        version=_VERSION,
+        advice="install it again: pip install --force-reinstall sears-dsl",
+    )
     return English(lists)
 
 

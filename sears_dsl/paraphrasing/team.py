@@ -147,7 +147,7 @@ class _Member:
         return self._recipe.scorer is not None and translates(self._recipe.scorer)
 
     def reply(self, question: _Question) -> _Reply:
-        with _one_thread():
+        with one_thread():
             if question.known and self.through is not None:
                 self.through.remember(question.known)
             answer, sentences = self._answer(question)
@@ -196,7 +196,7 @@ class _Member:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Sums of floats depend on how many threads share them; a child has one, so has everybody."""
     import torch  # noqa: PLC0415 - as above
 

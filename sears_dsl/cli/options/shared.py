@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
-TYPED = f"{__name__}.typed"
-"""Under this a context knows the words that stand behind the command."""
 COMPILING = "compiling the inner loops, up to half a minute"
 NO_FOLDER = "no folder could be written to keep them"
 NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
