@@ -6,7 +6,7 @@ it; from each of these the bits of the following tokens leave those variants tha
 begins something in many of few words, all are read together with what the next token lets go on,
 without a branch, so that the processor takes several at once. What is hit is closed for the rest of
 the row where the first hit is enough, so that each is looked at once. Costs some 70 nanoseconds a
-token with a thousand mined rules; the lines that are read are then 150 KiB (`python -m
+token with a thousand mined rules; the lines that are read are then 190 KiB (`python -m
 benchmarks.misses`).
 """
 
