@@ -20,7 +20,6 @@ since hundreds of rules together need words as common as `is`.
 from __future__ import annotations
 
 import gc
-import json
 import statistics
 import sys
 import tempfile
@@ -30,30 +29,13 @@ from pathlib import Path
 from typing import Any
 
 import sears_dsl as sears
+from benchmarks.public_sentences import sentences
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.spacy_way import Workload
 from sears_dsl.catalogue import shipped
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 
-ROWS = 2_000  # of each corpus
 REPEATS = 5  # of runs that take some tenths of a second
-
-
-def sentences(*, books: int = ROWS) -> list[str]:
-    """Film-review sentences, questions, and so many book sentences; each once."""
-    imdb = data_file("sentiment/imdb.tsv").read_text("utf-8").splitlines()
-    novels = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
-    squad = json.loads(data_file("squad/dev-v1.1.json").read_text("utf-8"))
-    questions = [
-        qa["question"]
-        for article in squad["data"]
-        for paragraph in article["paragraphs"]
-        for qa in paragraph["qas"]
-    ]
-    texts = [line.split("\t", 1)[1] for line in imdb[:ROWS] if "\t" in line]
-    texts += questions[:ROWS] + novels[1000 : 1000 + books]
-    # White space is a token for spaCy and none for us, so rows with odd spacing would differ.
-    return [text for text in dict.fromkeys(" ".join(t.split()) for t in texts) if text]
 
 
 def _warming() -> list[str]:

@@ -31,7 +31,7 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
 
-from benchmarks.endtoend import sentences
+from benchmarks.public_sentences import sentences
 from benchmarks.record import Row, write_record
 from sears_dsl.data.batches import Frame
 from sears_dsl.data.dataset import Dataset, format_named, write_columns

@@ -29,7 +29,7 @@ from typing import Any
 from spacy.tokens import Doc
 
 import sears_dsl as sears
-from benchmarks.endtoend import sentences
+from benchmarks.public_sentences import sentences
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.spacy_way import Workload
 from sears_dsl.batch.files import ApplyRequest, apply_file

@@ -30,7 +30,7 @@ from statistics import linear_regression
 from typing import TypeVar
 
 from benchmarks import mined
-from benchmarks.endtoend import sentences
+from benchmarks.public_sentences import sentences
 from benchmarks.record import Row, write_record
 from sears_dsl.batch.files import ApplyRequest, apply_file
 from sears_dsl.batch.workers import RulesetRecipe

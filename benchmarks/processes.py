@@ -14,27 +14,32 @@ Bias: how long the first process is alone is seen in hundredths of a second. Wha
 writes to later is copied then, which belongs to the difference and not to the start.
 
 With --clock, seconds of an idle machine instead, the least of three runs in turns: one job, two,
-and as many as `--jobs auto` takes, for files from 400 rows on.
+and as many as `--jobs auto` takes, for files from 400 rows on. With --four, for the whole file
+alone and with four jobs too, on four of the cores that the machine has: the first ones that do not
+share a core between two threads.
 
-    python -m benchmarks.processes [--clock] [THEME ...]
+    python -m benchmarks.processes [--clock | --four] [THEME ...]
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.endtoend import sentences
+from benchmarks.public_sentences import sentences
 from benchmarks.record import Row, write_record
 from sears_dsl.catalogue import shipped
 
 ROWS = 200_000
 AT_LEAST = 1.7
+AT_LEAST_OF_FOUR = 3.2
 SIZES = (400, 2_000, 10_000, 50_000, ROWS)
 RUNS = 3
 SEARS = str(Path(sys.executable).with_name("sears"))
@@ -97,16 +102,20 @@ def start_of_a_fork(source: Path) -> float:
     return 1000 * float(done.stdout)
 
 
-def seconds_by_clock(rules: list[str], source: Path) -> dict[str, float]:
-    """For each number of jobs, the least of `RUNS`."""
-    least = dict.fromkeys(("1", "2", "auto"), float("inf"))
+def seconds_by_clock(rules: list[str], source: Path, jobs: Sequence[str]) -> dict[str, float]:
+    """For each number of jobs, the least of `RUNS`; all of them write the same bytes."""
+    least = dict.fromkeys(jobs, float("inf"))
+    written = set()
     output = source.with_name("output.jsonl")
     for _ in range(RUNS):
-        for jobs in least:
-            command = [SEARS, "apply", *rules, str(source), "-o", str(output), "--jobs", jobs]
+        for count in least:
+            command = [SEARS, "apply", *rules, str(source), "-o", str(output), "--jobs", count]
             begin = time.perf_counter()
             subprocess.run([*command, "--quiet"], check=True)
-            least[jobs] = min(least[jobs], time.perf_counter() - begin)
+            least[count] = min(least[count], time.perf_counter() - begin)
+            written.add(hashlib.sha256(output.read_bytes()).digest())
+    if len(written) > 1:
+        sys.exit(f"processes: {' '.join(rules)}: other bytes with another number of jobs")
     return least
 
 
@@ -117,7 +126,7 @@ def by_clock(chosen: dict[str, list[str]], texts: list[str], folder: str) -> lis
         for size in SIZES:
             source = Path(folder, f"{size}.txt")
             source.write_text("\n".join(texts[:size]) + "\n", "utf-8")
-            least = seconds_by_clock(rules, source)
+            least = seconds_by_clock(rules, source, ("1", "2", "auto"))
             figures: dict[str, float | int | str] = {
                 "seconds of one": round(least["1"], 2),
                 "of two": round(least["2"], 2),
@@ -130,10 +139,41 @@ def by_clock(chosen: dict[str, list[str]], texts: list[str], folder: str) -> lis
     return rows
 
 
+def four_cores() -> set[int]:
+    """Four processors of this machine, each a core of its own."""
+    cores: dict[str, int] = {}
+    for processor in sorted(os.sched_getaffinity(0)):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
+        core = siblings.read_text("utf-8").strip() if siblings.exists() else str(processor)
+        cores.setdefault(core, processor)
+    if len(cores) < 4:
+        sys.exit(f"processes: --four needs four cores, and there are {len(cores)}")
+    return set(list(cores.values())[:4])
+
+
+def by_four(chosen: dict[str, list[str]], source: Path) -> list[Row]:
+    """A row for each theme: one, two and four jobs on four cores."""
+    os.sched_setaffinity(0, four_cores())  # what is started from here on inherits it
+    rows = []
+    for name, rules in chosen.items():
+        least = seconds_by_clock(rules, source, ("1", "2", "4"))
+        four = least["1"] / least["4"]
+        figures: dict[str, float | int | str] = {
+            "seconds of one": round(least["1"], 2),
+            "of two": round(least["2"], 2),
+            "of four": round(least["4"], 2),
+            "two against one": round(least["1"] / least["2"], 2),
+            "four against one": round(four, 2),
+        }
+        reached = four >= AT_LEAST_OF_FOUR
+        rows.append(Row(name, figures, at_least=f"{AT_LEAST_OF_FOUR}×", reached=reached))
+    return rows
+
+
 def main() -> None:
     """Run and record."""
     rows = []
-    named = [name for name in sys.argv[1:] if name != "--clock"]
+    named = [name for name in sys.argv[1:] if not name.startswith("--")]
     chosen = {name: [name] for name in named or themes()}
     chosen = chosen if named else {**chosen, "all": themes()}
     with tempfile.TemporaryDirectory() as folder:
@@ -142,6 +182,9 @@ def main() -> None:
         source.write_text("\n".join(texts) + "\n", "utf-8")
         if "--clock" in sys.argv:
             write_record("processes-clock", by_clock(chosen, texts, folder))
+            return
+        if "--four" in sys.argv:
+            write_record("processes-four", by_four(chosen, source))
             return
         start = start_of_a_fork(source)
         figures: dict[str, float | int | str] = {"milliseconds": round(start, 1)}

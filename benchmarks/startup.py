@@ -25,8 +25,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.endtoend import sentences
 from benchmarks.processes import themes
+from benchmarks.public_sentences import sentences
 from benchmarks.record import Row, write_record
 
 ROUNDS = 15
