@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.table import Table
-    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.models.cached import PredictionStore
     from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.repair.experiment import Repair, RepairSettings
@@ -253,7 +253,7 @@ def _experiment(
     """What is trained on and asked about; rulesets, notes and progress, for what trains."""
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.models.cached import PredictionStore
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.running import check_origin
     from sears_dsl.repair.trainers import ExperimentInputs

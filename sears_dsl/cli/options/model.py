@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from sears_dsl.cli.screen.progress import ShowStage
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
-    from sears_dsl.models.cached import CachedPredictor
-    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.models.cached import CachedPredictor, PredictionStore
     from sears_dsl.tagging.tagger import Tagger
 
 _BEAM_WIDTH = 30
@@ -352,8 +351,8 @@ def asking(
     elsewhere a second start always goes on unasked: each round is one. The models are all that will
     be loaded.
     """
+    from sears_dsl.models.cached import PredictionStore
     from sears_dsl.models.loading import kinds_of
-    from sears_dsl.models.store import PredictionStore
     from sears_dsl.tagging.tagger import load_tagger
 
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
