@@ -57,7 +57,7 @@ from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, Trainer
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.tagger import Tagger, load_tagger
 

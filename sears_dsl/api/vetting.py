@@ -25,8 +25,8 @@ from sears_dsl.api.arguments import (
 )
 from sears_dsl.api.results import Result, draw_bars
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.extras import need_discovery, need_vetting
+from sears_dsl.runtime.files import Closing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -64,7 +64,7 @@ from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
 

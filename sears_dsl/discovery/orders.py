@@ -52,7 +52,7 @@ from sears_dsl.paraphrasing.remembered import (
     RememberedScorer,
     remembered_paraphrases,
 )
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, separated

@@ -28,7 +28,7 @@ from sears_dsl.paraphrasing.plugins import (
     identity_of_source,
 )
 from sears_dsl.paraphrasing.prompted import PromptedPart
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.runtime.wording import counted
 

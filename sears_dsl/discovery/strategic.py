@@ -35,7 +35,7 @@ from sears_dsl.paraphrasing.remembered import (
     remembered_paraphrases_without,
 )
 from sears_dsl.paraphrasing.rewording import words_of
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 

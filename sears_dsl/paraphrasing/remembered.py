@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorer import scores_from
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorer import Scorer

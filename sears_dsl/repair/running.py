@@ -46,7 +46,7 @@ from sears_dsl.repair.augmented import (
 from sears_dsl.repair.experiment import Repair, RepairSettings, TrainingVariant, repair
 from sears_dsl.repair.report import RepairParticipants
 from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs, OnTraining
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 
