@@ -21,9 +21,9 @@ from sears_dsl.cli.options.shared import (
     engine_options,
     json_option,
     oracle_option,
-    require_together,
     scope_option,
     unit_option,
+    with_other_rules,
 )
 from sears_dsl.cli.screen.console import (
     FilePath,
@@ -218,11 +218,11 @@ def audit_command(
     models each has an audit in a folder of its own, and a grid shows all of them. The files of a
     folder are one dataset; with --engine ray workers apply the rules, and the model is asked here.
     """
-    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.catalogue import load_rulesets, require_together
 
     chosen = AuditOptions(**options)
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
-    require_together(rulesets, rules, unit=chosen.unit)
+    require_together(rulesets, rules, unit=chosen.unit, advice=with_other_rules)
 
     from sears_dsl.auditing.running import (
         audit_rules,

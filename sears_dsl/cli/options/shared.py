@@ -23,7 +23,6 @@ from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
-    from sears_dsl.engine.matches import Unit
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
@@ -186,37 +185,17 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
     return chosen
 
 
-def require_together(
-    rulesets: Sequence[Ruleset], names: Sequence[str], *, unit: Unit | None, vectors: bool = False
-) -> None:
-    """Refuse rulesets that cannot run together, with all that is in the way and a run without it.
-
-    Raises:
-        RuleSyntaxError: they want different units, or look up what is not installed.
-    """
-    from sears_dsl.catalogue import names_without
-    from sears_dsl.engine.compile.requirements import hindrances
-    from sears_dsl.errors import RuleSyntaxError
-    from sears_dsl.runtime.extras import has_discovery
-
-    findings, paths = hindrances(rulesets, unit=unit, vectors=vectors, paraphrases=has_discovery())
-    if not findings:
-        return
-    others = names_without(names, paths)
-    advice = f"everything else runs as: {_with_rules(names, others)}" if others else ""
-    raise RuleSyntaxError(findings, advice)
-
-
-def _with_rules(names: Sequence[str], others: Sequence[str]) -> str:
-    """The command as it was typed, with other rules."""
+def with_other_rules(names: Sequence[str], others: Sequence[str]) -> str:
+    """The advice to type the command again, with other rules in the place of these."""
     ctx = click.get_current_context()
     words = list(ctx.meta.get(TYPED, ()))
-    if not set(names) <= set(words):
-        return shlex.join(others)  # the rules stand in the project file
-    place = min(words.index(name) for name in names)
-    for name in names:
-        words.remove(name)
-    return shlex.join(["sears", ctx.info_name or "", *words[:place], *others, *words[place:]])
+    command = others  # alone where the rules stand in the project file
+    if set(names) <= set(words):
+        place = min(words.index(name) for name in names)
+        for name in names:
+            words.remove(name)
+        command = ["sears", ctx.info_name or "", *words[:place], *others, *words[place:]]
+    return f"everything else runs as: {shlex.join(command)}"
 
 
 def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:
