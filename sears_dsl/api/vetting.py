@@ -268,7 +268,7 @@ def vet(
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import (
         Sitting,

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import answers_equal
-from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
-from sears_dsl.auditing.semantic import (
+from sears_dsl.auditing.accuracies import (
     ConstantAnswer,
     GroupAccuracy,
     SemanticRobustness,
@@ -28,6 +27,7 @@ from sears_dsl.auditing.semantic import (
     is_robust,
     semantic_robustness,
 )
+from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
 from sears_dsl.auditing.shares import Share
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.runtime.array_types import Flags

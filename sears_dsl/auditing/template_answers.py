@@ -19,6 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal
+from sears_dsl.auditing.accuracies import (
+    ConstantAnswer,
+    accuracy_by_group,
+    constant_answer,
+    sentence_robustness,
+)
 from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
 from sears_dsl.auditing.robustness import (
     About,
@@ -30,12 +36,6 @@ from sears_dsl.auditing.robustness import (
     labels_of,
     record_of,
     writable,
-)
-from sears_dsl.auditing.semantic import (
-    ConstantAnswer,
-    accuracy_by_group,
-    constant_answer,
-    sentence_robustness,
 )
 from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.slices import SliceResult

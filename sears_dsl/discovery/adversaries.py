@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows

@@ -60,7 +60,7 @@ from sears_dsl.discovery.result.found_rules import (
 from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.flip_evidence import fails_of_models, flip_evidence, hold_out
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer

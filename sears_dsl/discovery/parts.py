@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
-from sears_dsl.effects.right_rows import require_confidence, try_model
+from sears_dsl.effects.flips import require_confidence, try_model
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.meaning.scorers import require_judge, translates, unfitted
 from sears_dsl.paraphrasing.plugins import (

@@ -25,7 +25,7 @@ from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel
-from sears_dsl.effects.right_rows import require_confidence
+from sears_dsl.effects.flips import require_confidence
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
 from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.models.cached import CachedPredictor

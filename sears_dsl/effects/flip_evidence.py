@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
 

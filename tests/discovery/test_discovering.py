@@ -30,7 +30,7 @@ from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, believed, load_known
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.function import CallablePredictor

@@ -234,7 +234,7 @@ def audit_command(
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.tagging.tagger import load_tagger
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
 
     gates, note = chosen.gates(), noting(quiet=chosen.quiet)
     models = chosen.models()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sears_dsl.cli.screen.progress import Stages
     from sears_dsl.discovery.known_rules import KnownFlips
     from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
-    from sears_dsl.effects.right_rows import RightRows
+    from sears_dsl.effects.flips import RightRows
 
 # Seconds after which known flips are shown while the model is asked about more.
 _SOON = 5.0

@@ -49,7 +49,7 @@ def export_command(
     from sears_dsl.effects.oracle import CountedOracle
     from sears_dsl.interop.checklist import checklist_suite
     from sears_dsl.tagging.tagger import load_tagger
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
 
     values = dict(map(_label_value, options["label_values"]))
     count = sum(len(ruleset.rules) for ruleset in rulesets)

@@ -112,7 +112,7 @@ def vet_command(rules: str, **options: Any) -> None:
     ruleset = load(rules, allow_imports_outside=chosen.allow_imports_outside)
 
     from sears_dsl.tagging.tagger import load_tagger
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals, place_of
     from sears_dsl.vetting.web.serving import listen

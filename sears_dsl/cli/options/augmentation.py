@@ -118,7 +118,7 @@ class AugmentationOptions:
 
     def oracle_for(self, rulesets: Sequence[Ruleset]) -> Oracle | None:
         """What rejects rewrites; None where nobody chose."""
-        from sears_dsl.vetting.oracle import open_oracle
+        from sears_dsl.vetting.journal_oracle import open_oracle
 
         return None if self.oracle is None else open_oracle(self.oracle, rulesets)
 

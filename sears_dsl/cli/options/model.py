@@ -302,7 +302,7 @@ class SearchingOptions(AskingOptions):
 def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
     """What the options of a command that decides by scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
-    from sears_dsl.vetting.oracle import read_readings
+    from sears_dsl.vetting.journal_oracle import read_readings
 
     # The default width was not chosen: it goes with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
@@ -415,7 +415,7 @@ def workplace(
     choice.require_scorer()
     own = choice.own()
     if choice.readings:
-        from sears_dsl.vetting.oracle import readings_in_words
+        from sears_dsl.vetting.journal_oracle import readings_in_words
 
         note(f"note: {readings_in_words(choice.readings)}")
     with asking(output, chosen, models=[chosen.model], show=show) as inputs:

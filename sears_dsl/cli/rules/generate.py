@@ -65,7 +65,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
     keep = None
     if options["oracle"] is not None:
         from sears_dsl.effects.oracle import sentence_filter
-        from sears_dsl.vetting.oracle import open_oracle
+        from sears_dsl.vetting.journal_oracle import open_oracle
 
         keep = sentence_filter(open_oracle(options["oracle"], rulesets))
     table = generated(

@@ -29,8 +29,8 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
 from sears_dsl.effects.asked_model import AskedModel
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.effects.oracle import Oracle, accepted
-from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites, ShownPiece, change
 from sears_dsl.errors import DataError, UsageError

@@ -1,4 +1,4 @@
-"""Which rows a model has right, and whether its answer to a rewritten one is a flip.
+"""Flips: which rows a model has right, and which of them it has wrong when they are rewritten.
 
 In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is one
 of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD does);

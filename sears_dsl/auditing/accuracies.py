@@ -1,4 +1,4 @@
-"""Semantic robustness: how far a model's accuracy falls on what rules make of its rows.
+"""Accuracies: how far a model's falls on what rules make of its rows, and what a constant reaches.
 
 In: which rows the model has right, and for each rewrite its row and whether the answer to it is
 what the rule expects. Out: p, p′, their difference with an interval, the tolerance that holds, the
