@@ -36,7 +36,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.adversaries import ParaphraseFlips
-from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Funnel
 from sears_dsl.discovery.filtering.paper_filter import complete_scores
@@ -58,7 +57,7 @@ from sears_dsl.discovery.result.found_rules import (
     found_rules,
 )
 from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
-from sears_dsl.discovery.settings import Settings
+from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.flip_evidence import fails_of_models, flip_evidence, hold_out
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.errors import DataError, UsageError

@@ -24,10 +24,10 @@ import numpy as np
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.proposing.antecedents import Antecedents, TestSequence, Window
-from sears_dsl.discovery.proposing.changes import Rewording
-from sears_dsl.discovery.proposing.consequents import (
+from sears_dsl.discovery.proposing.changes import (
     ContextChange,
     MinimalChange,
+    Rewording,
     consequent_of,
     minimal_change,
 )

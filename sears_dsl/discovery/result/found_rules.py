@@ -20,12 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.discovery.budget import Stage
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.selection import RuleSelection
-from sears_dsl.discovery.settings import Settings
+from sears_dsl.discovery.settings import Settings, Stage
 from sears_dsl.effects.flip_evidence import ask_about, fails_of_models
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.language.printer import print_rule
