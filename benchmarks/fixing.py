@@ -43,6 +43,7 @@ from benchmarks.record import Row, data_file, write_record
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.orders import SearchProgress
 from sears_dsl.discovery.settings import Settings
@@ -50,7 +51,6 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team

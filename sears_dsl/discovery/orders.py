@@ -41,8 +41,7 @@ from sears_dsl.effects.asked_model import Questions
 from sears_dsl.effects.flip_evidence import Answers, Ask, ask_everything, ask_in_rounds, lots
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.language.rule import Literal, Rule
-from sears_dsl.meaning.scorer import Scorer
-from sears_dsl.meaning.scorers import spread_of
+from sears_dsl.meaning.scorers import Scorer, spread_of
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.remembered import (
     ParaphraseSource,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.judge.readings import Reading
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Predictor
     from sears_dsl.paraphrasing.remembered import ParaphraseSource

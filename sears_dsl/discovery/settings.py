@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from sears_dsl.answers import Comparison
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.discovery.filtering.paper_filter import MINIMUM_FLIPS
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorer import PAPER_TAU
 
 HOLDOUT, HOLDOUT_FROM = 0.3, 100
 """The share of right rows that is held out where nobody says, and from how many on."""

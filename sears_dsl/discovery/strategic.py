@@ -27,7 +27,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.flips import require_confidence
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
-from sears_dsl.meaning.scorer import Scorer
+from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import REFUSED, Answer
 from sears_dsl.paraphrasing.remembered import (

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.vetting.review.deciding import Deciding
     from sears_dsl.vetting.running import VettingPlace
