@@ -38,7 +38,6 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.adversaries import ParaphraseFlips
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Funnel
-from sears_dsl.discovery.filtering.paper_filter import complete_scores
 from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.orders import (
     BeforeSearch,
@@ -56,7 +55,14 @@ from sears_dsl.discovery.result.found_rules import (
     HeldOutRows,
     found_rules,
 )
-from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
+from sears_dsl.discovery.selection import (
+    Coverage,
+    RuleSelection,
+    complete_scores,
+    coverage_of,
+    covering,
+    select,
+)
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.flip_evidence import fails_of_models, flip_evidence, hold_out
 from sears_dsl.effects.flips import RightRows

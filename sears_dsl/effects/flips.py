@@ -23,7 +23,7 @@ from sears_dsl.effects.asked_model import AskedModel, Questions
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import REFUSED, ConfidentPredictor, Predictor, Row
-from sears_dsl.models.vote import each_answer, models_of
+from sears_dsl.models.vote import each_answer
 
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
@@ -120,7 +120,7 @@ class RightRows:
         self._data = data
         self._model = AskedModel(predictor, questions=questions)
         self.questions = self._model.questions
-        self.models = models_of(predictor)  # names of several that answer together; none of one
+        self.models = self._model.models
         self._comparison = comparison
         model_answers = self._model.labels_in_time(
             data.rows, in_time=in_time, on_progress=on_progress

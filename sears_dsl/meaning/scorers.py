@@ -147,11 +147,7 @@ def load_scorer(
         require_judge(name)
     threshold = numbers.tau if tau is None else tau
     # Each brings networks of its own, which take seconds, so it is imported when it is asked for.
-    from sears_dsl.meaning.sentence_encoder import (  # noqa: PLC0415
-        EmbeddingScorer,
-        MiniLM,
-        carried_encoder,
-    )
+    from sears_dsl.translation.model_files import carried_encoder  # noqa: PLC0415
 
     if name == "judge":
         from sears_dsl.judge.judge import load_judge  # noqa: PLC0415
@@ -163,6 +159,8 @@ def load_scorer(
 
         return load_sentence_meaning(carried_encoder(), tau=tau, device=device)
     if name == "minilm":
+        from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM  # noqa: PLC0415
+
         return EmbeddingScorer(MiniLM(device=device), tau=threshold)
     from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415

@@ -180,6 +180,12 @@ class CachedPredictor:
         return self.predictor.identity
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The names of several models that have a row right where each of them has; none of one."""
+        names: tuple[str, ...] = getattr(self.predictor, "models", ())
+        return names
+
+    @property
     def refused(self) -> int:
         """How many texts the model refused, which were skipped."""
         return len(self._refused)

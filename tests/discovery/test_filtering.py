@@ -14,9 +14,9 @@ from sears_dsl.discovery.filtering.paper_filter import (
     CandidateVerdict,
     Round,
     allowed_failures,
-    complete_scores,
     filter_candidates,
 )
+from sears_dsl.discovery.selection import complete_scores
 from sears_dsl.effects.applications import MINED, Applications, apply_candidates
 from sears_dsl.effects.flip_evidence import flip_evidence, hold_out, lots
 from sears_dsl.engine.matcher import compile_rules

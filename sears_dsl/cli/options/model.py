@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sears_dsl.cli.screen.progress import ShowStage
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
+    from sears_dsl.judge.readings import Reading
     from sears_dsl.models.cached import CachedPredictor, PredictionStore
     from sears_dsl.tagging.tagger import Tagger
 
@@ -302,7 +303,6 @@ class SearchingOptions(AskingOptions):
 def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
     """What the options of a command that decides by scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
-    from sears_dsl.vetting.journal_oracle import read_readings
 
     # The default width was not chosen: it goes with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
@@ -311,9 +311,18 @@ def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
         paraphraser=options.get("paraphrases"),
         paraphrases="paraphrases" in options,
         beam=options.get("beam") if beam_source is ParameterSource.COMMANDLINE else None,
-        readings=read_readings(options.get("readings", ())),
+        readings=_readings(options.get("readings", ())),
         **{name: options[name] for name in ("tau", "pivots", "device", "jobs")},
     )
+
+
+def _readings(journals: Sequence[Path]) -> tuple[Reading, ...]:
+    """What readers said; only where they did is the code of vetting imported."""
+    if not journals:
+        return ()
+    from sears_dsl.vetting.journal_oracle import read_readings
+
+    return read_readings(journals)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -304,30 +304,6 @@ def _waves(rules: NDArray[np.int64], counts: NDArray[np.int64]) -> list[NDArray[
     return [order[first:last] for first, last in pairwise(ends)]
 
 
-def complete_scores(
-    applications: Applications,
-    rules: Sequence[int] | NDArray[np.integer],
-    *,
-    scorer: Scorer,
-    among: NDArray[np.bool_] | None = None,
-    scores: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """S of what some rules write, float64 (rewrites,), each scored once; NaN where not asked.
-
-    Only those ``among`` are scored, such as those that flip; ``scores`` are known already, and are
-    not changed.
-    """
-    known = np.full(len(applications.texts), np.nan) if scores is None else scores.copy()
-    mask = np.zeros(len(known), np.bool_)
-    mask[applications.select(np.asarray(rules, np.int64)).rewrites] = True
-    if among is not None:
-        mask &= among
-    missing = np.flatnonzero(mask & np.isnan(known))
-    if len(missing):
-        known[missing] = scorer.scores(applications.pairs(missing))
-    return known
-
-
 def _check(
     applications: Applications,
     flips: NDArray[np.bool_],
