@@ -2,7 +2,8 @@
 
 In: what a person wrote for RULES (a file, a folder, or the name of a shipped ruleset such as
 ``synonyms/reviews``). Out: loaded `Ruleset`s in a fixed order; Markdown pages of the catalogue.
-A path that exists wins over a shipped name; rulesets that cannot run together are refused.
+A path that exists wins over a shipped name; rulesets that cannot run together are refused. The
+manifest of a rule file lies beside it.
 """
 
 from __future__ import annotations
@@ -170,6 +171,16 @@ def require_together(
     if findings:
         others = names_without(names, paths)
         raise RuleSyntaxError(findings, advice(names, others) if others else "")
+
+
+def manifest_path(rules: Path) -> Path:
+    """Where the manifest of a rule file lies.
+
+    Example:
+        >>> manifest_path(Path("wh.sear")).name
+        'wh.manifest.json'
+    """
+    return rules.with_suffix(".manifest.json")
 
 
 def ruleset_page(name: str, ruleset: Ruleset) -> str:

@@ -64,8 +64,7 @@ from sears_dsl.discovery.selection import (
     select,
 )
 from sears_dsl.discovery.settings import Budget, Settings, Stage
-from sears_dsl.effects.flip_evidence import fails_of_models, flip_evidence, hold_out
-from sears_dsl.effects.flips import RightRows
+from sears_dsl.effects.flips import RightRows, fails_of_models, flip_evidence, hold_out
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer

@@ -38,8 +38,7 @@ from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions
-from sears_dsl.effects.flip_evidence import Answers, Ask, ask_everything, ask_in_rounds, lots
-from sears_dsl.effects.flips import RightRows
+from sears_dsl.effects.flips import Answers, Ask, RightRows, ask_everything, ask_in_rounds, lots
 from sears_dsl.language.rule import Literal, Rule
 from sears_dsl.meaning.scorers import Scorer, spread_of
 from sears_dsl.models.predictor import Predictor

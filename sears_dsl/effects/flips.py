@@ -1,17 +1,49 @@
-"""Flips: which rows a model has right, and which of them it has wrong when they are rewritten.
+"""Flips: rows that a model has right and, rewritten, wrong; and how sure it is that a rule does it.
 
 In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is one
 of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD does);
 where the data has no labels, what the model says of the untouched row counts as right. A flip is a
 right row that is not right after the rewrite.
+
+Evidence. In: applications of all candidates, the right rows, a way to ask that may be limited. Out:
+`Answers` and `FlipEvidence`, an entry a rule. Always holds: the flip rate is flips over the rows
+that the rule changed (and the model had right); its interval is Wilson's. Costs array operations
+and one hash a rule.
+
+Questions. Each distinct rewrite is asked about once; a rule is asked about in an order of the rows
+that has nothing to do with what they say, and only the rows before the first one that was not asked
+about count, so that its rate is that of a sample drawn by lot. A rule is left as soon as it cannot
+flip ``minimum_flips`` rows any more, or surely flips more rarely than a paraphrase does.
+
+The test. Any rewording flips a brittle model now and then, so a rule is a discovery if it flips
+more often than a rewording does: H0 says that each row that it changes flips with at most the base
+rate, the chance that a paraphrase that keeps the meaning (S ≥ τ) flips its row. That rate is itself
+counted, one paraphrase a row (`adversaries.base_flips`), so the p-value is that of Fisher's exact
+test, one-sided: flips of the rule among the rows that it changes against flips of paraphrases among
+the rows that have one. Where the rate is known for certain it is the binomial tail. All flips of a
+rule count, S of which nobody asks before a rule passes; of one that passes at most δ lie below τ.
+
+A rule proposed by a row flips that row by construction (nobody would look at it otherwise), so
+where rules are judged on the rows that proposed them, one row and one flip are left out: given
+that some row proposed the rule, its flips are stochastically at most one more than a binomial of
+the others. With many thousands of candidates that test is strict. q-values are Benjamini and
+Hochberg's over all distinct candidates: those that write the same rewrites are one hypothesis.
+Rules that share rows rise and fall together, which that procedure allows.
+
+Splits. What rules do to rows that took no part in finding them has no winner's curse. Rows fall on
+one side or the other by a hash of their text (`hold_out`): the same text is never on
+both, and rows that are added later move no other row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import chain, islice, zip_longest
 from time import monotonic
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +51,13 @@ from numpy.typing import NDArray
 from sears_dsl.answers import Comparison, answers_equal, carried_back
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
+from sears_dsl.effects.applications import Applications
 from sears_dsl.effects.asked_model import AskedModel, Questions
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import REFUSED, ConfidentPredictor, Predictor, Row
 from sears_dsl.models.vote import each_answer
+from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
 
 # Rows that a model is tried on before anything else begins, and of these asked about again.
 _TRIED = 16
@@ -233,3 +267,231 @@ class RightRows:
 
     def _rows(self, numbers: Sequence[int], texts: Sequence[str]) -> list[Row]:
         return list(self._data.rewritten([self.positions[number] for number in numbers], texts))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlipEvidence:
+    """Flips of rules, with what they are worth; arrays with an entry a rule.
+
+    Rates are flips over changed rows, 0 for a rule that changes nothing, with a 95% interval; p is
+    about the hypothesis that the rule flips no more often than a paraphrase, which has the base
+    rate; q is the false-discovery rate at which the rule would just be a discovery.
+    """
+
+    changed: NDArray[np.int64]
+    flips: NDArray[np.int64]
+    rates: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    p_values: NDArray[np.float64]
+    q_values: NDArray[np.float64]
+    base_rate: float
+    tests: int
+
+
+def flip_evidence(
+    applications: Applications,
+    flips: NDArray[np.bool_],
+    *,
+    base_rate: float,
+    base_rows: int | None = None,
+    proposed_here: bool = True,
+) -> FlipEvidence:
+    """Intervals and tests for every candidate, of all rules that were looked at.
+
+    Flips, bool (rewrites,), are answers other than that to the row. The base rate is the share of
+    flips among paraphrases that keep the meaning, counted on so many rows, or known for certain.
+    """
+    changed, flipped = applications.changed, applications.count(flips)
+    low, high = wilson_interval(flipped, changed)
+    left_out = int(proposed_here)
+    some, trials = np.maximum(flipped - left_out, 0), np.maximum(changed - left_out, 0)
+    p_values = (
+        binomial_tail(some, trials, base_rate)
+        if base_rows is None
+        else excess_exact(some, trials, round(base_rate * base_rows), base_rows)
+    )
+    # Rules that write the same rewrites are one hypothesis.
+    numbers: dict[bytes, int] = {}
+    hypothesis = np.array(
+        [
+            numbers.setdefault(applications.of_rule(rule).tobytes(), len(numbers))
+            for rule in range(applications.rule_count)
+        ],
+        np.int64,
+    )
+    first = np.unique(hypothesis, return_index=True)[1]
+    return FlipEvidence(
+        changed=changed,
+        flips=flipped,
+        rates=flipped / np.maximum(changed, 1),
+        low=low,
+        high=high,
+        p_values=p_values,
+        q_values=q_values(p_values[first])[hypothesis],
+        base_rate=base_rate,
+        tests=len(first),
+    )
+
+
+def hold_out(
+    texts: Sequence[str], *, seed: int, share: float = 0.5
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split rows by their texts: those to find rules on, and those that take no part.
+
+    Each text falls by its hash, about a `share` of them into the second kind.
+    """
+    if not 0 < share < 1:
+        raise UsageError(f"the share is {share}", help="give a number between 0 and 1")
+    held = lots(texts, f"held out {seed}") < share
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def lots(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
+    """A number in [0, 1) for each text, as good as drawn, and always the same for a purpose.
+
+    Texts that differ in case or white space alone are the same text.
+    """
+    hashed = [
+        blake2b(
+            " ".join((purpose, *text.casefold().split())).encode("utf-8", "surrogatepass"),
+            digest_size=8,
+        ).digest()
+        for text in texts
+    ]
+    whole = np.frombuffer(b"".join(hashed), "<u8")
+    # 53 bits are what a float holds, so that no place is rounded up to 1.
+    return np.asarray((whole >> np.uint64(11)) / float(1 << 53), np.float64)
+
+
+Ask: TypeAlias = Callable[[Sequence[int], Sequence[str]], Sequence[str | None]]
+"""What the model says of right rows with other texts; None where it was not asked."""
+
+# Rows of each rule in the first round; in each further one there are twice as many.
+_FIRST_ROUND = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What the model says of rules."""
+
+    flips: NDArray[np.bool_]  # (rewrites,): whether it answers a rewrite otherwise than its row
+    counted: NDArray[np.bool_]  # (applications,): which ones count for the rate of their rule
+    complete: NDArray[np.bool_]  # (rules,): whether all of their rewrites were asked about
+    cut: bool  # whether questions were left out for want of time, or since there was a limit
+
+
+def ask_everything(
+    applications: Applications, right: RightRows, ask: Ask, order: NDArray[np.int64]
+) -> Answers:
+    """Ask about every rewrite, in an order of the rewrites.
+
+    A rule of which a rewrite was not asked about, since there was no time, has no honest numbers:
+    none of its applications counts.
+    """
+    flips, known = ask_about(applications, right, order, ask)
+    complete = applications.count(~known) == 0
+    return Answers(flips, complete[applications.rules], complete, cut=not known.all())
+
+
+def ask_in_rounds(
+    applications: Applications,
+    right: RightRows,
+    ask: Ask,
+    *,
+    minimum_flips: int | NDArray[np.int64],
+    base_rate: float | NDArray[np.float64] = 0.0,
+    seed: int = 0,
+    on_round: Callable[[Answers], None] = lambda _: None,
+) -> Answers:
+    """Ask about rules, a few rows each, then more of those that may flip enough.
+
+    A rule has to flip `minimum_flips` rows, and to reach the base rate, at which a paraphrase that
+    keeps the meaning flips its row; each is one number, or one a rule.
+    """
+    order = _by_lot(applications, right.texts, seed)
+    sizes = applications.changed
+    first = applications.rule_offsets[:-1]
+    flips = np.zeros(len(applications.texts), np.bool_)
+    known = flips.copy()
+    requests = np.zeros(applications.rule_count, np.int64)  # rows that were asked for, rule by rule
+    portion = _FIRST_ROUND
+    while True:
+        answers = _counted(applications, order, flips, known, requests)
+        counted = applications.where(answers.counted)
+        answer_counts, hits = counted.changed, counted.count(flips)
+        if requests.any():
+            on_round(answers)
+        _, high = wilson_interval(hits, answer_counts)
+        live = (answer_counts < sizes) & (answer_counts >= requests)
+        live &= (hits + sizes - answer_counts >= minimum_flips) & (high >= base_rate)
+        rules = np.flatnonzero(live)
+        if not len(rules):
+            return answers
+        queue = [
+            (-int(hits[rule]), place, -int(sizes[rule]), rule, int(order[first[rule] + place]))
+            for rule in rules.tolist()
+            for place in range(answer_counts[rule], min(answer_counts[rule] + portion, sizes[rule]))
+        ]
+        rewrites = applications.rewrites[[each[-1] for each in sorted(queue)]].astype(np.int64)
+        new = np.fromiter(dict.fromkeys(rewrites[~known[rewrites]].tolist()), np.int64)
+        some_flip, some_known = ask_about(applications, right, new, ask)
+        flips |= some_flip
+        known |= some_known
+        requests[rules] = np.minimum(answer_counts[rules] + portion, sizes[rules])
+        portion *= 2
+
+
+def ask_about(
+    applications: Applications, right: RightRows, rewrites: NDArray[np.int64], ask: Ask
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which of some rewrites flip the model, and of which it was asked."""
+    rows = applications.rows[rewrites].tolist()
+    answers = ask(rows, [applications.texts[each] for each in rewrites.tolist()])
+    flips = np.zeros(len(applications.texts), np.bool_)
+    known = flips.copy()
+    known[rewrites] = [answer is not None for answer in answers]
+    flips[rewrites] = right.flips(rows, answers)
+    return flips, known
+
+
+def fails_of_models(
+    applications: Applications, right: RightRows, flips: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which of several models each flip makes fail: bool (rewrites, models).
+
+    Of one model there are no columns. Nothing is asked that was not asked before.
+    """
+    fails = np.zeros((len(flips), len(right.models)), np.bool_)
+    if right.models:
+        some = np.flatnonzero(flips)
+        texts = [applications.texts[each] for each in some.tolist()]
+        fails[some] = right.fails_of_each(applications.rows[some].tolist(), texts)
+    return fails
+
+
+def _by_lot(applications: Applications, texts: Sequence[str], seed: int) -> NDArray[np.int64]:
+    """The applications of each rule in an order by lot, the same for equal rows of all rules."""
+    ranks = np.empty(len(texts), np.int64)
+    ranks[np.argsort(lots(texts, f"asked {seed}"), kind="stable")] = np.arange(len(texts))
+    rows = applications.rows[applications.rewrites]
+    order: NDArray[np.int64] = np.lexsort((ranks[rows], applications.rules))
+    return order
+
+
+def _counted(
+    applications: Applications,
+    order: NDArray[np.int64],
+    flips: NDArray[np.bool_],
+    known: NDArray[np.bool_],
+    requests: NDArray[np.int64],
+) -> Answers:
+    """What counts of each rule: its rows up to the first one that was not asked about."""
+    missing = ~known[applications.rewrites[order]]
+    before = np.cumsum(missing)
+    start = np.append(0, before)[applications.rule_offsets[:-1]]
+    counted = np.zeros(len(order), np.bool_)
+    counted[order] = before == start[applications.rules[order]]
+    counts = applications.where(counted).changed
+    cut = bool((counts < requests).any())
+    return Answers(flips.copy(), counted, counts == applications.changed, cut)

@@ -20,8 +20,9 @@ from types import MappingProxyType
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.batch.provenance import found_by_discovery, manifest_path
+from sears_dsl.batch.provenance import found_by_discovery
 from sears_dsl.batch.workers import rules_digest
+from sears_dsl.catalogue import manifest_path
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Guards, Protection

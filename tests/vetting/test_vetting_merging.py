@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.batch.provenance import manifest_path
+from sears_dsl.catalogue import manifest_path
 from sears_dsl.discovery.parts import PartsChoice
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.judge.readings import Reading

@@ -39,7 +39,7 @@ from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
 from sears_dsl.effects.applications import mined_options
-from sears_dsl.effects.flip_evidence import lots
+from sears_dsl.effects.flips import lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError
 from sears_dsl.judge.readings import conditional_odds

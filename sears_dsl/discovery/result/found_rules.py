@@ -25,8 +25,7 @@ from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdi
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings, Stage
-from sears_dsl.effects.flip_evidence import ask_about, fails_of_models
-from sears_dsl.effects.flips import RightRows
+from sears_dsl.effects.flips import RightRows, ask_about, fails_of_models
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
