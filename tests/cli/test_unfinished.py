@@ -22,7 +22,7 @@ import click
 import pytest
 
 from sears_dsl.cli.options.unfinished import Resuming, UnfinishedRun, unfinished_run
-from sears_dsl.cli.screen.progress import _Stage, stages
+from sears_dsl.cli.screen.console import _Stage, stages
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.runtime.database import RunJournal
 
@@ -506,7 +506,7 @@ def test_what_is_printed_aside_stands_between_two_stages(
 
 _TURNS = """
 import time
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.console import stages
 
 with stages(shown=True) as show:
     show("judging rules", 1, 9)

@@ -24,7 +24,7 @@ from click.testing import CliRunner, Result
 import sears_dsl
 from sears_dsl.cli.commands import sears
 from sears_dsl.cli.model.discover import SearchScreen
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.console import stages
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, believed, load_known

@@ -32,8 +32,8 @@ from sears_dsl.cli.screen.console import (
     excerpt,
     imports_option,
     plain_table,
+    stages,
 )
-from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
 

@@ -15,13 +15,12 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, model_options, workplace
-from sears_dsl.cli.screen.console import FilePath, console, echo_document
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.console import FilePath, console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
     from sears_dsl.cli.options.model import Workplace
-    from sears_dsl.cli.screen.progress import Stages
+    from sears_dsl.cli.screen.console import Stages
     from sears_dsl.discovery.known_rules import KnownFlips
     from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
     from sears_dsl.effects.flips import RightRows

@@ -24,8 +24,7 @@ from sears_dsl.cli.options.model import (
     vetting_options,
 )
 from sears_dsl.cli.options.shared import chosen_tagger, no_cache_option, oracle_option
-from sears_dsl.cli.screen.console import FilePath, imports_option
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.console import FilePath, imports_option, stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from sears_dsl.errors import DataError
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
-    from sears_dsl.cli.screen.progress import ShowStage
+    from sears_dsl.cli.screen.console import ShowStage
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
     from sears_dsl.judge.readings import Reading
