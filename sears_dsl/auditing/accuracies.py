@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sears_dsl.auditing.gates import JudgeBy
-from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.errors import UsageError
-from sears_dsl.statistics import difference_interval
+from sears_dsl.statistics import Share, difference_interval, share_of
 
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -389,9 +389,9 @@ _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "mea
 def _accuracy_by_template(document: AuditDocument) -> Table:
     """Where no rule took part: what the model has right of each template, the lowest first."""
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
-    from sears_dsl.auditing.shares import percent
     from sears_dsl.auditing.template_answers import OF_SENTENCES
     from sears_dsl.generating.table import TEMPLATE
+    from sears_dsl.statistics import percent
 
     parts = (each for each in document.slices if each.slicing in {TEMPLATE, OF_SENTENCES})
     rows = [
@@ -404,7 +404,7 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
 
 def _together(document: AuditDocument) -> Iterator[str]:
     """What the rules do together."""
-    from sears_dsl.auditing.shares import percent
+    from sears_dsl.statistics import percent
 
     flipped = document.together.flipped
     yield (
@@ -424,8 +424,8 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
     from rich.text import Text
 
     from sears_dsl.auditing.reports.markdown import interval
-    from sears_dsl.auditing.shares import percent
     from sears_dsl.engine.matches import Edit
+    from sears_dsl.statistics import percent
 
     scored = any(each.meaning for each in records)
     changing = any(each.expect != "same" for each in records)

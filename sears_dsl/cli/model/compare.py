@@ -77,8 +77,8 @@ def compare_command(
 def _print_comparison(comparison: ComparisonDocument) -> None:
     from rich.text import Text
 
-    from sears_dsl.auditing.shares import percent
     from sears_dsl.language.printer import rule_called
+    from sears_dsl.statistics import percent
 
     out = console(stderr=True)
     table = plain_table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "")
@@ -106,7 +106,7 @@ def print_grid(grid: GridDocument) -> None:
     """The failure rates, and what is certain about them."""
     from rich.text import Text
 
-    from sears_dsl.auditing.shares import percent
+    from sears_dsl.statistics import percent
 
     out = console(stderr=True)
     table = plain_table("rule", *(model.name for model in grid.models))
