@@ -15,6 +15,7 @@ from sears_dsl.cli.options.shared import (
     chosen_workers,
     engine_options,
     id_option,
+    imports_option,
     json_option,
     no_cache_option,
     output_format_option,
@@ -33,7 +34,6 @@ from sears_dsl.cli.screen.console import (
     console,
     echo_json,
     excerpt,
-    imports_option,
     plain_table,
     rule_labels,
 )

@@ -16,24 +16,18 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.model import AskingOptions, asking, noting, parts_choice, scored_options
 from sears_dsl.cli.options.shared import (
     EngineOptions,
+    FilePath,
     chosen_tagger,
     chosen_workers,
     engine_options,
+    imports_option,
     json_option,
     oracle_option,
     scope_option,
     unit_option,
     with_other_rules,
 )
-from sears_dsl.cli.screen.console import (
-    FilePath,
-    console,
-    echo_document,
-    excerpt,
-    imports_option,
-    plain_table,
-    stages,
-)
+from sears_dsl.cli.screen.console import console, echo_document, excerpt, plain_table, stages
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
 

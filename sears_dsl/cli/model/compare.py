@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
+from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.screen.console import console, echo_document, plain_table
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument

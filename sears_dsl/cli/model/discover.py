@@ -15,7 +15,8 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, model_options, workplace
-from sears_dsl.cli.screen.console import FilePath, console, echo_document, stages
+from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.screen.console import console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:

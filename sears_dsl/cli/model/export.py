@@ -8,8 +8,13 @@ from typing import Any
 
 import click
 
-from sears_dsl.cli.options.shared import chosen_tagger, oracle_option, tagger_of_rules_option
-from sears_dsl.cli.screen.console import FilePath, imports_option
+from sears_dsl.cli.options.shared import (
+    FilePath,
+    chosen_tagger,
+    imports_option,
+    oracle_option,
+    tagger_of_rules_option,
+)
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.wording import counted
 

@@ -19,8 +19,9 @@ from sears_dsl.cli.options.augmentation import (
     refuse_overwriting,
 )
 from sears_dsl.cli.options.model import DataOptions, choices_option, compare_option, image_option
+from sears_dsl.cli.options.shared import FilePath
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
-from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table, stages
+from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:

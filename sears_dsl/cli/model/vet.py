@@ -23,8 +23,14 @@ from sears_dsl.cli.options.model import (
     tell_of_protection,
     vetting_options,
 )
-from sears_dsl.cli.options.shared import chosen_tagger, no_cache_option, oracle_option
-from sears_dsl.cli.screen.console import FilePath, imports_option, stages
+from sears_dsl.cli.options.shared import (
+    FilePath,
+    chosen_tagger,
+    imports_option,
+    no_cache_option,
+    oracle_option,
+)
+from sears_dsl.cli.screen.console import stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting
 
 if TYPE_CHECKING:

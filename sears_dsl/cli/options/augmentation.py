@@ -16,6 +16,7 @@ from sears_dsl.cli.options.model import protection_options
 from sears_dsl.cli.options.shared import (
     chosen_tagger,
     id_option,
+    imports_option,
     json_option,
     no_cache_option,
     oracle_option,
@@ -27,7 +28,6 @@ from sears_dsl.cli.options.shared import (
     with_options,
     with_other_rules,
 )
-from sears_dsl.cli.screen.console import imports_option
 
 if TYPE_CHECKING:
     from sears_dsl.batch.workers import RulesetRecipe

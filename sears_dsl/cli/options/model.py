@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.options.shared import (
+    FilePath,
     quiet_option,
     tagger_of_rules_option,
     tagger_option,
@@ -29,7 +30,6 @@ from sears_dsl.cli.options.unfinished import (
     resuming_options,
     unfinished_run,
 )
-from sears_dsl.cli.screen.console import FilePath
 from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
 

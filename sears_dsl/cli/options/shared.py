@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.errors import UsageError
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -32,6 +34,24 @@ NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
 
 TYPED = f"{__name__}.typed"
 """Under this a context knows the words that stand behind the command."""
+
+
+class FilePath(click.Path):
+    """A path on the command line; an empty one is refused, since it would be the current folder."""
+
+    name = "path"
+
+    def __init__(self, *, file_okay: bool = True, dir_okay: bool = True) -> None:
+        super().__init__(file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if value == "":
+            raise UsageError(
+                "an empty name is not a file",
+                help="is a variable of the shell not set? name a file",
+            )
+        return super().convert(value, param, ctx)
 
 
 def say_when_compiling() -> None:
@@ -64,6 +84,12 @@ def _say() -> None:
     sys.stderr.write(f"{COMPILING} ({advice})\n")
 
 
+imports_option = click.option(
+    "--allow-imports-outside",
+    is_flag=True,
+    help="Rule files may import files that lie outside of their folder.",
+)
+"""For every command that reads rule files."""
 tagger_option = click.option(
     "--tagger", default=DEFAULT_TAGGER, show_default=True,
     help="fast (in the rules' language), fast:pt, spacy, spacy:MODEL, or MODULE:FACTORY of your "

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import oracle_option, output_format_option
-from sears_dsl.cli.screen.console import (
+from sears_dsl.cli.options.shared import (
     FilePath,
-    console,
-    echo_json,
     imports_option,
-    plain_table,
+    oracle_option,
+    output_format_option,
 )
+from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:

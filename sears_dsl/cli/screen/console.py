@@ -17,12 +17,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
-
-from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,33 +32,8 @@ if TYPE_CHECKING:
     from sears_dsl.language.rule import Rule
     from sears_dsl.language.ruleset import Ruleset
 
-imports_option = click.option(
-    "--allow-imports-outside",
-    is_flag=True,
-    help="Rule files may import files that lie outside of their folder.",
-)
-"""For every command that reads rule files."""
-
 # How much of a long sentence is shown before its first change, at most.
 _BEFORE = 40
-
-
-class FilePath(click.Path):
-    """A path on the command line; an empty one is refused, since it would be the current folder."""
-
-    name = "path"
-
-    def __init__(self, *, file_okay: bool = True, dir_okay: bool = True) -> None:
-        super().__init__(file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path."""
-        if value == "":
-            raise UsageError(
-                "an empty name is not a file",
-                help="is a variable of the shell not set? name a file",
-            )
-        return super().convert(value, param, ctx)
 
 
 def console(*, stderr: bool = False) -> Console:
