@@ -26,7 +26,7 @@ from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load
 from sears_dsl.models.cached import CachedPredictor

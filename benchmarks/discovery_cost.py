@@ -30,7 +30,7 @@ from sears_dsl.discovery.settings import QUESTIONS_A_ROW, Settings
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import load_tagger

@@ -55,7 +55,7 @@ from benchmarks.record import ROOT, Row, data_file, write_record
 from benchmarks.small_reader import read_squad
 from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.catalogue import shipped
-from sears_dsl.effects.flip_evidence import hold_out
+from sears_dsl.effects.flips import hold_out
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
 from sears_dsl.language.loader import load

@@ -43,6 +43,7 @@ from benchmarks.record import Row, data_file, write_record
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.orders import SearchProgress
 from sears_dsl.discovery.settings import Settings
@@ -50,14 +51,13 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, Trainer
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.tagger import Tagger, load_tagger
 

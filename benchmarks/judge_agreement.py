@@ -36,8 +36,7 @@ from benchmarks.judged_rewrites import read_judged_rewrites
 from benchmarks.record import ROOT, Row, data_file, write_record
 from sears_dsl.judge.judge import Judge
 from sears_dsl.meaning.calibration import area_interval, operating_curve
-from sears_dsl.meaning.scorer import Scorer
-from sears_dsl.meaning.scorers import load_scorer
+from sears_dsl.meaning.scorers import Scorer, load_scorer
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
 from training.judge import held_out, recall_at, weighed_at

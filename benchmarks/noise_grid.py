@@ -59,7 +59,7 @@ from sears_dsl.auditing.failures import (
 from sears_dsl.auditing.slices import Computed, read_slicings
 from sears_dsl.batch.plan import TextShare
 from sears_dsl.models.vote import common_words
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 
 AMOUNTS = ("none", "half", "full", "both")
 _RESAMPLED = 2000

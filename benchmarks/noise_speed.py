@@ -27,8 +27,7 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import load_vectors
-from sears_dsl.engine.rewrite.batch_edits import edited_columns
-from sears_dsl.engine.rewrite.batch_rendering import Rendering
+from sears_dsl.engine.rewrite.batch_rendering import Rendering, edited_columns
 from sears_dsl.engine.rewrite.pieces import UNDRAWN
 from sears_dsl.engine.rewrite.renderer import RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns

@@ -29,7 +29,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.paraphraser import Paraphraser
 from sears_dsl.paraphrasing.rewording import BestParaphrases
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.translation.pivots import load_pivots
 

@@ -24,8 +24,8 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.record import Row, data_file, write_record
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.translation.network import TranslationModel
 
 SENTENCES = 10

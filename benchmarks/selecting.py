@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.record import Row, write_record
-from sears_dsl.discovery.filtering.sequential import allowed_failures, decide
+from sears_dsl.discovery.filtering.paper_filter import allowed_failures, decide
 from sears_dsl.discovery.selection import Coverage, coverage_of, select
 from sears_dsl.effects.applications import Applications
 from sears_dsl.language.rule import Element, Literal, Rule, Text

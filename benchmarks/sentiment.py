@@ -39,6 +39,7 @@ from benchmarks.record import Row, data_file, write_record
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.orders import SearchProgress
 from sears_dsl.discovery.result.found_rules import Discovery
@@ -50,7 +51,7 @@ from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Options
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.meaning.scorer import PAPER_TAU, Scorer
+from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource

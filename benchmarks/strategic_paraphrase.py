@@ -39,7 +39,7 @@ from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Answer
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import load_tagger
 
 PRINTED = "89.96 → 84.55 (BERT, ParaBank's rewriter, 1,000 questions)"

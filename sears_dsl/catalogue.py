@@ -2,22 +2,27 @@
 
 In: what a person wrote for RULES (a file, a folder, or the name of a shipped ruleset such as
 ``synonyms/reviews``). Out: loaded `Ruleset`s in a fixed order; Markdown pages of the catalogue.
-A path that exists wins over a shipped name.
+A path that exists wins over a shipped name; rulesets that cannot run together are refused. The
+manifest of a rule file lies beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.files import resource_folder
 from sears_dsl.runtime.wording import counted
+
+if TYPE_CHECKING:
+    from sears_dsl.engine.matches import Unit
 
 LEFT_OUT = ".left-out.sear"
 """How the name of a file ends that holds what reviewers rejected."""
@@ -139,6 +144,43 @@ def _parts_without(name: str, left_out: Set[Path]) -> list[str]:
     else:
         names = [key for key in shipped() if key.startswith(f"{name}/")]
     return [part for each in names for part in _parts_without(each, left_out)]
+
+
+def require_together(
+    rulesets: Sequence[Ruleset],
+    names: Sequence[str],
+    *,
+    unit: Unit | None,
+    vectors: bool = False,
+    advice: Callable[[Sequence[str], Sequence[str]], str],
+) -> None:
+    """Refuse rulesets that cannot run together, with all that is in the way.
+
+    Where something is left without that, the advice is made of the names that were given and of
+    those that are left.
+
+    Raises:
+        RuleSyntaxError: they want different units, or look up what is not installed.
+    """
+    # Both take longer to import than a rule file takes to be read.
+    from sears_dsl.engine.compile.requirements import hindrances, reword  # noqa: PLC0415
+    from sears_dsl.runtime.extras import has_discovery  # noqa: PLC0415
+
+    paraphrases = not reword(rulesets) or has_discovery()
+    findings, paths = hindrances(rulesets, unit=unit, vectors=vectors, paraphrases=paraphrases)
+    if findings:
+        others = names_without(names, paths)
+        raise RuleSyntaxError(findings, advice(names, others) if others else "")
+
+
+def manifest_path(rules: Path) -> Path:
+    """Where the manifest of a rule file lies.
+
+    Example:
+        >>> manifest_path(Path("wh.sear")).name
+        'wh.manifest.json'
+    """
+    return rules.with_suffix(".manifest.json")
 
 
 def ruleset_page(name: str, ruleset: Ruleset) -> str:

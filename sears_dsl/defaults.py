@@ -18,3 +18,6 @@ says `sears_dsl.discovery.parts.in_language`."""
 
 INSTEAD_OF = {"strict": "judge", "combined": "meaning"}
 """Scorers that there were, and which one does now what each was for."""
+
+PAPER_TAU = 0.0008
+"""The threshold of the paper, of its score through its pivots."""

@@ -78,7 +78,11 @@ def run_tests(
     of_templates = _template_results(ruleset)
     if not cases:
         return of_templates
-    runs = [not lacking(rule, ruleset, sources) for rule in ruleset.rules]
+    has = {
+        "vectors": sources.vectors is not None,
+        "paraphrases": sources.paraphrases is not None,
+    }
+    runs = [not lacking(rule, ruleset, **has) for rule in ruleset.rules]
     actual = _actual(ruleset, [case for case in cases if runs[case[0]]], tagger, sources)
     return [
         RuleTestResult(

@@ -1,14 +1,16 @@
-"""Intervals, exact tests and false-discovery control, in NumPy alone.
+"""Intervals, shares, exact tests and false-discovery control, in NumPy alone.
 
 In: counts, or p-values, as arrays of any shape (or plain numbers). Out: float64 arrays of that
-shape. Always holds: intervals of shares lie in [0, 1] and contain the observed share; q-values are
-never below their p-values and keep their order. Costs a few array operations; exact tests cost one
-sum a distinct set of counts.
+shape; of one share a `Share`. Always holds: intervals of shares lie in [0, 1] and contain the
+observed share; of nothing there is no rate (None, never 0), and its interval is all that is
+possible; q-values are never below their p-values and keep their order. Costs a few array
+operations; exact tests cost one sum a distinct set of counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from math import cos, exp, lgamma, log, log1p, pi, sin, sqrt, tan
 from statistics import NormalDist
@@ -358,3 +360,40 @@ def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
             help="give how often it happened, and out of how many",
         )
     return some, all_
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many, with the rate, None of nothing, and its 95% interval (Wilson)."""
+
+    count: int
+    total: int
+    rate: float | None
+    low: float
+    high: float
+
+
+def share_of(count: int, total: int) -> Share:
+    """The share with its interval.
+
+    Example:
+        >>> share_of(6, 26).rate == 6 / 26, share_of(0, 0).rate
+        (True, None)
+    """
+    low, high = wilson_interval(count, total)
+    return Share(count, total, count / total if total else None, float(low), float(high))
+
+
+def percent(rate: float | None) -> str:
+    """A rate for people: whole per cents, tenths near the ends; a dash where there is none.
+
+    Example:
+        >>> [percent(each) for each in (0.237, 0.004, 0.0004, 0.0, None)]
+        ['24%', '0.4%', '0.04%', '0%', '–']
+    """
+    if rate is None:
+        return "–"
+    if 0 < rate < 0.001:
+        return f"{100 * rate:.1g}%"
+    near_an_end = 0 < rate < 0.0995 or 0.9905 < rate < 1
+    return f"{100 * rate:.1f}%" if near_an_end else f"{100 * rate:.0f}%"

@@ -35,11 +35,11 @@ from sears_dsl.errors import (
 )
 from sears_dsl.language.loader import load
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.store import PredictionStore
+from sears_dsl.models.cached import PredictionStore
 from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
 from sears_dsl.runtime import kernels
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.files import is_marked, mark, read_document, write_atomically
-from sears_dsl.runtime.journal import RunJournal
 from sears_dsl.tagging.cache import TagCache
 from sears_dsl.tagging.fast import weights
 from sears_dsl.tagging.pinned import PinnedTagger

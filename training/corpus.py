@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from demo.reviews import fetch, read_sentences
-from sears_dsl.judge.small_grammar import plain_word, shape_of
+from sears_dsl.judge.networks import plain_word, shape_of
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.tagger import load_tagger
 from training.tampering import Edits, edits_of, wrong_forms

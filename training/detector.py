@@ -286,7 +286,7 @@ def set_deep_weights(model: Adapted, weights: Mapping[str, Any]) -> None:
 
 
 def small_weights(model: Detector) -> dict[str, Any]:
-    """The weights by the names that `sears_dsl.judge.small_grammar` has for them, in small types.
+    """The weights by the names that `sears_dsl.judge.networks` has for them, in small types.
 
     Vectors of words are bytes with a scale each, matrices half floats, turned for products from
     the left.

@@ -24,7 +24,7 @@ from pathlib import Path
 from demo.reviews import ROOT, fetch
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.screen.console import console
-from sears_dsl.discovery.filtering.corpus import SAMPLE_HEADING
+from sears_dsl.discovery.filtering.text_filter import SAMPLE_HEADING
 from sears_dsl.language.loader import load
 from sears_dsl.runtime.files import write_atomically
 

@@ -23,8 +23,13 @@ from torch.nn import functional
 
 from sears_dsl.errors import SearsError
 from sears_dsl.judge.deep_grammar import CARRIER, PIECES, encoder_folder
-from sears_dsl.judge.grammar_file import read_grammar_file, write_grammar_file
-from sears_dsl.judge.small_grammar import BUCKETS, ending_row, row_of
+from sears_dsl.judge.networks import (
+    BUCKETS,
+    ending_row,
+    read_grammar_file,
+    row_of,
+    write_grammar_file,
+)
 from training.corpus import (
     LONGEST,
     Corpus,

@@ -65,7 +65,6 @@ from sears_dsl.judge.evidence import (
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import VERSION
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
-from sears_dsl.meaning.sentence_encoder import carried_encoder
 from sears_dsl.meaning.sentence_meaning import (
     ABOUT_FEW,
     ABOUT_MANY,
@@ -78,6 +77,7 @@ from sears_dsl.meaning.sentence_meaning import (
 from sears_dsl.meaning.sentence_meaning import VERSION as MEANING_VERSION
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
+from sears_dsl.translation.model_files import carried_encoder
 from training.content import Examples, half, learn_content
 from training.judgements import (
     Judgement,

@@ -22,8 +22,8 @@ from benchmarks.judged_rewrites import FILE, READ, read_judged_rewrites
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.judge import load_judge
 from sears_dsl.judge.readings import change_name
-from sears_dsl.meaning.sentence_encoder import carried_encoder
 from sears_dsl.runtime.files import write_atomically
+from sears_dsl.translation.model_files import carried_encoder
 from training.judge import mined
 from training.readings import Model, effects_of, posteriors, readings_of
 

@@ -17,7 +17,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
 
-from sears_dsl.errors import DataError, ModelError, RuleSyntaxError, TaggerError, UsageError
+from sears_dsl.errors import DataError, ModelError, TaggerError, UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
@@ -274,18 +274,15 @@ def rulesets_together(rules: object, *, unit: Unit | None) -> list[Ruleset]:
     Raises:
         RuleSyntaxError: they want different units, or look up what is not installed.
     """
-    from sears_dsl.catalogue import names_without
-    from sears_dsl.engine.compile.requirements import hindrances
-    from sears_dsl.runtime.extras import has_discovery
+    from sears_dsl.catalogue import require_together
 
     rulesets = rulesets_of(rules)
-    findings, paths = hindrances(rulesets, unit=unit, vectors=False, paraphrases=has_discovery())
-    if not findings:
-        return rulesets
     several = rules if isinstance(rules, list | tuple) else [rules]
     names = [str(name) for name in several if isinstance(name, str | Path)]
-    others = names_without(names, paths)
-    raise RuleSyntaxError(findings, f"these run together: {others}" if others else "")
+    require_together(
+        rulesets, names, unit=unit, advice=lambda _, others: f"these run together: {others}"
+    )
+    return rulesets
 
 
 def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], dict[str, str]]:

@@ -436,7 +436,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
     from sears_dsl.models.loading import named_models
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
 
     with in_python():
         whole_numbers(1, draws=draws, min_support=min_support, score_at_most=score_at_most,

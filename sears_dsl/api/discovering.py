@@ -334,7 +334,7 @@ def discover(
     from sears_dsl.discovery.known_rules import load_known
     from sears_dsl.discovery.parts import PartsChoice, participants_of
     from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
-    from sears_dsl.vetting.oracle import read_readings
+    from sears_dsl.vetting.journal_oracle import read_readings
 
     chosen: dict[str, Any] = {
         "scorer": scorer, "tau": tau, "delta": delta, "minimum_flips": minimum_flips,
@@ -490,7 +490,7 @@ def adversaries(
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
-    from sears_dsl.effects.right_rows import RightRows
+    from sears_dsl.effects.flips import RightRows
 
     strategic = unit == "sentence" or avoid_important > 0
     with in_python(all="every"):

@@ -113,7 +113,7 @@ def generate(
         keep = None
         if oracle is not None:
             from sears_dsl.effects.oracle import sentence_filter
-            from sears_dsl.vetting.oracle import open_oracle
+            from sears_dsl.vetting.journal_oracle import open_oracle
 
             keep = sentence_filter(open_oracle(oracle, rulesets))
         table = generated(rulesets, limit=limit, by=by, seed=seed, keep=keep)

@@ -259,7 +259,7 @@ def augment(
     from sears_dsl.data.table import read_table
     from sears_dsl.repair.augmented import PROVENANCE, Amount, require_rules
     from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
 
     with in_python():
         names_of_columns(text=text, label=label, id_column=id_column)
@@ -532,7 +532,7 @@ def _experiment(
     from sears_dsl.data.table import read_table
     from sears_dsl.repair.running import check_origin, columns_of
     from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, GivenTrainer
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
 
     also = names_of(also)
     names_of_columns(text=text, label=label, also=also)

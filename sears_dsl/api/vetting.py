@@ -25,8 +25,8 @@ from sears_dsl.api.arguments import (
 )
 from sears_dsl.api.results import Result, draw_bars
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.extras import need_discovery, need_vetting
+from sears_dsl.runtime.files import Closing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -268,7 +268,7 @@ def vet(
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import (
         Sitting,

@@ -31,7 +31,6 @@ from sears_dsl.auditing.document import (
 )
 from sears_dsl.auditing.gates import CERTAIN, Gates, Judgement, JudgementOutcome, judge, judge_share
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
-from sears_dsl.auditing.shares import percent, share_of
 from sears_dsl.auditing.slices import Computed, SliceResult, slice_results, slicings
 from sears_dsl.auditing.template_answers import (
     TemplateAnswers,
@@ -57,7 +56,7 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED
 from sears_dsl.runtime.wording import counted
-from sears_dsl.statistics import binomial_tail, mean_interval
+from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
 
 
 def decide(

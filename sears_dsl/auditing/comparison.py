@@ -16,9 +16,14 @@ from typing import Literal, TypeAlias, TypeVar
 
 from sears_dsl.auditing.document import AuditDocument, DocumentRecord, RuleRecord
 from sears_dsl.auditing.gates import CERTAIN
-from sears_dsl.auditing.shares import percent
 from sears_dsl.errors import UsageError
-from sears_dsl.statistics import holm_values, mcnemar_exact, paired_difference_interval, q_values
+from sears_dsl.statistics import (
+    holm_values,
+    mcnemar_exact,
+    paired_difference_interval,
+    percent,
+    q_values,
+)
 
 _Key = TypeVar("_Key")
 # What is compared: a rule by its id, or an accuracy.

@@ -32,7 +32,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
-from sears_dsl.auditing.shares import Share, percent, share_of
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import OF_SENTENCES, FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
@@ -41,7 +40,7 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.files import read_document, write_atomically
 from sears_dsl.runtime.wording import counted
-from sears_dsl.statistics import binomial_tail
+from sears_dsl.statistics import Share, binomial_tail, percent, share_of
 
 _UNKNOWN = "-"
 

@@ -31,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.auditing.document import AuditDocument, DocumentRecord, per_row_numbers
-from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.slices import (
     ANSWER,
     Computed,
@@ -47,7 +46,7 @@ from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.extras import has_textstat, need_learning
-from sears_dsl.statistics import mean_interval
+from sears_dsl.statistics import Share, mean_interval, share_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

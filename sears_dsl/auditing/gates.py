@@ -21,11 +21,10 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sears_dsl.auditing.shares import Share, percent, share_of
 from sears_dsl.effects.rule_effects import RuleEffect
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Metadata, Rule, Template
-from sears_dsl.statistics import binomial_tail, q_values
+from sears_dsl.statistics import Share, binomial_tail, percent, q_values, share_of
 
 JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
 """When a rule fails: its ``rate`` is above the limit; there is ``evidence`` that it is (q < 0.05);

@@ -31,8 +31,8 @@ from sears_dsl.auditing.document import (
     answer_confidences,
 )
 from sears_dsl.auditing.gates import JudgementOutcome
-from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.errors import UsageError
+from sears_dsl.statistics import Share, percent
 
 _LEAST = 2
 _FEW = 10

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import answers_equal
-from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
-from sears_dsl.auditing.semantic import (
+from sears_dsl.auditing.accuracies import (
     ConstantAnswer,
     GroupAccuracy,
     SemanticRobustness,
@@ -28,10 +27,11 @@ from sears_dsl.auditing.semantic import (
     is_robust,
     semantic_robustness,
 )
-from sears_dsl.auditing.shares import Share
+from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.runtime.array_types import Flags
 from sears_dsl.runtime.wording import counted
+from sears_dsl.statistics import Share
 
 About: TypeAlias = Literal[
     "all rules", "tag", "rule", "all templates", "templates of a tag", "template"

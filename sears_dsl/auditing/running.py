@@ -40,7 +40,7 @@ from sears_dsl.tagging.tagger import Tagger, identity_of
 
 if TYPE_CHECKING:
     from sears_dsl.discovery.parts import OwnParts, PartsChoice, Show
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
 
 
 def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:

@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import normalized_answer
-from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.auditing.totals import keeping
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import require_column
@@ -43,7 +42,7 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.generating.table import TEMPLATE
 from sears_dsl.models.predictor import REFUSED, Answer
 from sears_dsl.runtime.extras import load_textstat
-from sears_dsl.statistics import fisher_exact, q_values
+from sears_dsl.statistics import Share, fisher_exact, q_values, share_of
 
 _WH = ("what", "which", "who", "whom", "whose", "where", "when", "why")
 _MANY = re.compile(r"how (many|much)\b")

@@ -19,6 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal
+from sears_dsl.auditing.accuracies import (
+    ConstantAnswer,
+    accuracy_by_group,
+    constant_answer,
+    sentence_robustness,
+)
 from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
 from sears_dsl.auditing.robustness import (
     About,
@@ -31,13 +37,6 @@ from sears_dsl.auditing.robustness import (
     record_of,
     writable,
 )
-from sears_dsl.auditing.semantic import (
-    ConstantAnswer,
-    accuracy_by_group,
-    constant_answer,
-    sentence_robustness,
-)
-from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.rule_effects import Effects, OnStage
@@ -47,6 +46,7 @@ from sears_dsl.language.rule import Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED, Predictor
 from sears_dsl.runtime.array_types import Flags
+from sears_dsl.statistics import share_of
 
 #: What parts of an audit that are templates beside rows of data are called.
 OF_SENTENCES = "template of sentences"

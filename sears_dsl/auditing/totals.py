@@ -19,9 +19,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
-from sears_dsl.statistics import mcnemar_exact
+from sears_dsl.statistics import Share, mcnemar_exact, share_of
 
 _OVERLAPS = 100
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sears_dsl.catalogue import manifest_path
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
@@ -84,16 +85,6 @@ def _tagged(body: Any, scope: RuleScope) -> bool:
             return any(_tagged(member, scope) for member in scope.members(body))
         case _:
             return False
-
-
-def manifest_path(rules: Path) -> Path:
-    """Where the manifest of a rule file lies.
-
-    Example:
-        >>> manifest_path(Path("wh.sear")).name
-        'wh.manifest.json'
-    """
-    return rules.with_suffix(".manifest.json")
 
 
 def found_by_discovery(rules: Path) -> bool:

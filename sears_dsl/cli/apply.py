@@ -15,11 +15,11 @@ from sears_dsl.cli.options.shared import (
     chosen_workers,
     engine_options,
     id_option,
+    imports_option,
     json_option,
     no_cache_option,
     output_format_option,
     quiet_option,
-    require_together,
     scope_option,
     tagger_option,
     tell_of_paraphrases,
@@ -27,13 +27,13 @@ from sears_dsl.cli.options.shared import (
     unit_option,
     warn_of_chain,
     warn_of_tagger,
+    with_other_rules,
 )
 from sears_dsl.cli.screen.console import (
     as_json_object,
     console,
     echo_json,
     excerpt,
-    imports_option,
     plain_table,
     rule_labels,
 )
@@ -145,7 +145,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     from sears_dsl.batch.plan import TextShare
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.batch.workers import RulesetRecipe
-    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.catalogue import load_rulesets, require_together
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
     from sears_dsl.engine.compile.requirements import unit_of
@@ -157,7 +157,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     quiet, to_stdout = options["quiet"], options["output"] == "-"
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     vectors = options["vectors"]
-    require_together(rulesets, rules, unit=options["unit"], vectors=vectors is not None)
+    require_together(
+        rulesets, rules, unit=options["unit"], vectors=vectors is not None, advice=with_other_rules
+    )
     unit = unit_of(rulesets, options["unit"])
     tagger = tagger_in_language(options["tagger"], rulesets)
     warnings = [*warn_of_tagger(rulesets, tagger, quiet=quiet)]

@@ -33,7 +33,7 @@ from sears_dsl.paraphrasing.rewording import RewordingRecipe, sources_of
 from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
 from sears_dsl.runtime.folders import Folder
 from sears_dsl.tagging.tagger import load_tagger
-from sears_dsl.vetting.oracle import open_oracle
+from sears_dsl.vetting.journal_oracle import open_oracle
 
 # Of a request: the rest is the same for all parts, and for two runs of one job.
 _DECIDES_NOTHING = ("recipe", "input", "output", "jobs", "resume")

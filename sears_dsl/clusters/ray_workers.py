@@ -22,8 +22,8 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.extras import need_ray
+from sears_dsl.runtime.files import Closing
 from sears_dsl.runtime.processes import usable_cores
 
 Question = TypeVar("Question")

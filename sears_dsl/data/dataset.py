@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions
 from sears_dsl.data.columnar import Columnar
-from sears_dsl.data.delimited import Delimited
+from sears_dsl.data.csv_rows import Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.squad import Squad
 from sears_dsl.data.streams import (

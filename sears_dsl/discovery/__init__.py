@@ -2,10 +2,10 @@
 
 `algorithm.discover` is the way: right rows (`effects`), known rules first (`known_rules`),
 paraphrases (`paraphrasing`), candidate rules (`proposing`), those that keep the meaning
-(`filtering`), the model asked (`effects.flip_evidence`), the few that cover most (`selection`),
+(`filtering`), the model asked (`effects.flips`), the few that cover most (`selection`),
 the files that leave (`result`, `ruleset_text`). These stages go through one table, `candidates`:
 each fills a column or takes rows out, and `counts` has how many. `orders` holds who takes part and
-in which order stages come (meaning first, or the paper's); `settings`, `budget` and `parts` (what
-rewords and what scores) are what a person chose. `adversaries` are single rewrites that flip,
-`strategic` ones have none of the words that matter. All of it runs offline.
+in which order stages come (meaning first, or the paper's); `settings` (with the budget of time) and
+`parts` (what rewords and what scores) are what a person chose. `adversaries` are single rewrites
+that flip, `strategic` ones have none of the words that matter. All of it runs offline.
 """

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 
 if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
 
 # The base rate is counted on so many rows at most, and a row's paraphrases are looked through so
 # far for one that keeps the meaning: each look is a question to the scorer.

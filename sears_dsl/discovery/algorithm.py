@@ -36,10 +36,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.adversaries import ParaphraseFlips
-from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Funnel
-from sears_dsl.discovery.filtering.paper_filter import complete_scores
 from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.orders import (
     BeforeSearch,
@@ -57,14 +55,20 @@ from sears_dsl.discovery.result.found_rules import (
     HeldOutRows,
     found_rules,
 )
-from sears_dsl.discovery.selection import Coverage, RuleSelection, coverage_of, covering, select
-from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.flip_evidence import fails_of_models, flip_evidence, hold_out
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.discovery.selection import (
+    Coverage,
+    RuleSelection,
+    complete_scores,
+    coverage_of,
+    covering,
+    select,
+)
+from sears_dsl.discovery.settings import Budget, Settings, Stage
+from sears_dsl.effects.flips import RightRows, fails_of_models, flip_evidence, hold_out
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
 

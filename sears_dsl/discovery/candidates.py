@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sears_dsl.data.protection import Guards
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.effects.applications import Applications, apply_candidates
-from sears_dsl.effects.flip_evidence import Answers
+from sears_dsl.effects.flips import Answers
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset

@@ -19,7 +19,7 @@ from sears_dsl.catalogue import LEFT_OUT, find_rule_files, shipped
 from sears_dsl.data.protection import Guards
 from sears_dsl.discovery.ruleset_text import is_writable
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load

@@ -25,34 +25,29 @@ from sears_dsl.discovery.adversaries import (
     find_adversaries,
     one_of_each_row,
 )
-from sears_dsl.discovery.budget import Budget, Stage
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import Closest
-from sears_dsl.discovery.filtering.corpus import Corpus
-from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
-from sears_dsl.discovery.filtering.sequential import Round
-from sears_dsl.discovery.filtering.text_filter import JUDGING, RuleJudgements, judge_rules
+from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, Round, filter_candidates
+from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.contractions import outside_questions
 from sears_dsl.discovery.proposing.proposal import propose
 from sears_dsl.discovery.result.found_rules import HeldOutRows
 from sears_dsl.discovery.selection import words_replaced
-from sears_dsl.discovery.settings import Settings
+from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions
-from sears_dsl.effects.flip_evidence import Answers, Ask, ask_everything, ask_in_rounds, lots
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import Answers, Ask, RightRows, ask_everything, ask_in_rounds, lots
 from sears_dsl.language.rule import Literal, Rule
-from sears_dsl.meaning.scorer import Scorer
-from sears_dsl.meaning.scorers import spread_of
+from sears_dsl.meaning.scorers import Scorer, spread_of
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.remembered import (
     ParaphraseSource,
     RememberedScorer,
     remembered_paraphrases,
 )
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, separated

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
-from sears_dsl.effects.right_rows import require_confidence, try_model
+from sears_dsl.effects.flips import require_confidence, try_model
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.meaning.scorers import require_judge, translates, unfitted
 from sears_dsl.paraphrasing.plugins import (
@@ -28,7 +28,7 @@ from sears_dsl.paraphrasing.plugins import (
     identity_of_source,
 )
 from sears_dsl.paraphrasing.prompted import PromptedPart
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.runtime.wording import counted
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.judge.readings import Reading
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Predictor
     from sears_dsl.paraphrasing.remembered import ParaphraseSource

@@ -24,8 +24,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from typing import Literal as OneOf
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,9 @@ from sears_dsl.effects.applications import Applications
 from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Literal, Rule, Tag, TagCopy, Text
+
+if TYPE_CHECKING:
+    from sears_dsl.meaning.scorers import Scorer
 
 OVERLAP = 0.8
 """The share of a rule's rewrites from which on another rule that writes them too stands for it: no
@@ -225,6 +228,30 @@ class RuleSelection:
             if each.reason == "inverse" and each.into in self.rules
         )
         return (*self.rules, *inverses)
+
+
+def complete_scores(
+    applications: Applications,
+    rules: Sequence[int] | NDArray[np.integer],
+    *,
+    scorer: Scorer,
+    among: NDArray[np.bool_] | None = None,
+    scores: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """S of what some rules write, float64 (rewrites,), each scored once; NaN where not asked.
+
+    Only those ``among`` are scored, such as those that flip; ``scores`` are known already, and are
+    not changed.
+    """
+    known = np.full(len(applications.texts), np.nan) if scores is None else scores.copy()
+    mask = np.zeros(len(known), np.bool_)
+    mask[applications.select(np.asarray(rules, np.int64)).rewrites] = True
+    if among is not None:
+        mask &= among
+    missing = np.flatnonzero(mask & np.isnan(known))
+    if len(missing):
+        known[missing] = scorer.scores(applications.pairs(missing))
+    return known
 
 
 def coverage_of(

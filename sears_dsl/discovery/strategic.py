@@ -25,9 +25,9 @@ from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel
-from sears_dsl.effects.right_rows import require_confidence
+from sears_dsl.effects.flips import require_confidence
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
-from sears_dsl.meaning.scorer import Scorer
+from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import REFUSED, Answer
 from sears_dsl.paraphrasing.remembered import (
@@ -35,7 +35,7 @@ from sears_dsl.paraphrasing.remembered import (
     remembered_paraphrases_without,
 )
 from sears_dsl.paraphrasing.rewording import words_of
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 

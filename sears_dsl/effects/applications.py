@@ -177,10 +177,9 @@ def applications_of(
     else:
         matches = matcher.find(tokens, protected=protected)
         rewrites = matcher.rewrites(tokens, matches, protected=protected)
-    guarded_rewrites = guarded(rewrites, guards).rewrites
-    return applications_in(
-        guarded_rewrites if keep is None else keep(guarded_rewrites), tokens.texts
-    )
+    if guards is not None:
+        rewrites = guarded(rewrites, guards).rewrites
+    return applications_in(rewrites if keep is None else keep(rewrites), tokens.texts)
 
 
 def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Applications:

@@ -66,6 +66,7 @@ class AskedModel:
             predictor = CachedPredictor(predictor)
         self._predictor = predictor
         self.questions = Questions() if questions is None else questions
+        self.models = predictor.models  # names of several that answer together; none of one
 
     def labels(self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None) -> list[str]:
         """What the model says of rows; nothing limits these questions."""

@@ -38,7 +38,7 @@ from sears_dsl.models.predictor import REFUSED, Answer, Predictor, Row
 from sears_dsl.runtime.array_types import Flags, Floats, Int32Array
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
 
 #: Called with the name of a stage, and how many of how many are done.
 OnStage: TypeAlias = Callable[[str, int, int], None]

@@ -21,10 +21,10 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import TEMPLATE, TEXT, generated
-from sears_dsl.interop.foreign import imported
 from sears_dsl.language.printer import print_rule, print_template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.runtime.extras import imported
 from sears_dsl.tagging.tagger import Tagger
 
 TestKind: TypeAlias = Literal["INV", "DIR", "MFT"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.api.auditing import AuditResult
-from sears_dsl.interop.foreign import imported
+from sears_dsl.runtime.extras import imported
 
 _INSTALL = "pip install mlflow-skinny"
 _ARTIFACTS = "sears"

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import UsageError
-from sears_dsl.interop.foreign import imported
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.runtime.extras import imported
 from sears_dsl.tagging.tagger import Tagger
 
 WhichInstances: TypeAlias = Literal["first", "every"]

@@ -26,9 +26,15 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from sears_dsl.errors import ModelError
-from sears_dsl.judge.grammar_file import GrammarFile
-from sears_dsl.judge.networks import attention, batches, layout_of, normal, sigmoid
-from sears_dsl.judge.small_grammar import plain_word
+from sears_dsl.judge.networks import (
+    GrammarFile,
+    attention,
+    batches,
+    layout_of,
+    normal,
+    plain_word,
+    sigmoid,
+)
 from sears_dsl.runtime.array_types import Float32Array
 
 #: The package that carries the encoder.

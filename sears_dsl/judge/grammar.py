@@ -7,7 +7,7 @@ A network gives each word the log odds that somebody tampered with it or beside 
 wrong for sure, by closed classes and inflection tables (`sears_dsl.judge.mistakes`: *Katherine hurt
 himself*, *he has wrote*), has at least `SURELY_WRONG`. Both networks were trained by
 ``training.grammar`` on good sentences and the same sentences with the edits that mined rules make:
-other forms, other function words, words left out, put in, moved. The small one (`small_grammar`) is
+other forms, other function words, words left out, put in, moved. The small one (`networks`) is
 quick and needs nothing but its file; the deep one (`deep_grammar`) reads with the lower layers of a
 sentence encoder, which has seen far more English. Texts are read in pieces of some sentences
 (`PIECE` words), each distinct one once; the last `_MOST_PIECES` pieces stay read. Costs, small and
@@ -29,9 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.judge.changes import changes_of
-from sears_dsl.judge.grammar_file import GrammarFile, read_grammar_file
 from sears_dsl.judge.mistakes import VERSION, mistakes
-from sears_dsl.judge.small_grammar import SmallNetwork, plain_word
+from sears_dsl.judge.networks import GrammarFile, SmallNetwork, plain_word, read_grammar_file
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.tagger import load_tagger

@@ -24,16 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.judge.changes import Change, changes_of, words_of
-from sears_dsl.judge.english import english, spelled_otherwise, tags_of
-from sears_dsl.judge.exchanges import (
+from sears_dsl.judge.english import (
     CLITICS,
     content_evidence,
     counterpart,
+    english,
     function_evidence,
     is_known,
     is_unknown,
     likeness,
     lone_evidence,
+    spelled_otherwise,
+    tags_of,
     written_out,
 )
 from sears_dsl.judge.faults import FAULTS, faults

@@ -32,8 +32,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.translation.beam_search import FREE, DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import ForcedScorer
 from sears_dsl.translation.long_texts import differing_parts

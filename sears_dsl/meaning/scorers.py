@@ -1,4 +1,4 @@
-"""Scorers by name, with the numbers that they are shipped with.
+"""Scorers: what one is, those that there are by name, and the numbers that they are shipped with.
 
 What always holds: thresholds come from the files of numbers: those of ``judge`` and ``meaning``,
 which `python -m training.judge` writes, and ``scorers.json``, which `python -m benchmarks.agreement
@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.defaults import DEFAULT_SCORER, INSTEAD_OF, SCORER_NAMES
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.meaning.scorer import Scorer
 from sears_dsl.runtime.files import parse_json
 
 if TYPE_CHECKING:
@@ -26,6 +28,46 @@ if TYPE_CHECKING:
     from sears_dsl.judge.judge import Judge
     from sears_dsl.judge.readings import Reading
     from sears_dsl.translation.pivots import Pivot
+
+
+class Scorer(Protocol):
+    """Says how far a rewrite still means what its original means."""
+
+    @property
+    def name(self) -> str:
+        """``judge``, ``meaning``, ``pivot``, ``minilm``, or of one's own."""
+
+    @property
+    def identity(self) -> str:
+        """What it is made of, for manifests and cache keys."""
+
+    @property
+    def tau(self) -> float:
+        """Its shipped threshold."""
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+        """S of each pair (original, rewrite), in [0, 1]."""
+
+    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+        """Whether S ≥ ``tau``, for each pair; may give up early where the answer is certain."""
+
+
+def scores_from(
+    scorer: Scorer, pairs: Sequence[tuple[str, str]], least: float
+) -> NDArray[np.float64]:
+    """S of each pair that has so much, and 0 of the others, of which scorers tell that sooner.
+
+    A scorer that finds both at once has a method of this name.
+    """
+    at_once: Any = getattr(scorer, "scores_from", None)
+    if at_once is not None:
+        return np.asarray(at_once(pairs, least), np.float64)
+    scores = np.zeros(len(pairs))
+    passing = np.flatnonzero(scorer.at_least(pairs, least))
+    if len(passing):
+        scores[passing] = scorer.scores([pairs[each] for each in passing.tolist()])
+    return scores
+
 
 _FITTED_ANEW = {
     "judge": ("sears_dsl.judge", "judge.json"),
@@ -105,11 +147,7 @@ def load_scorer(
         require_judge(name)
     threshold = numbers.tau if tau is None else tau
     # Each brings networks of its own, which take seconds, so it is imported when it is asked for.
-    from sears_dsl.meaning.sentence_encoder import (  # noqa: PLC0415
-        EmbeddingScorer,
-        MiniLM,
-        carried_encoder,
-    )
+    from sears_dsl.translation.model_files import carried_encoder  # noqa: PLC0415
 
     if name == "judge":
         from sears_dsl.judge.judge import load_judge  # noqa: PLC0415
@@ -121,6 +159,8 @@ def load_scorer(
 
         return load_sentence_meaning(carried_encoder(), tau=tau, device=device)
     if name == "minilm":
+        from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM  # noqa: PLC0415
+
         return EmbeddingScorer(MiniLM(device=device), tau=threshold)
     from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415

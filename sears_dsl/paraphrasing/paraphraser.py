@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
 from sears_dsl.paraphrasing.guide import ParaphraseGuide
 from sears_dsl.translation.beam_search import DecoderInput, beam_search

@@ -31,8 +31,7 @@ from sears_dsl.data.dataset import Dataset
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.meaning.judgements import pair_columns, pairs_of
-from sears_dsl.meaning.scorer import Scorer
-from sears_dsl.meaning.scorers import load_scorer, shipped
+from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped
 from sears_dsl.models.objects import (
     describe_error,
     is_object_name,

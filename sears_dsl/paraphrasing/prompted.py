@@ -22,7 +22,7 @@ from sears_dsl.models.loading import language_model
 from sears_dsl.models.predictor import REFUSED, Row
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.http.language_model import LanguageModel
 
 PREFIX = "llm:"

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorer import scores_from
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.meaning.scorers import scores_from
+from sears_dsl.runtime.database import RunJournal
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
 
 Pair = tuple[str, str]
 OnPortion = Callable[[int, int], None]

@@ -35,7 +35,7 @@ from sears_dsl.repair.augmented import NO_PROTECTION, TableColumns, new_ids
 from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 """How much of the training data is rewritten; ``vote`` is of the models of the first three."""

@@ -38,7 +38,7 @@ from sears_dsl.repair.augmented import (
 )
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, differ, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 
 TrainingVariant: TypeAlias = Literal["original", "augmented", "control"]
 """Trained on the rows as they are, with rewrites, or with random copies of rows."""

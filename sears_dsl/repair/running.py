@@ -20,8 +20,9 @@ from types import MappingProxyType
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.batch.provenance import found_by_discovery, manifest_path
+from sears_dsl.batch.provenance import found_by_discovery
 from sears_dsl.batch.workers import rules_digest
+from sears_dsl.catalogue import manifest_path
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Guards, Protection
@@ -46,7 +47,7 @@ from sears_dsl.repair.augmented import (
 from sears_dsl.repair.experiment import Repair, RepairSettings, TrainingVariant, repair
 from sears_dsl.repair.report import RepairParticipants
 from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs, OnTraining
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 

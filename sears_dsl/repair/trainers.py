@@ -36,8 +36,8 @@ from sears_dsl.models.objects import describe_error, object_name
 from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.models.scikit import load_estimator
 from sears_dsl.repair.augmented import TableColumns
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.files import parse_json, read_document, write_atomically
-from sears_dsl.runtime.journal import RunJournal
 
 #: What a trained model is called in its folder.
 MODEL = "model"

@@ -1,7 +1,7 @@
-"""What an extra brings, asked for before anything that needs it is imported.
+"""What an extra brings, or somebody else's package: asked for before anything needs it.
 
-In: what is to be done. Out: nothing, or an error that says what to install. Costs a look at the
-folders of installed packages; nothing is imported, `load_textstat` aside.
+In: what is to be done. Out: nothing, the module, or an error that says what to install. Costs a
+look at the folders of installed packages, or the import that was asked for.
 """
 
 from __future__ import annotations
@@ -69,3 +69,17 @@ need_frames = partial(_need, ("pandas",), "pandas")
 need_learning = partial(_need, ("sklearn",), "analysis")
 #: The library that draws is installed.
 need_plots = partial(_need, ("matplotlib",), "plots")
+
+
+def imported(module: str, *, tool: str, install: str) -> Any:
+    """The module, imported now; UsageError where it is not installed or cannot be imported."""
+    package = module.split(".", maxsplit=1)[0]
+    if find_spec(package) is None:
+        raise UsageError(f"{tool} is not installed", help=install)
+    try:
+        return import_module(module)
+    except Exception as error:  # what runs while a foreign package is imported may raise anything
+        raise UsageError(
+            f"{tool} is installed, but cannot be imported: {str(error).strip() or repr(error)}",
+            help=f"repair it: {install}",
+        ) from error

@@ -12,7 +12,7 @@ target is written; an existing file keeps its mode, a new one has that of the us
 cannot be replaced (a device, a pipe) is written as it is. A file gets a new inode, so other hard
 links to it keep the old content, and it belongs to whoever writes it. Costs a sync of file and
 folder. No `lock` outlives a killed process: the system lets go of it when its holder ends in any
-way.
+way; what else holds a file, a database or processes is `Closing`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 from sears_dsl.errors import DataError, ModelError, SearsError
 
@@ -320,3 +320,27 @@ def take_lock(path: Path) -> BinaryIO | None:
         raise
     file.close()
     return None
+
+
+class Closing:
+    """Base of classes that are closed at the end of a ``with`` block.
+
+    Example:
+        >>> class Door(Closing):
+        ...     def close(self) -> None:
+        ...         print("closed")
+        >>> with Door() as door:
+        ...     print("open")
+        open
+        closed
+    """
+
+    def close(self) -> None:
+        """Let go of what is held."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import CacheError, TaggerError
 from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.closing import Closing
 from sears_dsl.runtime.database import Database, pragma, rows_of, transaction
+from sears_dsl.runtime.files import Closing
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, text_groups
 

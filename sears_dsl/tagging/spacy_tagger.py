@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.runtime.closing import Closing
-from sears_dsl.runtime.files import parse_json, read_document
+from sears_dsl.runtime.files import Closing, parse_json, read_document
 from sears_dsl.runtime.processes import Children
 from sears_dsl.tagging.fast.cutting import readable
 from sears_dsl.tagging.tokens import Tokens, text_groups

@@ -29,6 +29,7 @@ from sears_dsl.runtime.files import parse_json, read_document
 from sears_dsl.translation.weight_file import check_file, file_hash
 
 _INSTALL = "pip install 'sears-dsl[discovery]'"
+_ENCODER = "minilm"
 _RECORD = "sears-model.json"
 _FILE = re.compile(r"\w[\w.-]*")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -168,6 +169,15 @@ def _pulled_from(folder: Path) -> ModelFiles:
 def known(name: str) -> ModelFiles | None:
     """The model of that name, carried or pulled; None where there is none."""
     return next((model for model in [*carried(), *pulled()] if model.name == name), None)
+
+
+def carried_encoder() -> Path:
+    """The folder of the sentence encoder that a package carries, after a look at its hashes."""
+    files = known(_ENCODER)
+    if files is None:
+        raise ModelError(f"there is no model {_ENCODER}", help=_INSTALL)
+    files.verify()
+    return files.installed()
 
 
 def pair_names(name: str) -> tuple[str, str, str]:

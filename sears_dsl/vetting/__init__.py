@@ -5,6 +5,6 @@
 
 `running` is a sitting from beginning to end. `journal` keeps clicks, `decisions` replays them;
 `review` is what a reviewer sees and does, `web` the page; `merging` brings several reviewers
-together, `outputs` is what leaves, and `oracle` what audits and searches take from a journal.
-Nothing is imported here: the web framework is an extra.
+together, `outputs` is what leaves, and `journal_oracle` what audits and searches take from a
+journal. Nothing is imported here: the web framework is an extra.
 """

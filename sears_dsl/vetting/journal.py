@@ -28,8 +28,7 @@ from typing import Any, TypeAlias
 
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.closing import Closing
-from sears_dsl.runtime.files import lock, parse_json, read_document
+from sears_dsl.runtime.files import Closing, lock, parse_json, read_document
 
 FORMAT = "sears-vetting"
 VERSION = 1

@@ -18,8 +18,7 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import get_args
 
-from sears_dsl.batch.provenance import manifest_path
-from sears_dsl.catalogue import LEFT_OUT
+from sears_dsl.catalogue import LEFT_OUT, manifest_path
 from sears_dsl.data.batches import Frame
 from sears_dsl.data.dataset import format_of
 from sears_dsl.errors import DataError, UsageError

@@ -30,13 +30,13 @@ from sears_dsl.vetting.outputs import write_vetted, written_sentence
 from sears_dsl.vetting.review.deciding import Deciding
 from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules, read_choices
-from sears_dsl.vetting.web.server import application
+from sears_dsl.vetting.web.routes import application
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.cached import CachedPredictor
 
 

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.auditing.shares import percent, share_of
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import (
     binomial_tail,
     fisher_exact,
     mcnemar_exact,
     paired_difference_interval,
+    percent,
     q_values,
+    share_of,
 )
 
 counts = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))

@@ -6,9 +6,9 @@ import pytest
 from audited import audited, effects_of, rows_of
 
 from sears_dsl.auditing.gates import Gate, Gates, judge_share, read_gate
-from sears_dsl.auditing.shares import share_of
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
+from sears_dsl.statistics import share_of
 
 FIVE = Gates(flip_rate=0.05)
 

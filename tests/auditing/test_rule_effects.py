@@ -19,9 +19,8 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import distinct_ids
-from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import Row, RowsRefused
-from sears_dsl.models.store import PredictionStore
 from sears_dsl.tagging.pinned import PinnedTagger
 
 kinds = st.text("kfgw", min_size=1, max_size=25)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.auditing.semantic import (
+from sears_dsl.auditing.accuracies import (
     SemanticRobustness,
     accuracy_by_group,
     chance_corrected,

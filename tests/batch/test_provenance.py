@@ -18,14 +18,13 @@ import sears_dsl as sears
 from sears_dsl.batch.provenance import (
     TABLE,
     found_by_discovery,
-    manifest_path,
     reads_tags,
     record_tagger,
     tagger_findings,
     validated_with,
     validating_taggers,
 )
-from sears_dsl.catalogue import load_rulesets, shipped
+from sears_dsl.catalogue import load_rulesets, manifest_path, shipped
 from sears_dsl.cli.apply import apply_command
 from sears_dsl.cli.model.augment import augment_command
 from sears_dsl.cli.options.shared import chosen_tagger

@@ -22,9 +22,9 @@ import click
 import pytest
 
 from sears_dsl.cli.options.unfinished import Resuming, UnfinishedRun, unfinished_run
-from sears_dsl.cli.screen.progress import _Stage, stages
+from sears_dsl.cli.screen.console import _Stage, stages
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 
 
 def find_out(run: UnfinishedRun, key: str = "a") -> None:
@@ -153,7 +153,7 @@ def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
         "import time; from pathlib import Path\n"
         "from sears_dsl.cli import commands, main\n"
         "from sears_dsl.cli.options.unfinished import Resuming, unfinished_run\n"
-        "from sears_dsl.runtime.journal import RunJournal\n"
+        "from sears_dsl.runtime.database import RunJournal\n"
         "def work():\n"
         f"    with unfinished_run(Path({str(tmp_path / 'a.sear')!r}), Resuming()) as run:\n"
         "        with RunJournal(run.folder / 'journal.sqlite3', task='') as journal:\n"
@@ -506,7 +506,7 @@ def test_what_is_printed_aside_stands_between_two_stages(
 
 _TURNS = """
 import time
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.console import stages
 
 with stages(shown=True) as show:
     show("judging rules", 1, 9)

@@ -19,7 +19,7 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench
-from sears_dsl.vetting.web.server import application
+from sears_dsl.vetting.web.routes import application
 
 THINGS = ("plot", "cast", "score", "pace", "end", "start", "light", "sound", "cut", "set")
 NAMES = ("How", "Why", "Where", "When", "Who", "What", "Which", "Did", "Does", "Is")

@@ -194,7 +194,7 @@ def test_a_field_of_many_lines_is_one_row_in_a_batch_of_whole_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: bool
 ) -> None:
     if compiled:
-        monkeypatch.setattr("sears_dsl.data.delimited.compiles", lambda: True)
+        monkeypatch.setattr("sears_dsl.data.csv_rows.compiles", lambda: True)
     options = ReadOptions(first_rows=2, rows=2)
     long = "line\n" * 50
     path = tmp_path / "a.csv"

@@ -16,9 +16,8 @@ from rich.console import Console
 from sears_dsl.cli.screen.discovery import print_discovery
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
-from sears_dsl.discovery.budget import NEEDS, Budget
 from sears_dsl.discovery.result.found_rules import Discovery
-from sears_dsl.discovery.settings import Settings
+from sears_dsl.discovery.settings import NEEDS, Budget, Settings
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger({"is": ("AUX", "VBZ"), "was": ("AUX", "VBD"), "and": ("CCONJ", "CC")})

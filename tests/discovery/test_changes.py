@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.proposing.changes import Rewording, single_changes
-from sears_dsl.discovery.proposing.consequents import minimal_change
+from sears_dsl.discovery.proposing.changes import Rewording, minimal_change, single_changes
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger()

@@ -24,13 +24,13 @@ from click.testing import CliRunner, Result
 import sears_dsl
 from sears_dsl.cli.commands import sears
 from sears_dsl.cli.model.discover import SearchScreen
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.console import stages
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, believed, load_known
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.function import CallablePredictor

@@ -30,7 +30,7 @@ from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.report import _STAGES, _closest, _one_flip, _why
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger
 

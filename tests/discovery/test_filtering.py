@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.filtering.paper_filter import (
     CandidateVerdict,
-    complete_scores,
+    Round,
+    allowed_failures,
     filter_candidates,
 )
-from sears_dsl.discovery.filtering.sequential import Round, allowed_failures
+from sears_dsl.discovery.selection import complete_scores
 from sears_dsl.effects.applications import MINED, Applications, apply_candidates
-from sears_dsl.effects.flip_evidence import flip_evidence, hold_out, lots
+from sears_dsl.effects.flips import flip_evidence, hold_out, lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse

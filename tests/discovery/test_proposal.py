@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.proposing.changes import Rewording
-from sears_dsl.discovery.proposing.consequents import minimal_change
+from sears_dsl.discovery.proposing.changes import Rewording, minimal_change
 from sears_dsl.discovery.proposing.proposal import propose
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules

@@ -16,14 +16,14 @@ from sears_dsl.cli.commands import sears as commands
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword, reworded_columns
-from sears_dsl.effects.right_rows import require_confidence
+from sears_dsl.effects.flips import require_confidence
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.predictor import Answer
 from sears_dsl.models.vote import VotingPredictor
 from sears_dsl.paraphrasing.remembered import remembered_paraphrases_without
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import load_tagger
 
 TEXT = "The old receiver caught it. Thomas led the team. Nobody saw the receiver run."

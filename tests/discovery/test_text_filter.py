@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import TextVerdict
-from sears_dsl.discovery.filtering.corpus import Corpus, english_sample
 from sears_dsl.discovery.filtering.text_filter import (
     BELIEF,
     JUDGING,
     LEAST,
     NARROWING,
     SAMPLE,
+    Corpus,
     believed_share,
     counted_share,
+    english_sample,
     judge_rules,
 )
 from sears_dsl.judge.readings import conditional_odds

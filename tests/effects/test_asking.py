@@ -14,8 +14,7 @@ import sears_dsl as sears
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions
-from sears_dsl.effects.flip_evidence import ask_in_rounds
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.effects.flips import RightRows, ask_in_rounds
 from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.function import CallablePredictor

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import DataError, ModelError
-from sears_dsl.judge import grammar_file
+from sears_dsl.judge import networks
 from sears_dsl.judge.grammar import (
     GRAMMAR,
     SMALL,
@@ -19,8 +19,8 @@ from sears_dsl.judge.grammar import (
     grammar_of,
     load_grammar,
 )
-from sears_dsl.judge.grammar_file import read_grammar_file, write_grammar_file
 from sears_dsl.judge.mistakes import mistakes
+from sears_dsl.judge.networks import read_grammar_file, write_grammar_file
 from sears_dsl.tagging.tagger import load_tagger
 
 TEXTS = [
@@ -175,7 +175,7 @@ def test_a_file_of_another_version_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "grammar.npz"
-    write_grammar_file(path, about={"format": grammar_file.FORMAT + 1}, arrays={})
+    write_grammar_file(path, about={"format": networks.FORMAT + 1}, arrays={})
     with pytest.raises(DataError, match=r"has weights of version 2, and this version .* reads 1"):
         read_grammar_file(path)
 

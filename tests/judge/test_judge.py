@@ -21,8 +21,8 @@ from sears_dsl.judge.evidence import Content, Curves, content_columns, replaced_
 from sears_dsl.judge.judge import READ, Judge, load_judge
 from sears_dsl.meaning import scorers
 from sears_dsl.meaning.scorers import load_scorer
-from sears_dsl.meaning.sentence_encoder import carried_encoder
 from sears_dsl.runtime.array_types import Float32Array
+from sears_dsl.translation.model_files import carried_encoder
 
 # Original => accepted | refused.
 _READ = """

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.translation.forced_scoring import read_originals, total_log_probabilities
 from sears_dsl.translation.pivots import Pivot, load_pivots
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.meaning.scorers import load_scorer, shipped
-from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM, carried_encoder
+from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
+from sears_dsl.translation.model_files import carried_encoder
 
 
 def test_cosines_under_zero_count_as_zero() -> None:

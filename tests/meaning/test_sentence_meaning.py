@@ -15,7 +15,6 @@ from sears_dsl.judge.evidence import SeenChanges
 from sears_dsl.judge.surface import SURFACE
 from sears_dsl.meaning import sentence_meaning
 from sears_dsl.meaning.scorers import load_scorer, shipped
-from sears_dsl.meaning.sentence_encoder import carried_encoder
 from sears_dsl.meaning.sentence_meaning import (
     ABOUT_FEW,
     ABOUT_MANY,
@@ -27,6 +26,7 @@ from sears_dsl.meaning.sentence_meaning import (
     numbers_replaced,
     sentence_columns,
 )
+from sears_dsl.translation.model_files import carried_encoder
 
 SAME = [
     ("This is a good movie.", "This is a good film."),

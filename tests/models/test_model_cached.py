@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.errors import CacheError, ModelError, UsageError
-from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import Row
-from sears_dsl.models.store import PredictionStore
 
 
 class Recorder:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.function import CallablePredictor, load_callable
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.store import PredictionStore
 
 SOURCE = """
 from collections.abc import Sequence

@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap
 from sears_dsl.models.prediction_file import FilePredictor
 from sears_dsl.models.predictor import Answer, Row, answers_of, answers_to, row_key
 from sears_dsl.models.scikit import EstimatorPredictor
-from sears_dsl.models.store import PredictionStore
 
 ROWS: list[Row] = [{"text": "Good."}, {"text": "Bad."}]
 

@@ -20,7 +20,6 @@ from sears_dsl.models.vote import (
     VotingPredictor,
     common_words,
     each_answer,
-    models_of,
     most_frequent,
 )
 
@@ -119,10 +118,10 @@ def test_models_together_are_right_where_each_is(
         "good", '(the models say ["bad", "good"])', '(the models say ["good", "bad"])', "bad",
     ]  # fmt: skip
     assert model.identity.startswith("every:(pair:one")
-    assert models_of(model) == ("pair:one", "pair:two")
-    assert models_of(load_predictor("vote:pair:one,pair:two")) == ()
+    assert model.models == ("pair:one", "pair:two")
+    assert load_predictor("vote:pair:one,pair:two").models == ()
     given = {"a": lambda texts: texts, "b": lambda texts: texts[::-1]}
-    assert models_of(load_predictor(given)) == ("a", "b")
+    assert load_predictor(given).models == ("a", "b")
     both = load_predictor(given).predict([{"text": '("|'}, {"text": "y"}])
     assert [each_answer(each, 2) for each in both] == [('("|', "y"), ("y", '("|')]
     sys.modules.pop("pair", None)

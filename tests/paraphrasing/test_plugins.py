@@ -33,7 +33,7 @@ from sears_dsl.paraphrasing.plugins import (
 )
 from sears_dsl.paraphrasing.remembered import remembered_paraphrases
 from sears_dsl.paraphrasing.team import Recipe, Team
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 
 PAIRS = [("A film.", "A movie."), ("A film.", "A play.")]
 

@@ -26,7 +26,7 @@ from sears_dsl.repair.amounts import (
 )
 from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.repair.trainers import ExperimentInputs
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
 NOISE = "rule look-alikes: _ -> $1.homoglyph(25%)\n  rate: 100%\n"

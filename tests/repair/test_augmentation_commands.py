@@ -333,7 +333,7 @@ def test_what_fix_reads_is_not_written_and_places_are_looked_at_first(
 def found_on(rules: Path, data: LabelledRows) -> None:
     """Write the manifest of a run of discovery on these rows."""
     pytest.importorskip("pydantic", reason="pydantic is not installed")
-    from sears_dsl.batch.provenance import manifest_path
+    from sears_dsl.catalogue import manifest_path
     from sears_dsl.discovery.result.manifest import (
         DataIdentity,
         Manifest,

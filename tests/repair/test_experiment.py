@@ -17,7 +17,7 @@ from sears_dsl.repair.augmented import Amount, TableColumns
 from sears_dsl.repair.experiment import Repair, RepairSettings, repair
 from sears_dsl.repair.running import check_origin
 from sears_dsl.repair.trainers import ExperimentInputs
-from sears_dsl.runtime.journal import RunJournal
+from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
 COLUMNS = TableColumns(text="text", label="label")

@@ -17,8 +17,8 @@ from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.decisions import replay
 from sears_dsl.vetting.journal import Journal, read_journal
+from sears_dsl.vetting.journal_oracle import read_oracle, read_readings
 from sears_dsl.vetting.merging import read_reviews
-from sears_dsl.vetting.oracle import read_oracle, read_readings
 from sears_dsl.vetting.outputs import judged_pairs, write_vetted
 from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.batch.provenance import manifest_path
+from sears_dsl.catalogue import manifest_path
 from sears_dsl.discovery.parts import PartsChoice
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.judge.readings import Reading
@@ -17,8 +17,8 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
+from sears_dsl.vetting.journal_oracle import read_readings, readings_in_words
 from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
-from sears_dsl.vetting.oracle import read_readings, readings_in_words
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
 
 MOVIE, GOOD_MOVIE, GOOD, SHOUT, BOOK = range(5)

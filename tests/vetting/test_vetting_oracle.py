@@ -11,7 +11,7 @@ from sears_dsl.effects.oracle import Candidate, FunctionOracle
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.oracle import open_oracle, read_oracle
+from sears_dsl.vetting.journal_oracle import open_oracle, read_oracle
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.running import Sitting
 

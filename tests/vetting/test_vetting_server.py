@@ -19,8 +19,8 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.web.routes import application
 from sears_dsl.vetting.web.security import BODY_LIMIT
-from sears_dsl.vetting.web.server import application
 from sears_dsl.vetting.web.serving import DEFAULT_PORT, LOOPBACK, listen
 
 ANA = "ana-token"

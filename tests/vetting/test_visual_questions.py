@@ -26,7 +26,7 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.session import Session
 from sears_dsl.vetting.review.workbench import Workbench
-from sears_dsl.vetting.web.server import application
+from sears_dsl.vetting.web.routes import application
 
 RULES = "rule colour: color -> colour"
 COLORS = {"red": (255, 0, 0), "blue": (0, 0, 255)}

@@ -25,8 +25,8 @@ from sears_dsl.auditing.reports.markdown_tables import (
     section,
 )
 from sears_dsl.auditing.reports.sheet import escaped
-from sears_dsl.auditing.shares import percent
 from sears_dsl.auditing.template_answers import FillerGrid
+from sears_dsl.statistics import percent
 
 #: Bars of a histogram, from 0 to 1.
 BINS = 10

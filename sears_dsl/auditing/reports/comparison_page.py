@@ -16,7 +16,7 @@ from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, Mea
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
-from sears_dsl.auditing.shares import Share, percent
+from sears_dsl.statistics import Share, percent
 
 
 def comparison_markdown(comparison: ComparisonDocument) -> str:

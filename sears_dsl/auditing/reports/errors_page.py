@@ -12,7 +12,7 @@ from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.markdown import interval, number
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
-from sears_dsl.auditing.shares import percent
+from sears_dsl.statistics import percent
 
 
 def errors_markdown(document: ErrorsDocument) -> str:

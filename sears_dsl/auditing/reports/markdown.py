@@ -18,10 +18,10 @@ from sears_dsl.auditing.reports.markdown_tables import (
     section,
 )
 from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustness_markdown
-from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.runtime.wording import counted
+from sears_dsl.statistics import Share, percent
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
 _ALERTS = {"failed": "CAUTION", "passed": "TIP", "not judged": "WARNING", "measured": "NOTE"}

@@ -26,12 +26,12 @@ from sears_dsl.auditing.reports.answer_parts import confidence_section, fillers_
 from sears_dsl.auditing.reports.markdown import kept_and_drawn, worst_first
 from sears_dsl.auditing.reports.robustness_parts import noise_sections, robustness_section
 from sears_dsl.auditing.reports.sheet import escaped
-from sears_dsl.auditing.shares import Share, percent
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
 from sears_dsl.pictures import picture_address
 from sears_dsl.runtime.wording import counted
+from sears_dsl.statistics import Share, percent
 
 _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"}
 _TITLES = {

@@ -27,8 +27,8 @@ from sears_dsl.auditing.robustness import (
     points,
     tenths,
 )
-from sears_dsl.auditing.shares import share_of
 from sears_dsl.auditing.totals import DrawnRule, RateCurve
+from sears_dsl.statistics import share_of
 
 Steps: TypeAlias = Sequence[tuple[float, float]]
 """Place and height from there on, ascending; the height is 0 before the first."""

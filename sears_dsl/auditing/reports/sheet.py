@@ -20,7 +20,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 from sears_dsl.auditing.comparison import Paired
-from sears_dsl.auditing.shares import Share, percent
+from sears_dsl.statistics import Share, percent
 
 _CLASSES = {
     "not judged": "unjudged",

@@ -11,8 +11,8 @@ import click
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, model_options, noting, workplace
-from sears_dsl.cli.screen.console import FilePath, console
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.screen.console import console, stages
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
 

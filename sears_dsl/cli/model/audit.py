@@ -16,24 +16,18 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.model import AskingOptions, asking, noting, parts_choice, scored_options
 from sears_dsl.cli.options.shared import (
     EngineOptions,
+    FilePath,
     chosen_tagger,
     chosen_workers,
     engine_options,
+    imports_option,
     json_option,
     oracle_option,
-    require_together,
     scope_option,
     unit_option,
+    with_other_rules,
 )
-from sears_dsl.cli.screen.console import (
-    FilePath,
-    console,
-    echo_document,
-    excerpt,
-    imports_option,
-    plain_table,
-)
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.console import console, echo_document, excerpt, plain_table, stages
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
 
@@ -218,11 +212,11 @@ def audit_command(
     models each has an audit in a folder of its own, and a grid shows all of them. The files of a
     folder are one dataset; with --engine ray workers apply the rules, and the model is asked here.
     """
-    from sears_dsl.catalogue import load_rulesets
+    from sears_dsl.catalogue import load_rulesets, require_together
 
     chosen = AuditOptions(**options)
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
-    require_together(rulesets, rules, unit=chosen.unit)
+    require_together(rulesets, rules, unit=chosen.unit, advice=with_other_rules)
 
     from sears_dsl.auditing.running import (
         audit_rules,
@@ -234,7 +228,7 @@ def audit_command(
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.tagging.tagger import load_tagger
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
 
     gates, note = chosen.gates(), noting(quiet=chosen.quiet)
     models = chosen.models()
@@ -389,9 +383,9 @@ _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "mea
 def _accuracy_by_template(document: AuditDocument) -> Table:
     """Where no rule took part: what the model has right of each template, the lowest first."""
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
-    from sears_dsl.auditing.shares import percent
     from sears_dsl.auditing.template_answers import OF_SENTENCES
     from sears_dsl.generating.table import TEMPLATE
+    from sears_dsl.statistics import percent
 
     parts = (each for each in document.slices if each.slicing in {TEMPLATE, OF_SENTENCES})
     rows = [
@@ -404,7 +398,7 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
 
 def _together(document: AuditDocument) -> Iterator[str]:
     """What the rules do together."""
-    from sears_dsl.auditing.shares import percent
+    from sears_dsl.statistics import percent
 
     flipped = document.together.flipped
     yield (
@@ -424,8 +418,8 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
     from rich.text import Text
 
     from sears_dsl.auditing.reports.markdown import interval
-    from sears_dsl.auditing.shares import percent
     from sears_dsl.engine.matches import Edit
+    from sears_dsl.statistics import percent
 
     scored = any(each.meaning for each in records)
     changing = any(each.expect != "same" for each in records)

@@ -19,11 +19,12 @@ from sears_dsl.cli.options.augmentation import (
 )
 from sears_dsl.cli.options.shared import (
     EngineOptions,
+    FilePath,
     chosen_workers,
     engine_options,
     output_format_option,
 )
-from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
+from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:

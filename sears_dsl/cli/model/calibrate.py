@@ -13,7 +13,7 @@ from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.calibration import Calibration
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
 
 # Points of the curve that are printed; --json has all of them.
 _POINTS = 10

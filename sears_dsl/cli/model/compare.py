@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
+from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.screen.console import console, echo_document, plain_table
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument
@@ -77,8 +78,8 @@ def compare_command(
 def _print_comparison(comparison: ComparisonDocument) -> None:
     from rich.text import Text
 
-    from sears_dsl.auditing.shares import percent
     from sears_dsl.language.printer import rule_called
+    from sears_dsl.statistics import percent
 
     out = console(stderr=True)
     table = plain_table("rule", "rows", "before", "after", "difference (95%)", "p (Holm)", "")
@@ -106,7 +107,7 @@ def print_grid(grid: GridDocument) -> None:
     """The failure rates, and what is certain about them."""
     from rich.text import Text
 
-    from sears_dsl.auditing.shares import percent
+    from sears_dsl.statistics import percent
 
     out = console(stderr=True)
     table = plain_table("rule", *(model.name for model in grid.models))

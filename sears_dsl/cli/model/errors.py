@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.screen.console import FilePath, console, echo_document, plain_table
+from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.screen.console import console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:

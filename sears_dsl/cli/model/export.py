@@ -8,8 +8,13 @@ from typing import Any
 
 import click
 
-from sears_dsl.cli.options.shared import chosen_tagger, oracle_option, tagger_of_rules_option
-from sears_dsl.cli.screen.console import FilePath, imports_option
+from sears_dsl.cli.options.shared import (
+    FilePath,
+    chosen_tagger,
+    imports_option,
+    oracle_option,
+    tagger_of_rules_option,
+)
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.wording import counted
 
@@ -49,7 +54,7 @@ def export_command(
     from sears_dsl.effects.oracle import CountedOracle
     from sears_dsl.interop.checklist import checklist_suite
     from sears_dsl.tagging.tagger import load_tagger
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
 
     values = dict(map(_label_value, options["label_values"]))
     count = sum(len(ruleset.rules) for ruleset in rulesets)

@@ -19,16 +19,16 @@ from sears_dsl.cli.options.augmentation import (
     refuse_overwriting,
 )
 from sears_dsl.cli.options.model import DataOptions, choices_option, compare_option, image_option
+from sears_dsl.cli.options.shared import FilePath
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
-from sears_dsl.cli.screen.console import FilePath, console, echo_json, plain_table
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.table import Table
-    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.models.cached import PredictionStore
     from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.repair.experiment import Repair, RepairSettings
@@ -253,7 +253,7 @@ def _experiment(
     """What is trained on and asked about; rulesets, notes and progress, for what trains."""
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.models.cached import PredictionStore
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.running import check_origin
     from sears_dsl.repair.trainers import ExperimentInputs

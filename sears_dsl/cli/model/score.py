@@ -17,7 +17,7 @@ from sears_dsl.runtime.extras import need_discovery
 if TYPE_CHECKING:
     from sears_dsl.data.dataset import Dataset
     from sears_dsl.meaning.judgements import PairColumns
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
 
 _STDOUT = "-"
 # Pairs that are scored before the next of them are written.

@@ -23,16 +23,21 @@ from sears_dsl.cli.options.model import (
     tell_of_protection,
     vetting_options,
 )
-from sears_dsl.cli.options.shared import chosen_tagger, no_cache_option, oracle_option
-from sears_dsl.cli.screen.console import FilePath, imports_option
-from sears_dsl.cli.screen.progress import stages
+from sears_dsl.cli.options.shared import (
+    FilePath,
+    chosen_tagger,
+    imports_option,
+    no_cache_option,
+    oracle_option,
+)
+from sears_dsl.cli.screen.console import stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting
 
 if TYPE_CHECKING:
     from socket import socket
 
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.vetting.review.deciding import Deciding
     from sears_dsl.vetting.running import VettingPlace
@@ -112,7 +117,7 @@ def vet_command(rules: str, **options: Any) -> None:
     ruleset = load(rules, allow_imports_outside=chosen.allow_imports_outside)
 
     from sears_dsl.tagging.tagger import load_tagger
-    from sears_dsl.vetting.oracle import open_oracle
+    from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals, place_of
     from sears_dsl.vetting.web.serving import listen

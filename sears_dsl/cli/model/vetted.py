@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import chosen_tagger
-from sears_dsl.cli.screen.console import (
-    FilePath,
-    console,
-    echo_json,
-    imports_option,
-    plain_table,
-)
+from sears_dsl.cli.options.shared import FilePath, chosen_tagger, imports_option
+from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:

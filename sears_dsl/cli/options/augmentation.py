@@ -16,18 +16,18 @@ from sears_dsl.cli.options.model import protection_options
 from sears_dsl.cli.options.shared import (
     chosen_tagger,
     id_option,
+    imports_option,
     json_option,
     no_cache_option,
     oracle_option,
     quiet_option,
-    require_together,
     scope_option,
     tagger_of_rules_option,
     tell_of_templates,
     unit_option,
     with_options,
+    with_other_rules,
 )
-from sears_dsl.cli.screen.console import imports_option
 
 if TYPE_CHECKING:
     from sears_dsl.batch.workers import RulesetRecipe
@@ -118,20 +118,20 @@ class AugmentationOptions:
 
     def oracle_for(self, rulesets: Sequence[Ruleset]) -> Oracle | None:
         """What rejects rewrites; None where nobody chose."""
-        from sears_dsl.vetting.oracle import open_oracle
+        from sears_dsl.vetting.journal_oracle import open_oracle
 
         return None if self.oracle is None else open_oracle(self.oracle, rulesets)
 
     def recipe_and_tagger(self, rules: Sequence[str]) -> tuple[RulesetRecipe, Tagger]:
         """The rules, and the tagger with its cache."""
         from sears_dsl.batch.workers import RulesetRecipe
-        from sears_dsl.catalogue import load_rulesets
+        from sears_dsl.catalogue import load_rulesets, require_together
         from sears_dsl.repair.augmented import require_rules
         from sears_dsl.tagging.cache import TagCache
         from sears_dsl.tagging.tagger import load_tagger, needs_cache
 
         rulesets = tuple(load_rulesets(rules, allow_imports_outside=self.allow_imports_outside))
-        require_together(rulesets, rules, unit=self.unit)
+        require_together(rulesets, rules, unit=self.unit, advice=with_other_rules)
         name = chosen_tagger(rulesets, self.tagger, quiet=self.quiet)
         require_rules(rulesets)
         tell_of_templates(rulesets, quiet=self.quiet)

@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.options.shared import (
+    FilePath,
     quiet_option,
     tagger_of_rules_option,
     tagger_option,
@@ -29,17 +30,16 @@ from sears_dsl.cli.options.unfinished import (
     resuming_options,
     unfinished_run,
 )
-from sears_dsl.cli.screen.console import FilePath
 from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
-    from sears_dsl.cli.screen.progress import ShowStage
+    from sears_dsl.cli.screen.console import ShowStage
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
-    from sears_dsl.models.cached import CachedPredictor
-    from sears_dsl.models.store import PredictionStore
+    from sears_dsl.judge.readings import Reading
+    from sears_dsl.models.cached import CachedPredictor, PredictionStore
     from sears_dsl.tagging.tagger import Tagger
 
 _BEAM_WIDTH = 30
@@ -303,7 +303,6 @@ class SearchingOptions(AskingOptions):
 def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
     """What the options of a command that decides by scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
-    from sears_dsl.vetting.oracle import read_readings
 
     # The default width was not chosen: it goes with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
@@ -312,9 +311,18 @@ def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
         paraphraser=options.get("paraphrases"),
         paraphrases="paraphrases" in options,
         beam=options.get("beam") if beam_source is ParameterSource.COMMANDLINE else None,
-        readings=read_readings(options.get("readings", ())),
+        readings=_readings(options.get("readings", ())),
         **{name: options[name] for name in ("tau", "pivots", "device", "jobs")},
     )
+
+
+def _readings(journals: Sequence[Path]) -> tuple[Reading, ...]:
+    """What readers said; only where they did is the code of vetting imported."""
+    if not journals:
+        return ()
+    from sears_dsl.vetting.journal_oracle import read_readings
+
+    return read_readings(journals)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,8 +360,8 @@ def asking(
     elsewhere a second start always goes on unasked: each round is one. The models are all that will
     be loaded.
     """
+    from sears_dsl.models.cached import PredictionStore
     from sears_dsl.models.loading import kinds_of
-    from sears_dsl.models.store import PredictionStore
     from sears_dsl.tagging.tagger import load_tagger
 
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
@@ -416,7 +424,7 @@ def workplace(
     choice.require_scorer()
     own = choice.own()
     if choice.readings:
-        from sears_dsl.vetting.oracle import readings_in_words
+        from sears_dsl.vetting.journal_oracle import readings_in_words
 
         note(f"note: {readings_in_words(choice.readings)}")
     with asking(output, chosen, models=[chosen.model], show=show) as inputs:

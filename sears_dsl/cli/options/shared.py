@@ -14,16 +14,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sears_dsl.defaults import DEFAULT_TAGGER
+from sears_dsl.errors import UsageError
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
-    from sears_dsl.engine.matches import Unit
     from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
@@ -33,6 +34,24 @@ NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
 
 TYPED = f"{__name__}.typed"
 """Under this a context knows the words that stand behind the command."""
+
+
+class FilePath(click.Path):
+    """A path on the command line; an empty one is refused, since it would be the current folder."""
+
+    name = "path"
+
+    def __init__(self, *, file_okay: bool = True, dir_okay: bool = True) -> None:
+        super().__init__(file_okay=file_okay, dir_okay=dir_okay, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if value == "":
+            raise UsageError(
+                "an empty name is not a file",
+                help="is a variable of the shell not set? name a file",
+            )
+        return super().convert(value, param, ctx)
 
 
 def say_when_compiling() -> None:
@@ -65,6 +84,12 @@ def _say() -> None:
     sys.stderr.write(f"{COMPILING} ({advice})\n")
 
 
+imports_option = click.option(
+    "--allow-imports-outside",
+    is_flag=True,
+    help="Rule files may import files that lie outside of their folder.",
+)
+"""For every command that reads rule files."""
 tagger_option = click.option(
     "--tagger", default=DEFAULT_TAGGER, show_default=True,
     help="fast (in the rules' language), fast:pt, spacy, spacy:MODEL, or MODULE:FACTORY of your "
@@ -186,37 +211,17 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
     return chosen
 
 
-def require_together(
-    rulesets: Sequence[Ruleset], names: Sequence[str], *, unit: Unit | None, vectors: bool = False
-) -> None:
-    """Refuse rulesets that cannot run together, with all that is in the way and a run without it.
-
-    Raises:
-        RuleSyntaxError: they want different units, or look up what is not installed.
-    """
-    from sears_dsl.catalogue import names_without
-    from sears_dsl.engine.compile.requirements import hindrances
-    from sears_dsl.errors import RuleSyntaxError
-    from sears_dsl.runtime.extras import has_discovery
-
-    findings, paths = hindrances(rulesets, unit=unit, vectors=vectors, paraphrases=has_discovery())
-    if not findings:
-        return
-    others = names_without(names, paths)
-    advice = f"everything else runs as: {_with_rules(names, others)}" if others else ""
-    raise RuleSyntaxError(findings, advice)
-
-
-def _with_rules(names: Sequence[str], others: Sequence[str]) -> str:
-    """The command as it was typed, with other rules."""
+def with_other_rules(names: Sequence[str], others: Sequence[str]) -> str:
+    """The advice to type the command again, with other rules in the place of these."""
     ctx = click.get_current_context()
     words = list(ctx.meta.get(TYPED, ()))
-    if not set(names) <= set(words):
-        return shlex.join(others)  # the rules stand in the project file
-    place = min(words.index(name) for name in names)
-    for name in names:
-        words.remove(name)
-    return shlex.join(["sears", ctx.info_name or "", *words[:place], *others, *words[place:]])
+    command = others  # alone where the rules stand in the project file
+    if set(names) <= set(words):
+        place = min(words.index(name) for name in names)
+        for name in names:
+            words.remove(name)
+        command = ["sears", ctx.info_name or "", *words[:place], *others, *words[place:]]
+    return f"everything else runs as: {shlex.join(command)}"
 
 
 def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:

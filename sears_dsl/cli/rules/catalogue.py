@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.screen.console import (
-    FilePath,
-    console,
-    echo_json,
-    excerpt,
-    imports_option,
-    plain_table,
-)
+from sears_dsl.cli.options.shared import FilePath, imports_option
+from sears_dsl.cli.screen.console import console, echo_json, excerpt, plain_table
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:

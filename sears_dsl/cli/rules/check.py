@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.screen.console import as_json_object, echo_json, imports_option
+from sears_dsl.cli.options.shared import imports_option
+from sears_dsl.cli.screen.console import as_json_object, echo_json
 from sears_dsl.errors import MOST_SHOWN, Diagnostic, RuleSyntaxError, TaggerError, rendered
 from sears_dsl.runtime.wording import counted
 

@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.screen.console import (
-    console,
-    echo_json,
-    imports_option,
-    rule_labels,
-    shown,
-)
+from sears_dsl.cli.options.shared import imports_option
+from sears_dsl.cli.screen.console import console, echo_json, rule_labels, shown
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.wording import counted

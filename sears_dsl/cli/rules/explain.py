@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from sears_dsl.cli.options.shared import json_option, tagger_option
-from sears_dsl.cli.screen.console import (
-    console,
-    echo_json,
-    imports_option,
-    plain_table,
-    rule_label,
-)
+from sears_dsl.cli.options.shared import imports_option, json_option, tagger_option
+from sears_dsl.cli.screen.console import console, echo_json, plain_table, rule_label
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.runtime.wording import counted
 

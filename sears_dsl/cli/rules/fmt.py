@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.screen.console import imports_option
+from sears_dsl.cli.options.shared import imports_option
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.wording import counted
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import oracle_option, output_format_option
-from sears_dsl.cli.screen.console import (
+from sears_dsl.cli.options.shared import (
     FilePath,
-    console,
-    echo_json,
     imports_option,
-    plain_table,
+    oracle_option,
+    output_format_option,
 )
+from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
     keep = None
     if options["oracle"] is not None:
         from sears_dsl.effects.oracle import sentence_filter
-        from sears_dsl.vetting.oracle import open_oracle
+        from sears_dsl.vetting.journal_oracle import open_oracle
 
         keep = sentence_filter(open_oracle(options["oracle"], rulesets))
     table = generated(

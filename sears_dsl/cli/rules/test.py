@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.screen.console import echo_json, imports_option
+from sears_dsl.cli.options.shared import imports_option
+from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError
 from sears_dsl.runtime.wording import counted

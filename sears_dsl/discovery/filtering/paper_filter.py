@@ -1,10 +1,17 @@
-"""Which candidates are worth a person's time: they flip the model and keep the meaning.
+"""Which candidates are worth a person's time, as in the paper: they flip and keep the meaning.
 
 Always holds: a rule passes exactly if it flips at least ``minimum_flips`` rows and the share of the
 rows that it changes with S ≥ τ is at least 1 - δ (the paper's E[S ≥ τ] ≥ 1 - δ); the scorer is
 asked about a pair once at most, and about no pair that cannot change a verdict any more. A rule
 that the budget left undecided does not pass. Costs what the scorer costs for the pairs in
-``asked``.
+``asked``, and some passes over the applications of rules still open for every round.
+
+Decisions (`decide`) are those of asking about every rewrite. A rule is rejected as soon as it has
+more failures than it may have among all its rows, and accepted as soon as the rows not asked about
+could not make them too many; nothing is estimated but the order of the questions. The order is
+greedy: a question decides more the more open rules share the rewrite, the likelier it fails
+(rewrites that change the same words the same way fail together), and the shorter the row is.
+Questions of a round count what the ones before them will probably have decided.
 """
 
 from __future__ import annotations
@@ -13,17 +20,184 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.filtering.sequential import Round, decide
 from sears_dsl.effects.applications import Applications
+from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
+
+QuestionAboutRows: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+"""Says of rewrites, by number, whether each keeps the meaning."""
+
+# Failures are likely before anything is known, and what is known of one change of words is
+# believed after some questions.
+_FIRST_FAILURES, _FIRST_QUESTIONS, _DOUBT = 1.0, 2.0, 2.0
+# No question is worthless: rules that will pass have to be asked about as well.
+_LEAST_VALUE = 0.02
+# Characters that asking about any row costs beyond its own.
+_OVERHEAD = 10
+# A round is chosen in so many steps; each takes into account what the ones before may decide.
+_STEPS = 8
+# A round is a small share of the rewrites left, since its answers guide the next one, but no
+# smaller than scorers need to work in batches.
+_SHARE, _LEAST_BATCH = 256, 64
+
+
+class Round(NamedTuple):
+    """How far the questions have come, for those who watch."""
+
+    asked: int
+    open: int
+    passed: int
+    rejected: int
+
+
+def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int64]:
+    """How many of so many rows may fail so that the share that does not is at least 1 - delta."""
+    # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
+    allowed: NDArray[np.int64] = np.floor(delta * changed + 1e-9).astype(np.int64)
+    return allowed
+
+
+def decide(
+    applications: Applications,
+    question: QuestionAboutRows,
+    *,
+    delta: float,
+    batch: int = 1024,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[Round], None] = lambda _: None,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rules pass, and which are rejected, each (rules,); others were left undecided.
+
+    The question is asked in rounds, about each rewrite once at most; a rule may fail on a share
+    ``delta`` of its rows. ``stop`` is asked before each round.
+    """
+    state = _State(applications, delta)
+    questions = 0
+    while state.prune() and not stop():
+        chosen = state.choose(min(batch, max(_LEAST_BATCH, state.left // _SHARE)))
+        state.learn(chosen, question(chosen))
+        questions += len(chosen)
+        passed, rejected = state.passed, state.rejected
+        undecided = len(passed) - int(passed.sum()) - int(rejected.sum())
+        progress(Round(questions, undecided, int(passed.sum()), int(rejected.sum())))
+    return state.passed, state.rejected
+
+
+class _State:
+    """What is known so far; arrays of applications shrink with the rules that are open."""
+
+    def __init__(self, applications: Applications, delta: float) -> None:
+        self.allowed = allowed_failures(applications.changed, delta)
+        self.failures = np.zeros(applications.rule_count, np.int64)
+        self.unknown = applications.changed.copy()
+        self.rules = applications.rules.astype(np.int64)
+        self.rewrites = applications.rewrites.astype(np.int64)
+        self.known = np.zeros(len(applications.texts), np.bool_)
+        self.left = len(self.known)  # rewrites that are worth asking about
+        used = np.unique(self.rewrites)
+        self.kinds = np.zeros(len(applications.texts), np.int64)
+        self.kinds[used] = _kinds(applications.pairs(used))
+        self.cost = np.ones(len(applications.texts))
+        lengths = [len(applications.originals[row]) for row in applications.rows[used].tolist()]
+        self.cost[used] = np.sqrt(np.array(lengths, np.float64) + _OVERHEAD)
+        count = int(self.kinds.max(initial=0)) + 1
+        self.kind_questions, self.kind_failed = np.zeros(count), np.zeros(count)
+
+    @property
+    def passed(self) -> NDArray[np.bool_]:
+        return self.failures + self.unknown <= self.allowed
+
+    @property
+    def rejected(self) -> NDArray[np.bool_]:
+        return self.failures > self.allowed
+
+    def prune(self) -> bool:
+        """Forget applications that decide nothing any more; whether any are left."""
+        undecided = ~(self.passed | self.rejected)
+        useful = undecided[self.rules] & ~self.known[self.rewrites]
+        self.rules, self.rewrites = self.rules[useful], self.rewrites[useful]
+        left = np.zeros(len(self.known), np.bool_)
+        left[self.rewrites] = True
+        self.left = int(left.sum())
+        return self.left > 0
+
+    def choose(self, most: int) -> NDArray[np.int64]:
+        """The rewrites to ask about next, in their order."""
+        failing = self._failing()
+        worth = (failing + _LEAST_VALUE) / self.cost
+        needed = (self.allowed + 1 - self.failures).astype(np.float64)
+        chosen = np.zeros(len(self.known), np.bool_)
+        step = -(-most // _STEPS)
+        for room in range(most, 0, -step):
+            live = needed[self.rules] > 0
+            sharing = np.bincount(self.rewrites[live], minlength=len(chosen))
+            value = sharing * worth
+            value[chosen] = 0
+            best = _largest(value, min(step, room))
+            if not len(best):
+                break
+            chosen[best] = True
+            new = np.zeros(len(chosen), np.bool_)
+            new[best] = True
+            hit = new[self.rewrites]
+            expected = failing[self.rewrites[hit]]
+            needed -= np.bincount(self.rules[hit], weights=expected, minlength=len(needed))
+        return np.flatnonzero(chosen)
+
+    def _failing(self) -> NDArray[np.float64]:
+        """How likely each rewrite is to fail, from those with the same change of words."""
+        overall = (self.kind_failed.sum() + _FIRST_FAILURES) / (
+            self.kind_questions.sum() + _FIRST_QUESTIONS
+        )
+        of_kind = (self.kind_failed + _DOUBT * overall) / (self.kind_questions + _DOUBT)
+        likely: NDArray[np.float64] = of_kind[self.kinds]
+        return likely
+
+    def learn(self, chosen: NDArray[np.int64], answers: NDArray[np.bool_]) -> None:
+        """Take in the answers."""
+        self.known[chosen] = True
+        failed = np.zeros(len(self.known), np.bool_)
+        failed[chosen[~answers]] = True
+        here = self.known[self.rewrites]
+        rules = len(self.failures)
+        self.unknown -= np.bincount(self.rules[here], minlength=rules)
+        self.failures += np.bincount(self.rules[failed[self.rewrites]], minlength=rules)
+        kinds = len(self.kind_questions)
+        self.kind_questions += np.bincount(self.kinds[chosen], minlength=kinds)
+        self.kind_failed += np.bincount(self.kinds[chosen[~answers]], minlength=kinds)
+
+
+def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """The places of the largest positive values; of equal ones the first."""
+    places = np.flatnonzero(values > 0)
+    if len(places) <= most:
+        return places
+    positive = values[places]
+    least = np.partition(positive, len(positive) - most)[len(positive) - most]
+    above = places[positive > least]
+    return np.concatenate([above, places[positive == least][: most - len(above)]])
+
+
+def _kinds(pairs: Sequence[tuple[str, str]]) -> list[int]:
+    """A number for the words that each pair changes: equal changes have equal numbers."""
+    numbers: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+    return [numbers.setdefault(_changed_words(*pair), len(numbers)) for pair in pairs]
+
+
+def _changed_words(original: str, rewritten: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words between the common beginning and the common end of two texts."""
+    old, new = original.split(" "), rewritten.split(" ")
+    front, back = common_ends(old, new)
+    return tuple(old[front : len(old) - back]), tuple(new[front : len(new) - back])
+
 
 MINIMUM_FLIPS = 3
 """The default: intervals and q-values say what few flips mean; the paper's authors took 6."""
@@ -128,30 +302,6 @@ def _waves(rules: NDArray[np.int64], counts: NDArray[np.int64]) -> list[NDArray[
         ends.append(ends[-1] + size)
         size *= 4
     return [order[first:last] for first, last in pairwise(ends)]
-
-
-def complete_scores(
-    applications: Applications,
-    rules: Sequence[int] | NDArray[np.integer],
-    *,
-    scorer: Scorer,
-    among: NDArray[np.bool_] | None = None,
-    scores: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """S of what some rules write, float64 (rewrites,), each scored once; NaN where not asked.
-
-    Only those ``among`` are scored, such as those that flip; ``scores`` are known already, and are
-    not changed.
-    """
-    known = np.full(len(applications.texts), np.nan) if scores is None else scores.copy()
-    mask = np.zeros(len(known), np.bool_)
-    mask[applications.select(np.asarray(rules, np.int64)).rewrites] = True
-    if among is not None:
-        mask &= among
-    missing = np.flatnonzero(mask & np.isnan(known))
-    if len(missing):
-        known[missing] = scorer.scores(applications.pairs(missing))
-    return known
 
 
 def _check(

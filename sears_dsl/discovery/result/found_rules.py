@@ -20,14 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.discovery.budget import Stage
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.selection import RuleSelection
-from sears_dsl.discovery.settings import Settings
-from sears_dsl.effects.flip_evidence import ask_about, fails_of_models
-from sears_dsl.effects.right_rows import RightRows
+from sears_dsl.discovery.settings import Settings, Stage
+from sears_dsl.effects.flips import RightRows, ask_about, fails_of_models
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -36,7 +34,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, separated
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
 
 _LONGEST = 60
 _DIGITS = 6

@@ -14,7 +14,7 @@ from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sears_dsl.batch.provenance import manifest_path
+from sears_dsl.catalogue import manifest_path
 from sears_dsl.discovery.counts import Closest, Flip, TextVerdict
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (

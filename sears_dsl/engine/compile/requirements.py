@@ -368,20 +368,19 @@ def stand_ins(ruleset: RuleSource) -> Sources:
     return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())
 
 
-def lacking(rule: Rule, ruleset: RuleSource, sources: Sources) -> str:
-    """What a rule needs that is not installed, or not in the sources; empty where it has all.
+def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
+    """What a rule needs that is not installed, and that the run has not; empty where it has all.
 
     Example:
         >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.engine.noise.sources import NO_SOURCES
         >>> rules = parse("<unit> -> $0.paraphrase")
-        >>> lacking(rules.rules[0], rules, NO_SOURCES)
+        >>> lacking(rules.rules[0], rules, vectors=False, paraphrases=False)
         'a paraphraser'
     """
-    if looks_up(rule, "paraphrase") and sources.paraphrases is None:
+    if looks_up(rule, "paraphrase") and not paraphrases:
         return _A_PARAPHRASER
     named = ruleset.options.vectors
-    if looks_up(rule, "neighbor") and sources.vectors is None and not vectors_installed(named):
+    if looks_up(rule, "neighbor") and not vectors and not vectors_installed(named):
         return f"the vectors {named}" if named else "word vectors"
     return ""
 
@@ -426,13 +425,9 @@ def hindrances(
     if len(by_unit) > 1:
         findings.append(_units_differ(by_unit))
         paths |= {each.path for _, some in by_unit[:-1] for each in some}
-    there = _Nothing()
-    sources = Sources(
-        vectors=there if vectors else None, paraphrases=there if paraphrases else None
-    )
     for ruleset in rulesets:
         for rule in ruleset.rules:
-            missing = lacking(rule, ruleset, sources)
+            missing = lacking(rule, ruleset, vectors=vectors, paraphrases=paraphrases)
             if missing:
                 findings.append(_not_installed(missing, rule, ruleset))
                 paths.add(ruleset.path)

@@ -1,33 +1,42 @@
 """From matches to rewritten rows, for all the matches of a batch.
 
 In: compiled rules, tokens and the `Matches` found in them. Out: rewrites as columns. Always holds:
-a rewrite differs from its original and touches no protected span. New text is written once for all
-matches that look alike to their rule (`templates`, `windows`), here or in batches before: 33,000 of
-900 rules in 5,000 sentences need some 4,000 texts. What depends on more of the row, the white space
-around a deletion, glue or insertion, is worked out match by match (`batch_edits`); what draws, rule
-by rule (`batch_noise`) or unit by unit (`unit_rendering`). Costs a hash of its tokens a match; some
-Python work for each form, and for each match of those three.
+a rewrite differs from its original and touches no protected span; an edit is what `Renderer` gives
+for its match after the edits before it of the same rule in the row. New text is written once for
+all matches that look alike to their rule (`templates`, `windows`), here or in batches before:
+33,000 of 900 rules in 5,000 sentences need some 4,000 texts. Most of it stands in the place of the
+old, which is a matter of arrays. What depends on more of the row, the white space around a
+deletion, glue or insertion, is worked out match by match, once for those of which the rest of the
+row tells the same; what draws, rule by rule (`batch_noise`) or unit by unit (`unit_rendering`).
+Costs a hash of its tokens a match; some Python work for each form, and for each match of those
+three.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sears_dsl.engine.arrays import first_alike
 from sears_dsl.engine.match.search import Extent, Protected
-from sears_dsl.engine.matches import Matches
-from sears_dsl.engine.rewrite.batch_edits import edited_columns
+from sears_dsl.engine.matches import Edit, Matches, Reach
 from sears_dsl.engine.rewrite.batch_noise import (
     chosen_by_rate,
     drawn_columns,
     look_up_together,
 )
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
+from sears_dsl.engine.rewrite.placing import Around
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.templates import RenderingTemplates
+from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED
+from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplates
 from sears_dsl.engine.rewrite.unit_rendering import rewrites_by_unit
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Tokens
 
@@ -86,3 +95,227 @@ class Rendering:
         parts.append(rewrites_by_unit(self._compiled, tokens, rest, run))
         both = RewriteColumns.merged(parts)
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
+
+
+class _MatchSpan(NamedTuple):
+    """The characters of a match; of an insertion those of the token behind it (-1: there is none).
+
+    ``previous`` is where the token before ends (-1: there is none), ``barrier`` where the next
+    match begins.
+    """
+
+    row: int
+    inserts: bool
+    start: int
+    end: int
+    previous: int
+    barrier: int
+
+
+def edited_columns(
+    compiled: CompiledRules, tokens: Tokens, matches: Matches, forms: Forms, run: RenderingRun
+) -> RewriteColumns:
+    """Rewrites of matches by what they become.
+
+    Where an edit would touch what is protected, its row is rendered unit by unit.
+    """
+    if not len(matches):
+        return RewriteColumns.of([])
+    protected = run.protected
+    missing = forms.outcomes == MISSING
+    edits = _BatchEdits(tokens, matches, forms, protected)
+    elsewhere = RewriteColumns.of([])
+    if protected is not None and any(protected):
+        touching = edits.touching(protected)
+        edits.there[touching] = False
+        if run.extent is not None and len(touching):
+            # What a rate has chosen touches nothing, and is not chosen anew.
+            anew = np.isin(matches.rows, matches.rows[touching])
+            anew &= compiled.ways[matches.rules] == FIXED
+            edits.there[anew] = missing[anew] = False
+            elsewhere = rewrites_by_unit(compiled, tokens, matches.select(anew), run)
+    run.unrenderable.update(matches.rules[missing].tolist())
+    return RewriteColumns.merged([edits.columns(), elsewhere])
+
+
+class _BatchEdits:
+    """The edits that matches make; each match makes one or none."""
+
+    def __init__(
+        self, tokens: Tokens, matches: Matches, forms: Forms, protected: Protected | None
+    ) -> None:
+        self.tokens = tokens
+        self.protected = protected
+        self.matches = matches
+        self.there = forms.outcomes == REPLACED
+        self.new_ids = forms.new_ids.copy()
+        self.starts = np.zeros(len(matches), np.int32)
+        self.ends = np.zeros(len(matches), np.int32)
+        base = tokens.row_offsets[matches.rows]
+        replaced = np.flatnonzero(self.there)
+        here = base[replaced]
+        self.starts[replaced] = tokens.starts[here + matches.starts[replaced]]
+        self.ends[replaced] = tokens.ends[here + matches.ends[replaced] - 1]
+        # The matches of one rule in one row are one group.
+        changes = np.diff(matches.rules) | np.diff(matches.rows)
+        self.groups = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(changes) + 1])
+        self.texts = forms.texts
+        self._place(forms)
+
+    def _place(self, forms: Forms) -> None:
+        """Edits that depend on the text around them, and on the edits before them in the group."""
+        placed = np.logical_or.reduceat(forms.outcomes == PLACED, self.groups)
+        sizes = np.diff(self.groups, append=len(self.matches))
+        chosen = np.flatnonzero(np.repeat(placed, sizes) & (forms.new_ids >= 0))
+        group_of = np.repeat(np.arange(len(self.groups)), sizes)
+        template_ids = forms.template_ids[chosen]
+        has_format = forms.templates.formats.has.array[template_ids]
+        # With a format an edit depends on no option of its rule: many rules make the same one, and
+        # any of them can write it.
+        template_ids[has_format] = template_ids[has_format][:1]
+        used = set(template_ids.tolist())
+        placings = {number: forms.templates.renderer_of(number).placing for number in used}
+        repairs = [number for number, placing in placings.items() if placing.repairs]
+        anchors, keys = self._like_others(chosen, forms)
+        keys[np.isin(template_ids, repairs), 0] = 0
+        alone = (keys[:, 0] != 0) & (sizes[group_of[chosen]] == 1) & (self.protected is None)
+        alike, anchors = chosen[alone], anchors[alone]
+        first = first_alike(*keys[alone].T)
+        examples = alike[first]
+        todo = np.isin(chosen, np.append(examples, chosen[~alone]))
+        chosen, templates = chosen[todo], template_ids[todo].tolist()
+        texts, news = self.tokens.texts, list(self.texts)
+        before: list[Edit] = []
+        current = -1
+        for index, group, span, template, new_id in zip(
+            chosen.tolist(),
+            group_of[chosen].tolist(),
+            self._spans(chosen),
+            templates,
+            forms.new_ids[chosen].tolist(),
+            strict=True,
+        ):
+            if group != current:
+                before, current = [], group
+            placing, new = placings[template], news[new_id]
+            row, inserts, start, end, place, barrier = span
+            previous = place if place >= 0 else None
+            around = Around(before, barrier, self.protected[row] if self.protected else ())
+            if inserts:
+                following = (start, end) if start >= 0 else None
+                edit = placing.inserted(texts[row], previous, following, new, around)
+            else:
+                edit = placing.placed(texts[row], start, end, new, previous=previous, around=around)
+            self.there[index] = edit is not None
+            if edit is not None:
+                before.append(edit)
+                self.starts[index], self.ends[index] = edit.start, edit.end
+                self.new_ids[index] = self.texts.setdefault(edit.new, len(self.texts))
+        for column in (self.there, self.starts, self.ends, self.new_ids):
+            column[alike] = column[examples]
+        self.starts[alike] += anchors - anchors[first]
+        self.ends[alike] += anchors - anchors[first]
+
+    def _like_others(
+        self, chosen: NDArray[np.int64], forms: Forms
+    ) -> tuple[Int32Array, Int32Array]:
+        """Which of some matches make the same edit as others, each alone in its group.
+
+        Those with a format, which give one place one text; and those that end a row, if a letter or
+        a digit stands before them and at most one character between: of what stands before that
+        nothing is looked at, unless articles are repaired.
+
+        Returns:
+            int32 (chosen,): where the edit is counted from; and int32 (chosen, 4): the same key
+            where the edit is the same from there on, which begins with 0 where nothing is known.
+        """
+        matches, tokens = self.matches.select(chosen), self.tokens
+        points, text_offsets = forms.characters
+        anchors = np.zeros(len(chosen), np.int32)
+        keys = np.zeros((len(chosen), 4), np.int32)
+        form_ids = forms.form_ids[chosen]
+        formatted = np.flatnonzero(form_ids < 0)
+        keys[formatted] = np.stack(
+            [1 + matches.rows, matches.starts, matches.ends, forms.new_ids[chosen]], axis=1
+        )[formatted]
+        past = tokens.row_offsets[matches.rows + 1]
+        ending = (matches.starts > 0) & (form_ids >= 0)
+        ending &= past - tokens.row_offsets[matches.rows] == matches.ends
+        at = np.flatnonzero(ending)
+        lengths = np.diff(text_offsets)[matches.rows[at]]
+        at = at[tokens.ends[past[at] - 1] == lengths]
+        matches, past = matches.select(at), past[at]
+        here = past - (matches.ends - matches.starts)
+        before = tokens.ends[here - 1]
+        starts = np.where(here < past, tokens.starts[np.minimum(here, past - 1)], before)
+        character = text_offsets[matches.rows] + before
+        point = points[character - 1]
+        is_digit = (point > 47) & (point < 58)
+        is_letter = ((point | 32) > 96) & ((point | 32) < 123)
+        simple = np.flatnonzero((is_digit | is_letter) & (starts - before < 2))
+        at, starts, before = at[simple], starts[simple], before[simple]
+        gaps = np.zeros(len(at), np.int32)
+        apart = starts > before
+        gaps[apart] = points[character[simple][apart]]
+        anchors[at] = starts
+        keys[at] = np.stack([-1 - form_ids[at], is_digit[simple], gaps, gaps * 0], axis=1)
+        return anchors, keys
+
+    def _spans(self, chosen: NDArray[np.int64]) -> Iterator[_MatchSpan]:
+        """The characters of some matches."""
+        matches, tokens = self.matches.select(chosen), self.tokens
+        base, past = tokens.row_offsets[matches.rows], tokens.row_offsets[matches.rows + 1]
+        starts, ends, previous = np.full((3, len(matches)), -1, np.int32)
+        inserts = matches.starts == matches.ends
+        last = base + np.maximum(matches.starts, matches.ends - 1)
+        there = np.flatnonzero(last < past)
+        starts[there] = tokens.starts[base[there] + matches.starts[there]]
+        ends[there] = tokens.ends[last[there]]
+        inner = np.flatnonzero(matches.starts > 0)
+        previous[inner] = tokens.ends[base[inner] + matches.starts[inner] - 1]
+        columns = (matches.rows, inserts, starts, ends, previous, self._barriers()[chosen])
+        return map(_MatchSpan, *(column.tolist() for column in columns))
+
+    def _barriers(self) -> Int32Array:
+        """Where the next match of a group begins, or the end of its row."""
+        matches, tokens = self.matches, self.tokens
+        lengths = np.fromiter(map(len, tokens.texts), np.int32, len(tokens.texts))
+        barriers = lengths[matches.rows]
+        inner = np.ones(len(matches), np.bool_)
+        inner[self.groups] = False
+        later = np.flatnonzero(inner)
+        at = tokens.row_offsets[matches.rows[later]] + matches.starts[later]
+        within = at < tokens.row_offsets[matches.rows[later] + 1]
+        barriers[later[within] - 1] = tokens.starts[at[within]]
+        return barriers
+
+    def touching(self, protected: Protected) -> NDArray[np.int64]:
+        """Edits that take white space out of protected spans, by their matches."""
+        chosen = np.flatnonzero(self.there)
+        columns = (chosen, self.matches.rows[chosen], self.starts[chosen], self.ends[chosen])
+        indices: list[int] = []
+        current, spans = -1, Reach(())
+        for index, row, start, end in zip(*(column.tolist() for column in columns), strict=True):
+            if row != current:
+                current, spans = row, Reach(protected[row])
+            if spans.touches(start, end):
+                indices.append(index)
+        return np.array(indices, np.int64)
+
+    def columns(self) -> RewriteColumns:
+        """The groups that make an edit at all."""
+        counts = np.add.reduceat(self.there.astype(np.int32), self.groups)
+        chosen = self.groups[counts > 0]
+        offsets = np.zeros(len(chosen) + 1, np.int32)
+        np.cumsum(counts[counts > 0], out=offsets[1:])
+        rows = self.matches.rows[chosen]
+        return RewriteColumns(
+            rules=self.matches.rules[chosen],
+            rows=rows,
+            originals=list(map(self.tokens.texts.__getitem__, rows.tolist())),
+            edit_offsets=offsets,
+            edit_starts=self.starts[self.there],
+            edit_ends=self.ends[self.there],
+            new_ids=self.new_ids[self.there],
+            new_texts=list(self.texts),
+        )

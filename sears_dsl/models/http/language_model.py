@@ -16,10 +16,10 @@ from threading import Lock
 from typing import Any, Unpack
 
 from sears_dsl.errors import ModelError
+from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.http.prompts import PromptSettings
 from sears_dsl.models.predictor import Row, RowsRefused, excerpt, row_key
-from sears_dsl.models.store import PredictionStore
 from sears_dsl.runtime.wording import counted
 
 # What tokens of English have on average, by the tokenizers that are in use; only for forecasts.

@@ -29,8 +29,8 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
 from sears_dsl.effects.asked_model import AskedModel
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.effects.oracle import Oracle, accepted
-from sears_dsl.effects.right_rows import RightRows
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites, ShownPiece, change
 from sears_dsl.errors import DataError, UsageError
@@ -46,7 +46,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorer import Scorer
+    from sears_dsl.meaning.scorers import Scorer
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 

@@ -1,4 +1,4 @@
-"""Semantic robustness: how far a model's accuracy falls on what rules make of its rows.
+"""Accuracies: how far a model's falls on what rules make of its rows, and what a constant reaches.
 
 In: which rows the model has right, and for each rewrite its row and whether the answer to it is
 what the rule expects. Out: p, p′, their difference with an interval, the tolerance that holds, the
@@ -27,9 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sears_dsl.auditing.gates import JudgeBy
-from sears_dsl.auditing.shares import Share, share_of
 from sears_dsl.errors import UsageError
-from sears_dsl.statistics import difference_interval
+from sears_dsl.statistics import Share, difference_interval, share_of
 
 Ints: TypeAlias = NDArray[np.int64]
 
