@@ -48,10 +48,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure() -> None:
+    """While modules of tests are imported nothing becomes garbage; looking for it takes seconds."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What all modules of tests have imported stays: the collector need not look at it again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from command_line import call
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -386,30 +387,23 @@ def test_removing_what_is_not_there_is_fine(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- taggers that need none
 
 
-def test_the_fast_tagger_needs_no_folder_that_can_be_written(tmp_path: Path) -> None:
-    rules, rows, output = tmp_path / "a.sear", tmp_path / "rows.csv", tmp_path / "out.csv"
-    rules.write_text("What NOUN -> Which NOUN\n")
-    rows.write_text("text,label\nWhat color is it?,x\n")
-    nowhere = tmp_path / "nowhere"
-    nowhere.touch()
-
-    def sears(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [str(Path(sys.executable).with_name("sears")), *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "SEARS_CACHE": str(nowhere / "here")},
-            check=False,
-        )
-
-    column = ("--column", "text")
-    for done in (
-        sears("apply", rules, rows, "-o", output, *column),
-        sears("augment", rules, rows, "-o", output, *column, "--label", "label"),
-        sears("diff", rules, rules, "--on", rows, *column),
+def test_the_fast_tagger_needs_no_folder_that_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.sear").write_text("What NOUN -> Which NOUN\n")
+    (tmp_path / "rows.csv").write_text("text,label\nWhat color is it?,x\n")
+    (tmp_path / "nowhere").touch()
+    monkeypatch.setenv("SEARS_CACHE", str(tmp_path / "nowhere" / "here"))
+    for command in (
+        "apply a.sear rows.csv -o out.csv --column text",
+        "augment a.sear rows.csv -o out.csv --column text --label label",
+        "diff a.sear a.sear --on rows.csv --column text",
     ):
+        done = call(*command.split(), folder=tmp_path)
         assert done.returncode == 0, done.stderr
     own = ("--tagger", "sears_dsl.tagging.pinned:PinnedTagger")
-    done = sears("apply", rules, rows, "-o", output, *column, *own)
+    done = call(
+        *["apply", "a.sear", "rows.csv", "-o", "out.csv", "--column", "text"], *own, folder=tmp_path
+    )
     assert done.returncode == 2
     assert "--no-cache" in done.stderr

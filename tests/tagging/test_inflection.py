@@ -201,42 +201,44 @@ def test_unknown_tags_print_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert (captured.out, captured.err) == ("", "")
 
 
-def test_the_tables_come_without_spacy_and_leave_the_package_importable() -> None:
-    program = (
-        "import sys\n"
-        "from sears_dsl.tagging.inflection import inflect, lemma\n"
-        "told = [lemma('films', 'NNS'), *inflect('film', 'NN', 'NNS').forms]\n"
-        "told.append('spacy' in sys.modules)\n"
-        "import lemminflect\n"
-        "told += lemminflect.getInflection('watch', tag='VBD')\n"
-        "print(told)"
-    )
+_TABLES = """
+import sys
+from sears_dsl.tagging.inflection import _tables, inflect, lemma
+told = [lemma('films', 'NNS'), *inflect('film', 'NN', 'NNS').forms]
+told.append('spacy' in sys.modules)
+import lemminflect as theirs
+told += theirs.getInflection('watch', tag='VBD')
+print(told)
+from lemminflect import config
+from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec
+from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec
+ours = _tables()
+lemmas = LemmaLUCodec.load(config.lemma_lu_fn)
+forms = InflectionLUCodec.load(config.inflection_lu_fn)
+read, inflected = ours._lemmas.lemma_dict, ours._forms.infl_dict
+pairs = (lemmas, read), (forms, inflected)
+print(*(set(them) == {*us._lines, *us._instead} for them, us in pairs))
+print([word for word in lemmas if read.get(word, {}) != lemmas[word]])
+print([word for word in forms if inflected.get(word, {}) != forms[word]])
+print(theirs.getLemma('mice', 'NOUN'), read.get('no such word', {}))
+asked = [(word, kind) for word in (*list(lemmas)[::999], *ours._instead, 'zorbing')
+         for kind in ('NOUN', 'VERB', 'ADJ', 'ADV') if word == word.lower()]
+print([each for each in asked if ours.lemmas(*each) != theirs.getLemma(*each)])
+"""
+
+
+@pytest.fixture(scope="module")
+def tables() -> list[str]:
+    """What a new process says of the tables; the package that they are from imports spaCy."""
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", _TABLES], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "['film', 'films', False, 'watched']"
+    return done.stdout.splitlines()
 
 
-def test_the_tables_read_line_by_line_are_those_of_the_package() -> None:
-    program = (
-        "from sears_dsl.tagging.inflection import _tables\n"
-        "ours = _tables()\n"
-        "import lemminflect as theirs\n"
-        "from lemminflect import config\n"
-        "from lemminflect.codecs.InflectionLUCodec import InflectionLUCodec\n"
-        "from lemminflect.codecs.LemmaLUCodec import LemmaLUCodec\n"
-        "lemmas = LemmaLUCodec.load(config.lemma_lu_fn)\n"
-        "forms = InflectionLUCodec.load(config.inflection_lu_fn)\n"
-        "read, inflected = ours._lemmas.lemma_dict, ours._forms.infl_dict\n"
-        "print(*(set(them) == {*us._lines, *us._instead}"
-        " for them, us in ((lemmas, read), (forms, inflected))))\n"
-        "print([word for word in lemmas if read.get(word, {}) != lemmas[word]])\n"
-        "print([word for word in forms if inflected.get(word, {}) != forms[word]])\n"
-        "print(theirs.getLemma('mice', 'NOUN'), read.get('no such word', {}))\n"
-        "asked = [(word, kind) for word in (*list(lemmas)[::999], *ours._instead, 'zorbing')"
-        " for kind in ('NOUN', 'VERB', 'ADJ', 'ADV') if word == word.lower()]\n"
-        "print([each for each in asked if ours.lemmas(*each) != theirs.getLemma(*each)])\n"
-    )
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["True True", "[]", "[]", "('mouse',) {}", "[]"]
+def test_the_tables_come_without_spacy_and_leave_the_package_importable(tables: list[str]) -> None:
+    assert tables[0] == "['film', 'films', False, 'watched']"
+
+
+def test_the_tables_read_line_by_line_are_those_of_the_package(tables: list[str]) -> None:
+    assert tables[1:] == ["True True", "[]", "[]", "('mouse',) {}", "[]"]

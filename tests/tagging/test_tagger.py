@@ -284,26 +284,17 @@ def test_processes_change_nothing(spacy_tagger: SpacyTagger) -> None:
 
 
 def test_a_model_that_fails_in_the_processes_is_an_error_not_a_wait(tmp_path: Path) -> None:
-    pytest.importorskip("spacy", reason="spaCy is not installed")
-    model = tmp_path / "model"
-    model.mkdir()
-    (model / "meta.json").write_text('{"lang": "en", "version": "1", "components": []}')
-    texts = [str(k) * 60_000 for k in range(4)]
-    with SpacyTagger(str(model), jobs=2) as several:
-        with pytest.raises(TaggerError, match="could not be loaded"):
-            several.tag(texts)
-        with pytest.raises(TaggerError, match="could not be loaded"):
-            several.tag(texts)
-
-
-def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
+    """The second time too: then they are new ones, and say what keeps them now."""
     pytest.importorskip("spacy", reason="spaCy is not installed")
     meta = tmp_path / "meta.json"
     meta.write_text('{"lang": "en", "version": "1", "components": []}')
-    with SpacyTagger(str(tmp_path), jobs=2) as tagger:
+    texts = [str(k) * 60_000 for k in range(4)]
+    with SpacyTagger(str(tmp_path), jobs=2) as several:
+        with pytest.raises(TaggerError, match="could not be loaded"):
+            several.tag(texts)
         meta.unlink()
         with pytest.raises(TaggerError, match="there is no spaCy model"):
-            tagger.tag([str(k) * 60_000 for k in range(4)])
+            several.tag(texts)
 
 
 def test_a_model_in_a_folder_has_a_version_of_its_files(tmp_path: Path) -> None:

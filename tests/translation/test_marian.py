@@ -228,7 +228,9 @@ def changed(folders: tuple[Path, Path], place: Path, name: str, content: bytes) 
         ("vocab.json", b'{"</s>": -5, "<unk>": 1, "<pad>": 2}'),
         ("source.spm", b"no model"),
         ("source.spm", b""),
-        ("config.json", b"{}"),
+        # As wide as the weights, in a vocabulary of another size; what is 64 times as wide, as
+        # without any word, is drawn at random for seconds before it is found not to fit.
+        ("config.json", b'{"d_model": 16}'),
         ("config.json", b"["),
         ("model.safetensors", b""),
         ("model.safetensors", b"\xff" * 64),
