@@ -206,3 +206,16 @@ class InternalError(SearsError):
 
 class UsageError(SearsError):
     """A command or call whose arguments do not go together."""
+
+
+def check_text(value: object, *, meant: str, help: str) -> None:  # noqa: A002 - the error's term
+    """Refuse what is not a string, for callers whose types nobody checks.
+
+    Example:
+        >>> check_text(3, meant="the text of rules", help="sears.load('a.sear') reads a file")
+        Traceback (most recent call last):
+        sears_dsl.errors.UsageError: an object of type int is not the text of rules
+          = help: sears.load('a.sear') reads a file
+    """
+    if not isinstance(value, str):
+        raise UsageError(f"an object of type {type(value).__name__} is not {meant}", help=help)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sears_dsl.engine.compile.requirements import lacking
-from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matcher import Matcher, compile_rules, given_rulesets
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
@@ -65,6 +65,7 @@ def run_tests(
     Raises:
         TaggerError: a text needs tags and the tagger is missing.
         RuleSyntaxError: a rule cannot be compiled.
+        UsageError: what was given is not a ruleset.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -74,6 +75,7 @@ def run_tests(
         >>> [result.outcome for result in run_tests(rules, tagger=PinnedTagger())]
         ['ok']
     """
+    given_rulesets([ruleset])
     cases = [(k, test) for k, rule in enumerate(ruleset.rules) for test in rule.metadata.tests]
     of_templates = _template_results(ruleset)
     if not cases:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from sears_dsl.api.arguments import (
     in_python,
     names_of,
+    names_of_columns,
     protection_of,
     remark,
     rulesets_of,
@@ -130,9 +131,9 @@ Engine: TypeAlias = Literal["local", "ray"]
 
 
 def apply_folder(
-    source: str,
+    source: str | Path,
     ruleset: AnyRules,
-    output: str,
+    output: str | Path,
     *,
     engine: Engine = "local",
     address: str | None = None,
@@ -183,7 +184,7 @@ def apply_folder(
 
     Raises:
         DataError: files that could not be done, with their names; the others are.
-        UsageError: the output is there; no cluster at the address.
+        UsageError: the output is there; no cluster at the address; what names no folder.
 
     Example:
         >>> import pathlib, tempfile
@@ -192,7 +193,7 @@ def apply_folder(
         ...     folder = pathlib.Path(place, "reviews")
         ...     folder.mkdir()
         ...     _ = (folder / "a.jsonl").write_text('{"text": "A fun movie."}')
-        ...     result = sears.apply_folder(str(folder), "synonyms/reviews", f"{place}/new")
+        ...     result = sears.apply_folder(folder, "synonyms/reviews", f"{place}/new")
         ...     result.tally.rows, pathlib.Path(place, "new", "a.jsonl").exists()
         (1, True)
     """
@@ -201,11 +202,12 @@ def apply_folder(
 
     with in_python(column="column", address="address"):
         whole_numbers(1, draws=draws, workers=workers)
+        names_of_columns(column=column, keep=keep, id_column=id_column)
         protected = protection_of(protect, spans)
         request = ApplyRequest(
             recipe=_recipe(ruleset, tagger=tagger, seed=seed),
-            input=source,
-            output=output,
+            input=_folder(source, "source"),
+            output=_folder(output, "output"),
             mode=mode,
             columns=names_of(column),
             protect=protected.columns,
@@ -278,6 +280,9 @@ def arrow_rewriter(
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
 
     with in_python(column="column"):
+        names_of_columns(column=column, keep=keep, id_column=id_column)
+        if not names_of(column):
+            raise UsageError("which column holds the text?", help="name it: column='text'")
         names = names_of(keep)
         if mode == "chain" and names:
             raise UsageError("mode chain keeps every column", help="leave out keep")
@@ -294,6 +299,16 @@ def arrow_rewriter(
         )
         recipe = _recipe(ruleset, tagger=tagger, seed=seed)
         return ArrowRewriter(recipe, mode=mode, plan=plan, keep=names)
+
+
+def _folder(value: object, argument: str) -> str:
+    """The name of a folder, a path or a URI."""
+    if isinstance(value, str | Path):
+        return str(value)
+    raise UsageError(
+        f"{argument}={value!r:.60} names no folder",
+        help=f"give a path or a URI that Arrow knows: {argument}='reviews'",
+    )
 
 
 @contextmanager

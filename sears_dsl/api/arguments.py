@@ -252,7 +252,7 @@ def rulesets_of(rules: object) -> list[Ruleset]:
                 help="make it a ruleset: sears.parse('movie -> film')",
             )
         return load_rulesets([str(rules)])
-    if isinstance(rules, Sequence):
+    if isinstance(rules, Sequence) and not isinstance(rules, bytes):
         return [ruleset for each in rules for ruleset in rulesets_of(each)]
     if isinstance(rules, Rule):
         raise UsageError(

@@ -40,6 +40,9 @@ from sears_dsl.runtime.kernels import compiles, expect
 # A longer field is most likely a quote that is never closed; larger values break some C compilers.
 _LONGEST_FIELD = 1 << 27
 _EMPTY = '""'
+# What spreadsheets write in many languages, or a tsv under another name, is one column of a csv.
+_OTHERWISE_PARTED = re.compile(r"[^\s;]\s?;\s?[^\s;]|\t")
+_PARTED_BY = re.compile(r'"\s?([;\t])\s?"')
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
 _FIELD = {
@@ -212,6 +215,11 @@ class _DelimitedReader(LineReader):
 
     def _check_names(self, names: Sequence[str]) -> None:
         without = "the file may have no header: --no-header names its columns 1, 2, …"
+        if self._form.quoting and len(names) == 1 and _OTHERWISE_PARTED.search(names[0]):
+            raise DataError(
+                f"{self.name}: its one column is named {names[0]!r:.80}",
+                help=_commas("\t" if "\t" in names[0] else ";"),
+            )
         for number, name in enumerate(names):
             if "\r" in name and not self._form.quoting:
                 raise lone_return(f"{self.name}, line 1")
@@ -221,7 +229,8 @@ class _DelimitedReader(LineReader):
                 raise DataError(
                     f"{self.name}: columns {names.index(name) + 1} and {number + 1} are both "
                     f"named {name!r}",
-                    help=without,
+                    help="give each column a name of its own; of a file without a header "
+                    "--no-header names the columns 1, 2, …",
                 )
 
     def _rows(
@@ -286,11 +295,24 @@ class _DelimitedReader(LineReader):
         place = f"{self.name}, line {self._line + before + 1}"
         if _LONE_RETURN.search(row):
             return lone_return(place)
+        parted = _PARTED_BY.search(row)
+        if parted and '","' not in row:
+            return DataError(f"{place}: invalid csv: {error}", help=_commas(parted[1]))
         return DataError(
             f"{place}: invalid csv: {error}",
             help="a quote inside a quoted field is written twice; a file without quoting "
             "is read with --format tsv if tabs part its columns",
         )
+
+
+def _commas(delimiter: str) -> str:
+    """What to do about a file whose columns are parted by something else."""
+    if delimiter == "\t":
+        return "tabs part its columns, it seems: read it with --format tsv"
+    return (
+        "semicolons part its columns, it seems: save it with commas (a spreadsheet: as CSV UTF-8), "
+        "or pandas.read_csv(FILE, sep=';').to_csv('new.csv', index=False)"
+    )
 
 
 def _quoted(texts: Sequence[str], delimiter: str) -> list[str]:

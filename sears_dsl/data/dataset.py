@@ -238,9 +238,14 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     elif numbered and names:
         advice = "without a header the columns are named by their numbers"
     raise DataError(
-        f"{where} has no column {column!r}; its columns are {', '.join(names) or '(none)'}",
+        f"{where} has no column {column!r}; its columns are {_listed(names) or '(none)'}",
         help=advice,
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names of columns; of one with blanks at its edges they are shown."""
+    return ", ".join(name if name == name.strip() else repr(name) for name in names)
 
 
 def default_column(batch: Batch, *, where: str, label: str | None = None) -> str:
@@ -256,7 +261,7 @@ def default_column(batch: Batch, *, where: str, label: str | None = None) -> str
     texts = [name for name in names if _is_text(batch.columns[name])] if batch.rows else names
     if len(texts) == 1:
         return texts[0]
-    hint = f"it could be {', '.join(texts)}" if texts else f"the columns are {', '.join(names)}"
+    hint = f"it could be {_listed(texts)}" if texts else f"the columns are {_listed(names)}"
     raise DataError(f"{where}: which column holds the text? {hint}", help="name it with --column")
 
 

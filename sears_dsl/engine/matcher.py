@@ -11,10 +11,10 @@ from __future__ import annotations
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TypeGuard, cast
+from typing import TypeGuard
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from sears_dsl.engine.compile.requirements import (
 )
 from sears_dsl.engine.few_matches import MOST_VARIANTS, FewMatches, WordRules
 from sears_dsl.engine.match.search import Extent, Protected, search
-from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit
+from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit, check_arguments
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
@@ -107,7 +107,7 @@ class Matcher:
         sources: Sources = NO_SOURCES,
         seed: int = 0,
     ) -> None:
-        self._rulesets = _several(rulesets)
+        self._rulesets = given_rulesets(rulesets)
         self._seed = seed
         self._tagger = None if tagger is None else as_tagger(tagger)
         # For the tagger, and what was remembered of it.
@@ -325,7 +325,7 @@ class Matcher:
             >>> [(r.row, r.text) for r in matcher.apply(["It is.", "A movie, a movie!"])]
             [(1, 'A film, a movie!')]
         """
-        _check_arguments(texts, scope, protected)
+        check_arguments(texts, scope, protected)
         drawing = self._drawing(seed, draw)
         if self._by_sentence(unit):
             cut = SentenceUnits(texts, self.sentences(texts), protected)
@@ -420,7 +420,7 @@ class Matcher:
             >>> row.text, [rule for rule, _ in row.steps]
             ('the film', [0, 1])
         """
-        _check_arguments(texts, scope, protected)
+        check_arguments(texts, scope, protected)
         drawing = self._drawing(seed, draw)
         if self._by_sentence(unit):
             cut = SentenceUnits(texts, self.sentences(texts), protected)
@@ -560,41 +560,20 @@ class Matcher:
                 )
 
 
-def _several(rulesets: Sequence[RuleSource] | RuleSource) -> tuple[RuleSource, ...]:
-    """Rulesets as a tuple, also where there is but one."""
-    several = (
-        (rulesets,) if _is_ruleset(rulesets) else tuple(cast("Sequence[RuleSource]", rulesets))
-    )
+def given_rulesets(rulesets: object) -> tuple[RuleSource, ...]:
+    """Rulesets as a tuple, also where there is but one; UsageError where it is something else."""
+    alone = _is_ruleset(rulesets) or isinstance(rulesets, str | bytes)
+    several = tuple(rulesets) if isinstance(rulesets, Iterable) and not alone else (rulesets,)
     for each in several:
         if not _is_ruleset(each):
             raise UsageError(
                 f"an object of type {type(each).__name__} is not a ruleset",
                 help="give rulesets: sears.parse('movie -> film') makes one of text, "
-                "sears.Ruleset.from_rules([rule]) of rules",
+                "sears.load('a.sear') of a file, sears.Ruleset.from_rules([rule]) of rules",
             )
-    return several
+    return tuple(each for each in several if _is_ruleset(each))
 
 
 def _is_ruleset(source: object) -> TypeGuard[RuleSource]:
     """Whether it is one: the class is not asked for, since it knows this module."""
     return hasattr(type(source), "set_names") and hasattr(type(source), "from_rules")
-
-
-def _check_arguments(texts: Sequence[str], scope: str, protected: Protected | None) -> None:
-    if isinstance(texts, str):
-        raise UsageError("one string was given where texts are wanted", help="give a list: [text]")
-    for kind in set(map(type, texts)):
-        if not issubclass(kind, str):
-            row = next(row for row, text in enumerate(texts) if type(text) is kind)
-            raise UsageError(
-                f"an object of type {kind.__name__} is not text, at position {row} of the list",
-                help="leave such rows out; sears.apply(data, rules) takes datasets, and says of a "
-                "row what is wrong with it",
-            )
-    if scope not in ("first", "all"):
-        raise UsageError(f"there is no scope {scope!r}", help="choose first or all")
-    if protected is not None and len(protected) != len(texts):
-        raise UsageError(
-            f"there are protected spans for {len(protected)} rows, but {len(texts)} rows",
-            help="give a sequence of spans for every row; it may be empty",
-        )

@@ -10,7 +10,7 @@ character with an edit, and into which nothing is inserted, maps to the same cha
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array
 
 
@@ -249,3 +250,38 @@ class SpanMapChain:
                 return step.touching(start, end)
             start, end = place
         return None
+
+
+def check_arguments(texts: Sequence[str], scope: str, protected: Sized | None) -> None:
+    """Refuse texts, a scope or spans with which nothing can be matched; see `Matcher.apply`.
+
+    Example:
+        >>> check_arguments("one text", "first", None)
+        Traceback (most recent call last):
+        sears_dsl.errors.UsageError: one string was given where texts are wanted
+          = help: give a list: [text]
+    """
+    given = type(texts)
+    if isinstance(texts, str):
+        raise UsageError("one string was given where texts are wanted", help="give a list: [text]")
+    # What is looked up by a key, such as a column of pandas, has no row number 0.
+    if not (hasattr(given, "__getitem__") and hasattr(given, "__len__")) or hasattr(given, "items"):
+        raise UsageError(
+            f"an object of type {given.__name__} is not a list of texts",
+            help="give a list, such as list(texts); sears.apply(data, rules) takes datasets",
+        )
+    for kind in set(map(type, texts)):
+        if not issubclass(kind, str):
+            row = next(row for row, text in enumerate(texts) if type(text) is kind)
+            raise UsageError(
+                f"an object of type {kind.__name__} is not text, at position {row} of the list",
+                help="leave such rows out; sears.apply(data, rules) takes datasets, and says of a "
+                "row what is wrong with it",
+            )
+    if scope not in ("first", "all"):
+        raise UsageError(f"there is no scope {scope!r}", help="choose first or all")
+    if protected is not None and len(protected) != len(texts):
+        raise UsageError(
+            f"there are protected spans for {len(protected)} rows, but {len(texts)} rows",
+            help="give a sequence of spans for every row; it may be empty",
+        )

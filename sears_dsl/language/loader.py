@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, check_text
 from sears_dsl.language.check import check_rule, check_test, english_alone
 from sears_dsl.language.check_drawn import check_template, drawn_findings, sentence_findings
 from sears_dsl.language.measure import draws
@@ -562,11 +562,18 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
 
     Raises:
         RuleSyntaxError: with every finding, in the order of the file.
+        UsageError: what was given is not text.
 
     Example:
         >>> parse("What NOUN -> Which NOUN").rule_ids
         ('r-5c4e3ce515',)
     """
+    check_text(
+        text,
+        meant="the text of rules",
+        help="write them as a string: sears.parse('movie -> film'); sears.load('a.sear') reads a "
+        "file",
+    )
     strange = no_rules(text, path)
     if strange is not None:
         raise RuleSyntaxError([strange])

@@ -413,7 +413,8 @@ def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, o
         if len(set(names)) < len(names):
             names = [_whole(each) if name is None else name for name, each in pairs]
     if len(members) < _LEAST:
-        raise UsageError("one model is not several", help="give two models or more")
+        few = "one model is not several" if members else "an empty list names no model"
+        raise UsageError(few, help="give two models or more")
     again = sorted({name for name in names if names.count(name) > 1})
     if again:
         raise UsageError(

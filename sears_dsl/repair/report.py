@@ -168,12 +168,18 @@ def _point(share: float) -> str:
 
 def _points(change: ErrorChange) -> str:
     """A difference in points with its interval; it is known to be there."""
-    low, high = change.interval or (-1.0, 1.0)
-    difference = change.difference or 0.0
-    return f"{100 * difference:+.1f} points (95%: {100 * low:+.1f} to {100 * high:+.1f})"
+    low, high = map(_signed, change.interval or (-1.0, 1.0))
+    return f"{_signed(change.difference or 0.0)} points (95%: {low} to {high})"
+
+
+def _signed(share: float) -> str:
+    """A difference in points with its sign; what is shown as nothing has none."""
+    return _NO_POINTS if _point(abs(share)) == _NO_POINTS else f"{100 * share:+.1f}"
 
 
 _NOT_GIVEN = "–"
+_NO_POINTS = "0.0"
+_ROUNDING = 1e-9  # what is left of equal numbers after some arithmetic
 
 #: Error of a `Repair` → what it is called, and what it is counted on.
 ERRORS = {
@@ -381,8 +387,8 @@ def seeds_cell(estimate: Estimate) -> str:
 def _difference(change: ErrorChange) -> str:
     if change.difference is None or change.interval is None:
         return _NOT_GIVEN
-    low, high = change.interval
-    return f"{100 * change.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
+    low, high = map(_signed, change.interval)
+    return f"{_signed(change.difference)} ({low} to {high})"
 
 
 def _fall(change: ErrorChange) -> str:
@@ -390,9 +396,14 @@ def _fall(change: ErrorChange) -> str:
     if change.fall is None or change.fall_interval is None:
         return _NOT_GIVEN
     least, most = map(_less, change.fall_interval)
-    return f"{_less(change.fall)} ({least} to {most})"
+    # Beside a change that is shown as none no direction is told that nobody can see.
+    unseen = _signed(change.difference or 0.0) == _NO_POINTS and not round(100 * change.fall)
+    return f"{_less(0.0 if unseen else change.fall)} ({least} to {most})"
 
 
 def _less(fall: float) -> str:
-    whole = round(100 * fall)
-    return f"{abs(whole):,}% {'more' if whole < 0 else 'less'}"
+    """How much less, or more; of what is no whole per cent the direction is told all the same."""
+    if abs(fall) < _ROUNDING:
+        return "0%"
+    whole = round(100 * abs(fall))
+    return f"{f'{whole:,}%' if whole else 'under 1%'} {'more' if fall < 0 else 'less'}"

@@ -26,7 +26,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from sears_dsl.errors import CacheError, TaggerError
+from sears_dsl.errors import CacheError, TaggerError, UsageError
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.database import Database, pragma, rows_of, transaction
 from sears_dsl.runtime.files import Closing
@@ -371,7 +371,13 @@ def _lie_in_order(cells: Int32Array, blobs: Sequence[bytes], texts: Sequence[str
 
 def _folder(path: Path | None) -> Path:
     if path is not None:
-        return Path(path)
+        try:
+            return Path(path)
+        except TypeError as error:
+            raise UsageError(
+                f"an object of type {type(path).__name__} is not a folder",
+                help="give the path of the folder of the cache, or None for the usual one",
+            ) from error
     return Path(os.environ.get("SEARS_CACHE") or platformdirs.user_cache_dir("sears"))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import TaggerError, UsageError
+from sears_dsl.errors import TaggerError, UsageError, check_text
 from sears_dsl.tagging.fast.cutting import LANGUAGES
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
@@ -124,11 +124,18 @@ def load_tagger(
 
     Raises:
         TaggerError: there is no such tagger, or it is not installed.
+        UsageError: the name is not a string.
 
     Example:
         >>> load_tagger("pinned").split("stop!")
         ('stop', '!')
     """
+    check_text(
+        name,
+        meant="the name of a tagger",
+        help="name one: 'fast', 'spacy' or 'MODULE:FACTORY'; a tagger itself is given where rules "
+        "are compiled, tagger=…",
+    )
     tagger = _resolve(name, jobs)
     return tagger if cache is None or not needs_cache(name) else cache.in_front_of(tagger)
 

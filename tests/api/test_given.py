@@ -248,3 +248,67 @@ def test_all_that_keeps_rules_from_running_together_is_told_with_what_runs(
         passed = copy.copy(refusal.value)
         assert passed.help == refusal.value.help
         assert passed.help == "these run together: ['noise/look-alikes', 'noise/typing']"
+
+
+RULES = sears.parse("movie -> film")
+CALLS: dict[str, Callable[[Any], object]] = {
+    "parse": sears.parse,
+    "load": sears.load,
+    "load_tagger": sears.load_tagger,
+    "load_predictor": sears.load_predictor,
+    "compile_rules": lambda given: sears.compile_rules([given]),
+    "compile_rules, several": lambda given: sears.compile_rules(given or None),
+    "compile_rules, tagger": lambda given: sears.compile_rules([RULES], tagger=given or 3),
+    "run_tests": sears.run_tests,
+    "generate": sears.generate,
+    "TagCache": lambda given: sears.TagCache(3 if isinstance(given, str | None) else given),
+    "apply": lambda given: sears.apply(given or 3, RULES),
+    "apply, rules": lambda given: sears.apply(["A movie."], given or 3),
+    "apply_folder": lambda given: sears.apply_folder(given, RULES, "new"),
+    "apply_folder, output": lambda given: sears.apply_folder(".", RULES, given or 3),
+    "arrow_rewriter": lambda given: sears.arrow_rewriter(given or 3, column="text"),
+    "arrow_rewriter, column": lambda given: sears.arrow_rewriter(
+        RULES, column=3 if isinstance(given, str) else given
+    ),
+    "audit": lambda given: sears.audit(given, ROWS, RULES, scorer=None),
+    "audit, data": lambda given: sears.audit(predict, given, RULES, scorer=None),
+    "augment": lambda given: sears.augment(given, RULES),
+    "augment, rules": lambda given: sears.augment(ROWS, given),
+    "compare": lambda given: sears.compare(given, given),
+    "predict_errors": sears.predict_errors,
+    "discover": lambda given: sears.discover(given, ROWS),
+    "discover, data": lambda given: sears.discover(predict, given),
+    "adversaries": lambda given: sears.adversaries(given, ROWS),
+    "adversaries, data": lambda given: sears.adversaries(predict, given),
+    "score": sears.score,
+    "paraphrase": sears.paraphrase,
+    "vet": lambda given: sears.vet(given, ROWS, RULES),
+    "vet, rules": lambda given: sears.vet(predict, ROWS, given),
+    "fix": lambda given: sears.fix(given, ROWS, RULES, label="label"),
+    "fix, held out": lambda given: sears.fix(ROWS, given, RULES, label="label"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_a_function_cannot_take_is_told_with_what_to_give(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given in (None, 3, b"movie -> film", [], "absent/film.sear"):
+        with pytest.raises(sears.SearsError) as caught:
+            CALLS[name](given)
+        assert caught.value.help or isinstance(caught.value, RuleSyntaxError | DataError), given
+
+
+def test_texts_of_a_matcher_stand_in_a_list() -> None:
+    matcher = RULES.compile()
+    for given in (None, 3, iter(["A movie."]), {"A movie."}, {"A movie.": 1}, b"A movie."):
+        with pytest.raises(UsageError, match="of type") as caught:
+            matcher.apply(given)  # type: ignore[arg-type]
+        assert caught.value.help
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(["A movie.", "A show."], index=[7, 0])
+    with pytest.raises(UsageError, match="type Series is not a list of texts"):
+        matcher.chain(column)
+    assert [each.text for each in matcher.apply(list(column))] == ["A film."]
+    assert [each.text for each in matcher.apply(column.to_numpy())] == ["A film."]

@@ -28,11 +28,13 @@ from sears_dsl.cli.screen.console import stages
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, believed, load_known
+from sears_dsl.discovery.proposing.contractions import outside_questions
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import load, parse
+from sears_dsl.language.printer import print_rule
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -370,13 +372,28 @@ def test_a_full_not_stays_out_of_questions_and_articles_agree() -> None:
         scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False,
     )  # fmt: skip
     assert set(result.columns["rule"]) == {
-        "n't -> not / !/ai|ca|wo|sha/i __ !(PRP|there)", "great -> awesome"
+        "n't -> not / !(PUNCT|WRB|UH|/what|whom/i) !/ai|ca|wo|sha/i __ !(PRP|there)",
+        "great -> awesome",
     }  # fmt: skip
     matcher = result.ruleset.compile()
     rewrites = matcher.apply(
         ["Isn't it late?", "Isn't there more?", "Ain't late.", "It won't go.", "It isn't late.",
-         "It shouldn't go.", "A great day."]
+         "It shouldn't go.", "A great day.", "Isn't everyone happy?", "Why don't people come?",
+         "Oh, didn't the waiter see us?", "So why isn't the food hot?", "What don't people like?",
+         "The food isn't hot.", "I really don't know.", "Who doesn't love it?", "This isn't food."]
     )  # fmt: skip
     assert [each.text for each in rewrites] == [
-        "It is not late.", "It should not go.", "An awesome day."
+        "It is not late.", "It should not go.", "An awesome day.", "The food is not hot.",
+        "I really do not know.", "Who does not love it?", "This is not food.",
     ]  # fmt: skip
+
+
+def test_the_auxiliary_of_a_question_is_known_where_the_rule_names_it() -> None:
+    rules = parse("n't -> not\nis n't -> is not\nca n't -> cannot\nI do n't -> I do not\na -> b")
+    assert [print_rule(outside_questions(each)) for each in rules.rules] == [
+        "n't -> not / !(PUNCT|WRB|UH|/what|whom/i) !/ai|ca|wo|sha/i __ !(PRP|there)",
+        "is n't -> is not / !(PUNCT|WRB|UH|/what|whom/i) __ !(PRP|there)",
+        "ca n't -> cannot / !(PUNCT|WRB|UH|/what|whom/i) __ !(PRP|there)",
+        "I do n't -> I do not / __ !(PRP|there)",
+        "a -> b",
+    ]

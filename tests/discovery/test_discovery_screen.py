@@ -131,6 +131,11 @@ CASES: dict[str, Discovery] = {
                                        known=known("movie"), closest=CLOSEST),
     "nothing-flips": discovery(funnel=NOTHING),
     "closest-ones": discovery(funnel=NOTHING, closest=CLOSEST, known=known("really")),
+    "not-asked-about": discovery(
+        funnel=NOTHING,
+        closest=(replace(CLOSEST[0], asked=0, flips=0),
+                 replace(CLOSEST[0], rule="not -> n't / AUX __", asked=0, flips=0, changed=2)),
+    ),
     "flips-too-rarely": discovery(
         funnel=NOTHING,
         closest=(replace(close("! -> .", "rate", 432, 3, verdict(60, 60, 0.95)), asked=300),),

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import UsageError
 from sears_dsl.repair.experiment import Measured, Repair
 from sears_dsl.repair.measurement import Outcomes, change, estimate
-from sears_dsl.repair.report import RepairGate, conclusion, judge_repair
+from sears_dsl.repair.report import RepairGate, conclusion, judge_repair, measured_rows
 
 HALF = RepairGate(fall=0.5)
 
@@ -161,3 +161,24 @@ def test_where_nothing_counts_nothing_is_claimed() -> None:
 def test_what_cannot_be_demanded_is_refused() -> None:
     with pytest.raises(UsageError, match="demands what cannot be"):
         RepairGate(fall=1.5)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rows", "points", "share"),
+    [
+        (250, 251, 1_000, "+0.1", "under 1% more"),
+        (251, 250, 1_000, "-0.1", "under 1% less"),
+        (2_500, 2_501, 10_000, "0.0", "0%"),
+        (250, 250, 1_000, "0.0", "0%"),
+        (200, 20, 1_000, "-18.0", "90% less"),
+        (20, 30, 1_000, "+1.0", "50% more"),
+    ],
+)
+def test_a_change_and_its_share_go_the_same_way(
+    before: int, after: int, rows: int, points: str, share: str
+) -> None:
+    one = measured(wrong(before, rows), wrong(after, rows))
+    for _, _, _, difference, fall, _ in measured_rows(repaired(one, one)):
+        assert difference.startswith(f"{points} (")
+        assert fall.startswith(f"{share} (")
+        assert "-0.0" not in difference

@@ -103,6 +103,21 @@ def test_whoever_ends_the_page_without_writing_is_told_how(
     assert said not in vet(*reviewers).stderr
 
 
+def test_what_stays_of_a_page_that_nobody_used_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "glad_reviews.py").write_text(
+        "def predict(texts):\n    return ['positive'] * len(texts)\n", "utf-8"
+    )
+    monkeypatch.setattr(serving, "serve", lambda page, listening, *, on_ready: on_ready())
+    before = set(folder.iterdir())
+    ended = vet("--reviewer", "ana", "--model", "glad_reviews:predict")
+    assert ended.exit_code == 0, ended.output
+    left = {path.name for path in set(folder.iterdir()) - before} - {"__pycache__"}
+    assert left == {"words.ana.vetting.jsonl.partial"}
+    assert f"the answers of the model stay in {left.pop()}, so that it is not asked" in ended.stderr
+
+
 def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> None:
     """Neither the journal nor what the model has answered so far, with --resume or without."""
     ruleset = load(folder / "words.sear")

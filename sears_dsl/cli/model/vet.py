@@ -194,6 +194,10 @@ def vet_command(rules: str, **options: Any) -> None:
         if any(session.left for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
             inputs.run.keep = True
+            noting(quiet=quiet)(
+                f"the answers of the model stay in {inputs.run.folder.name}, so that it is not "
+                "asked again; remove the folder if nobody goes on"
+            )
 
 
 def _serve(

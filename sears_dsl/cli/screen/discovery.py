@@ -411,11 +411,10 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
 
 def _borne(discovery: Discovery) -> Iterator[str]:
     """What a model has shown that nothing flips."""
-    funnel, known = discovery.funnel, discovery.known
-    tried = funnel.keep_meaning + (funnel.known or 0)
-    flipped = any(each.flips for each in discovery.closest) or (known and known.rows_flipped)
-    if flipped or not tried or not funnel.distinct_rewrites or funnel.not_asked:
+    funnel = discovery.funnel
+    if not _withstands(discovery):
         return
+    tried = funnel.keep_meaning + (funnel.known or 0)
     _, high = wilson_interval(0, funnel.searched)
     yield (
         f"the model withstands all {funnel.distinct_rewrites:,} rewordings by "
@@ -423,6 +422,14 @@ def _borne(discovery: Discovery) -> Iterator[str]:
         f"{counted(funnel.searched, 'searched one')}, "
         f"such rules flip fewer than {100 * float(high):.1f}% (95%)"
     )
+
+
+def _withstands(discovery: Discovery) -> bool:
+    """Whether rules that keep the meaning were asked about, all of them, and none flips a row."""
+    funnel, known = discovery.funnel, discovery.known
+    tried = funnel.keep_meaning + (funnel.known or 0)
+    flipped = any(each.flips for each in discovery.closest) or (known and known.rows_flipped)
+    return not flipped and bool(tried and funnel.distinct_rewrites) and not funnel.not_asked
 
 
 def _came_close(each: Closest, discovery: Discovery) -> str:
@@ -499,6 +506,11 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
         f"more rows than these {rows:,}: a rule has to change several to show"
         + (f"; --holdout 0 searches all {funnel.right:,} right ones" if funnel.held_out else "")
     )
+    if _withstands(discovery):
+        yield (
+            "changes of other kinds: --known FILE tries rules of your own; `sears audit "
+            "noise/typing` measures slips of typing"
+        )
 
 
 def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
@@ -515,11 +527,16 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100
         share = each.judged.accepted / max(1, each.judged.sampled)
-        # Beyond that most readers would turn the rule down.
-        if 2 * share > 1 and delta < 1 and not _is_cut_short(each, discovery):
+        # Beyond that most readers would turn the rule down; and one that cannot flip enough rows
+        # is not found with any δ.
+        may_flip = each.flips if each.asked else each.changed
+        if 2 * share > 1 and delta < 1 and may_flip >= least and not _is_cut_short(each, discovery):
             yield (
                 f"--delta {delta:g} would let {rule} pass, though readers may refuse "
                 f"{rounded(delta)} of its rewrites"
+                if each.asked
+                else f"--delta {delta:g} has the model asked about {rule} too: nobody knows "
+                f"whether it flips a row, and readers may refuse {rounded(delta)} of its rewrites"
             )
 
 
