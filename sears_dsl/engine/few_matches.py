@@ -188,12 +188,13 @@ class FewMatches:
         way = self._ways.get((rule, order))
         if way is None:
             renderer = self._compiled.renderer(rule)
-            variant = self._compiled.variants(rule)[order]
-            left = right = 0
-            if reads_context(renderer.rule):
-                left = variant.left
-                right = len(variant.tests) - left - variant.focus
-            way = _Way(renderer, variant if renderer.needs_binding else None, left, right)
+            variant, left, right = None, 0, 0
+            if renderer.needs_binding:
+                variant = self._compiled.variants(rule)[order]
+                if reads_context(renderer.rule):
+                    left = variant.left
+                    right = len(variant.tests) - left - variant.focus
+            way = _Way(renderer, variant, left, right)
             self._ways[rule, order] = way
         return way
 

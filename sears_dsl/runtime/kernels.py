@@ -161,22 +161,30 @@ def _listen() -> None:
 class Kernel:
     """A function over arrays, plain (as it was written) or compiled; made by `kernel`."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, *, alike: bool) -> None:
         functools.update_wrapper(self, function)
         self.plain = function
         self._dispatcher: Any = None
+        self._is_alike = alike
+        self._code: Any = None  # for the only types that there are
 
     def __call__(self, *arguments: Any) -> Any:
         """What the function gives."""
         if not _decision.compiled:
             return self.plain(*arguments)
+        if self._code is not None:
+            return self._code(*arguments)
         try:
-            return self.dispatcher()(*arguments)
+            result = self.dispatcher()(*arguments)
         except OSError as error:
             raise SearsError(
                 f"compiled code could not be kept on disk: {error.strerror or error}",
                 help="set NUMBA_CACHE_DIR to a folder with some megabytes of room",
             ) from error
+        if self._is_alike and len(self._dispatcher.overloads) == 1:
+            [compiled] = self._dispatcher.overloads.values()
+            self._code = compiled.entry_point
+        return result
 
     @property
     def misses(self) -> int:
@@ -543,7 +551,28 @@ def kernel(function: F) -> F:
         >>> int(total(np.arange(4)))
         6
     """
-    new_kernel = Kernel(cast(FunctionType, function))
+    return _new_kernel(function, alike=False)
+
+
+def kernel_of_alike(function: F) -> F:
+    """Make a function a kernel whose arguments have the same types whenever Python calls it.
+
+    Nobody looks at them again after the first call, which of some ten arrays costs as much as to
+    hand them over. Arrays have to be contiguous.
+
+    Example:
+        >>> import numpy as np
+        >>> @kernel_of_alike
+        ... def first(values):
+        ...     return values[0]
+        >>> int(first(np.arange(4)))
+        0
+    """
+    return _new_kernel(function, alike=True)
+
+
+def _new_kernel(function: F, *, alike: bool) -> F:
+    new_kernel = Kernel(cast(FunctionType, function), alike=alike)
     _kernels.append(new_kernel)
     return cast(F, new_kernel)
 

@@ -42,7 +42,7 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.kernels import Growing, expect, kernel
+from sears_dsl.runtime.kernels import Growing, expect, kernel_of_alike
 from sears_dsl.tagging.inflection import lemma_among
 from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
 
@@ -430,7 +430,7 @@ def _composites(keys: Sequence[Key]) -> Composites:
     return Composites(ids, least, negated, offsets, parents)
 
 
-@kernel
+@kernel_of_alike
 def _decide(simple: Any, composites: Any, symbols: Any) -> Any:
     """The symbols of all predicates that hold, by group, as `Satisfied.offsets` and ``ids``.
 

@@ -42,7 +42,7 @@ from sears_dsl.engine.arrays import (
 )
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt64Array
-from sears_dsl.runtime.kernels import Growing, expect, kernel
+from sears_dsl.runtime.kernels import Growing, expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import TokenTypes
 
 # So many types are remembered; a batch may go beyond it.
@@ -89,8 +89,13 @@ class TokenClasses:
         self._alone = threading.Lock()
         self._known = _ClassMemory(self._words)
 
-    def of(self, types: TokenTypes) -> tuple[Classes, HeadsPool]:
-        """The classes of the types of a batch, and what is remembered of pairs of them."""
+    def of(self, types: TokenTypes, *, described: bool = True) -> tuple[Classes, HeadsPool]:
+        """The classes of the types of a batch, and what is remembered of pairs of them.
+
+        Args:
+            described: whether all of `Classes` is wanted, or its first three fields alone, of which
+                planes are made.
+        """
         with self._alone:
             if self._is_quick and len(types) > _FEW_TYPES:
                 numbers = np.full(len(types), -1, np.int32)
@@ -101,7 +106,8 @@ class TokenClasses:
                 [new] = (numbers < 0).nonzero()
                 if len(new) > few or not self._add_few(types.take(new), new, numbers):
                     numbers = self._learn(types, numbers)
-            return Classes(numbers, *self._known.arrays()), self._known.heads
+            known = self._known
+            return Classes(numbers, *known.arrays(self._rules, described=described)), known.heads
 
     def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> bool:
         """Write the classes of the few types that are new; False where there is no room."""
@@ -113,7 +119,7 @@ class TokenClasses:
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
-            classes = known.add(offsets, ids, self._rules).tolist()
+            classes = known.add(offsets, ids).tolist()
             known.class_of_simple.update(zip(unseen, classes, strict=True))
         numbers[places] = list(map(known.class_of_simple.__getitem__, simple_ids))
         known.remember(types, numbers[places])
@@ -133,7 +139,7 @@ class TokenClasses:
             return self._learn(types, np.full(len(types), -1, np.int32))
         if self._known.is_full(len(offsets) - 1):  # of this batch alone
             self._known = _ClassMemory(0)
-        of_group = self._known.add(offsets, ids, self._rules)
+        of_group = self._known.add(offsets, ids)
         if len(types) <= _FEW_TYPES or not self._is_quick:
             self._known.remember(unseen, of_group[group_of])
         numbers[new] = of_group[group_of]
@@ -190,8 +196,16 @@ class _ClassMemory:
         """How many are known."""
         return sum(map(len, self._class_of.values()))
 
-    def arrays(self) -> tuple[Any, ...]:
-        """The columns as they are now."""
+    def arrays(self, rules: Rules, *, described: bool) -> tuple[Any, ...]:
+        """The columns as they are now; the last four may be short unless classes are described."""
+        offsets, symbols, *looks = self.columns
+        if described and len(looks[0]) < len(self._numbers):
+            rest = offsets.array[len(looks[0]) :]
+            words = looks[1].array.shape[1]
+            entries = _describe(rest, symbols.array, words, rules)
+            for column, added in zip(looks, entries, strict=True):
+                column.extend(added)
+            self._arrays = None
         if self._arrays is None:
             self._arrays = tuple(column.array for column in self.columns)
         return self._arrays
@@ -201,7 +215,7 @@ class _ClassMemory:
         words: int = self.columns[3].array.shape[1]
         return (len(self._numbers) + groups) * words > _MOST_WORDS
 
-    def add(self, offsets: Int32Array, ids: Int32Array, rules: Rules) -> Int32Array:
+    def add(self, offsets: Int32Array, ids: Int32Array) -> Int32Array:
         """The class of each group of types, which satisfies ids[offsets[g]:offsets[g + 1]]."""
         symbols = [ids[low:high] for low, high in pairwise(offsets.tolist())]
         numbers = self._numbers
@@ -212,11 +226,8 @@ class _ClassMemory:
             new = [symbols_of[number] for number in range(known, len(numbers))]
             own = np.zeros(len(new) + 1, np.int32)
             np.cumsum(list(map(len, new)), out=own[1:])
-            flat = np.concatenate(new)
-            words = self.columns[3].array.shape[1]
-            added = (own[1:] + len(self.columns[1]), flat, *_describe(own, flat, words, rules))
-            for column, entries in zip(self.columns, added, strict=True):
-                column.extend(entries)
+            self.columns[0].extend(own[1:] + len(self.columns[1]))
+            self.columns[1].extend(np.concatenate(new))
             self._arrays = None
         return np.array(of_group, np.int32)
 
@@ -440,7 +451,6 @@ def _symbols_of(number: Integer, offsets: Int32Array, symbols: Int32Array, end: 
     begin, stop = offsets[number - 1], offsets[number]
     own = np.full(stop - begin + 1, end + 1, np.int32)
     own[: stop - begin] = symbols[begin:stop]
-    own.sort()  # so that the variants of each word of bits come one after another
     return own
 
 
@@ -462,6 +472,8 @@ def plane_entries(  # noqa: PLR0917 - arrays in the order in which they are made
     """
     full = ~np.uint64(0)
     end = planes.first_offsets.shape[0] - 3
+    count = planes.depths.shape[0]
+    begun = np.zeros(count, np.uint64)  # by word
     entry_offsets = np.zeros(high - low + 1, np.uint32)
     words = np.empty(64, np.uint32)
     masks = np.empty(64, np.uint64)
@@ -474,26 +486,23 @@ def plane_entries(  # noqa: PLR0917 - arrays in the order in which they are made
             bits[number - low] |= np.uint64(1) << np.uint64(symbol & 63)
             first = np.int64(planes.first_offsets[symbol])
             last = np.int64(planes.first_offsets[symbol + 1]) - 1
-            if first > last:
-                continue
-            most = entries + (last >> 6) - (first >> 6) + 1
-            if most > words.shape[0]:
-                words, masks = grown(words, most), grown(masks, most)
-            for word in range(first >> 6, (last >> 6) + 1):
+            for word in range(first >> 6, (last >> 6) + 1 if first <= last else 0):
                 mask = full
                 if word == first >> 6:
                     mask &= full << np.uint64(first & 63)
                 if word == last >> 6:
                     mask &= full >> np.uint64(63 - (last & 63))
-                if entries > entry_offsets[number - low] and words[entries - 1] == word:
-                    masks[entries - 1] |= mask
-                else:
-                    words[entries] = word
-                    masks[entries] = mask
-                    entries += 1
-                if dense > 0:
-                    firsts[number - low, word] |= mask
-                ahead[number - low] |= planes.seconds[word]
+                begun[word] |= mask
+        if dense > 0:
+            firsts[number - low] = begun
+        if entries + count > words.shape[0]:
+            words, masks = grown(words, entries + count), grown(masks, entries + count)
+        for word in range(count):
+            words[entries] = word
+            masks[entries] = begun[word]
+            ahead[number - low] |= planes.seconds[word] if begun[word] != 0 else np.uint64(0)
+            entries += begun[word] != 0
+            begun[word] = 0
         entry_offsets[number - low + 1] = entries
     return entry_offsets, words[:entries], masks[:entries], bits, ahead, firsts
 
@@ -553,7 +562,7 @@ def plane_blocks(  # noqa: PLR0917 - arrays in the order in which they are made
     return numbers, nexts, pool, slots, used
 
 
-@kernel
+@kernel_of_alike
 def plane_parts(  # noqa: PLR0917 - arrays in the order in which they are made
     low: int,
     high: int,

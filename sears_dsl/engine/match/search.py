@@ -38,7 +38,7 @@ from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
-from sears_dsl.runtime.kernels import compiles, expect, kernel
+from sears_dsl.runtime.kernels import compiles, expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import Tokens
 
 # ---------------------------------------------------------------- from hits to instances
@@ -221,7 +221,7 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
     return _expanded(hits, offsets, low, extent, rules)
 
 
-@kernel
+@kernel_of_alike
 def find_instances_by_bits(  # noqa: PLR0917 - arrays in the order in which they are made
     low: Any,
     high: Any,
@@ -358,12 +358,15 @@ def _searched(
     """The instances of the rules that paths lead to."""
     row_offsets = _plain(tokens.row_offsets)
     type_ids = _plain(tokens.type_ids)
-    classes, pool = program.classes.of(tokens.types)
+    planes, of_class = program.planes, None
+    described = planes is None or not compiles()
+    classes, pool = program.classes.of(tokens.types, described=described)
     expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
-    planes, of_class = program.planes, None
     if planes is not None and compiles():
         of_class = pool.planes.of(classes, planes)
+    if of_class is None and not described:
+        classes, pool = program.classes.of(tokens.types)
     blocks = _blocks(row_offsets, jobs)
     if of_class is not None:
         as_bits = (row_offsets, type_ids, classes.of_type, planes, of_class)

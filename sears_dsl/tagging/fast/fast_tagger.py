@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.kernels import expect, kernel
+from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
@@ -138,7 +138,7 @@ def casing_triple(before: Any, casing: Any, after: Any, row: Any) -> Any:
     return ((np.int64(casing) * CASINGS + before) * CASINGS + after) * 3 + row
 
 
-@kernel
+@kernel_of_alike
 def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are made
     codes: Any,
     offsets: Any,
@@ -196,7 +196,7 @@ def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
     return count
 
 
-@kernel
+@kernel_of_alike
 def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
     row_offsets: Any,
     words: Any,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
-from sears_dsl.runtime.kernels import Growing, kernel
+from sears_dsl.runtime.kernels import Growing, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, dense
 
 HASH_START = 2166136261
@@ -113,7 +113,7 @@ def intern(
     return number
 
 
-@kernel
+@kernel_of_alike
 def _intern_all(
     text: Int32Array, bounds: Int64Array, first: Integer, table: WordTable, numbers: Int32Array
 ) -> Any:
