@@ -21,13 +21,14 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.runtime.files import parse_json
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
-    from numpy.typing import NDArray
 
     from sears_dsl.judge.judge import Judge
     from sears_dsl.judge.readings import Reading
     from sears_dsl.translation.pivots import Pivot
+
+Pair = tuple[str, str]
+"""A text and its rewrite."""
 
 
 class Scorer(Protocol):
@@ -66,9 +67,6 @@ def scores_from(scorer: Scorer, pairs: Sequence[Pair], least: float) -> NDArray[
         scores[passing] = scorer.scores([pairs[each] for each in passing.tolist()])
     return scores
 
-
-Pair = tuple[str, str]
-"""A text and its rewrite."""
 
 _FITTED_ANEW = {
     "judge": ("sears_dsl.judge", "judge.json"),

@@ -216,6 +216,8 @@ def _rank_within(
     return ranks
 
 
+# ---------------------------------------------------------------- rules on text
+
 _Tell: TypeAlias = Callable[[int, int], None]
 Spread: TypeAlias = Callable[[Sequence[Pair]], Floats]
 """Of each pair the standard deviation, in log-odds, of the error that a change shares."""
