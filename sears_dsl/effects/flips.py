@@ -269,6 +269,9 @@ class RightRows:
         return list(self._data.rewritten([self.positions[number] for number in numbers], texts))
 
 
+# ---------------------------------------------------------------- what flips are worth
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FlipEvidence:
     """Flips of rules, with what they are worth; arrays with an entry a rule.
@@ -363,6 +366,8 @@ def lots(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
     # 53 bits are what a float holds, so that no place is rounded up to 1.
     return np.asarray((whole >> np.uint64(11)) / float(1 << 53), np.float64)
 
+
+# ---------------------------------------------------------------- few questions
 
 Ask: TypeAlias = Callable[[Sequence[int], Sequence[str]], Sequence[str | None]]
 """What the model says of right rows with other texts; None where it was not asked."""

@@ -251,6 +251,8 @@ def _negated(old: str, new: str) -> bool:
     return len(stem) >= 3 and longer == stem + "less"
 
 
+# ---------------------------------------------------------------- one word for another
+
 _BEARS_IS = frozenset(("there", "here"))
 _AFTER_IS = frozenset(
     ("a", "an", "the", "not", "no", "so", "very", "too", "just", "also", "always", "never", "all")

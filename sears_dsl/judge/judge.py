@@ -32,6 +32,7 @@ from sears_dsl.judge.evidence import (
     CONTENT,
     Curves,
     Evidence,
+    Pair,
     differences,
     load_evidence,
     named,
@@ -41,8 +42,6 @@ from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.readings import Reading, Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE
 from sears_dsl.runtime.array_types import Floats
-
-Pair = tuple[str, str]
 
 VERSION = 2
 """Of judge.json; what judge.npz holds is of the same."""

@@ -128,6 +128,8 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+# ---------------------------------------------------------------- what both networks compute with
+
 # Rows of one product of matrices, always, and they lie across it: of more rows, or of rows along
 # it, libraries compute some with other last bits than others (OpenBLAS on AVX2 processors).
 _ROWS = 16
@@ -227,6 +229,8 @@ def attention(
         mixed[here] = (scores @ value).transpose(0, 2, 1, 3).reshape(high - low, length, -1)
     return mixed
 
+
+# ---------------------------------------------------------------- the small network
 
 #: Rows of words that have none of their own, by their endings.
 BUCKETS = 1024

@@ -21,13 +21,14 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.runtime.files import parse_json
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
-    from numpy.typing import NDArray
 
     from sears_dsl.judge.judge import Judge
     from sears_dsl.judge.readings import Reading
     from sears_dsl.translation.pivots import Pivot
+
+Pair = tuple[str, str]
+"""A text and its rewrite."""
 
 
 class Scorer(Protocol):
@@ -45,16 +46,14 @@ class Scorer(Protocol):
     def tau(self) -> float:
         """Its shipped threshold."""
 
-    def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """S of each pair (original, rewrite), in [0, 1]."""
 
-    def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+    def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``, for each pair; may give up early where the answer is certain."""
 
 
-def scores_from(
-    scorer: Scorer, pairs: Sequence[tuple[str, str]], least: float
-) -> NDArray[np.float64]:
+def scores_from(scorer: Scorer, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
     """S of each pair that has so much, and 0 of the others, of which scorers tell that sooner.
 
     A scorer that finds both at once has a method of this name.
@@ -75,7 +74,7 @@ _FITTED_ANEW = {
 }
 
 
-def spread_of(scorer: Scorer) -> Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]] | None:
+def spread_of(scorer: Scorer) -> Callable[[Sequence[Pair]], NDArray[np.float64]] | None:
     """How far errors about one change go together, where S is the chance that readers accept.
 
     That is known of the shipped judge; any other scorer's word is taken for it, as in the paper.

@@ -36,6 +36,7 @@ from sears_dsl.judge.evidence import (
     CONTENT,
     Curves,
     Evidence,
+    Pair,
     SeenChanges,
     content_columns,
     differences,
@@ -46,8 +47,6 @@ from sears_dsl.judge.evidence import (
 from sears_dsl.judge.surface import SUPPORT, SURFACE
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.translation.long_texts import differing_parts
-
-Pair = tuple[str, str]
 
 VERSION = 1
 """Of sentence_meaning.json."""

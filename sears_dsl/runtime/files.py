@@ -205,6 +205,39 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
+def is_private(folder: Path, home: Path) -> bool:
+    """Whether only those can put files into a folder who could change its home as well."""
+    if os.name == "nt":
+        return True
+    place = folder.resolve()
+    about = place.stat()
+    # The base that a person named is trusted as it is, unless it belongs to all.
+    owners = {0, os.geteuid(), home.stat().st_uid}
+    if not place.parent.stat().st_mode & stat.S_IWOTH:
+        owners.add(place.parent.stat().st_uid)
+    return (
+        about.st_uid in owners
+        and not about.st_mode & stat.S_IWOTH
+        # Nobody may put another folder in the place of one of these.
+        and all(
+            parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) != stat.S_IWOTH
+            for parent in place.parents
+        )
+    )
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which is made if it is not there."""
+    probe = folder / f"probe-{os.urandom(8).hex()}"
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        return False
+    return True
+
+
 def resource_folder(name: str) -> Path:
     """The folder ``grammar`` or ``rulesets`` of this installation.
 

@@ -10,7 +10,7 @@ Compiled code lies on disk, one file for a kernel and the types of its arguments
 hash of all that the code was made of (`_fingerprint`, `_spelled`), so that no code is used that
 was made of something else; it is written whole or not at all, and takes the place of files that
 earlier versions of its kernel left. Reading such a file runs what is in it, so it is read only from
-a folder into which nobody else can put one (`_is_private`).
+a folder into which nobody else can put one (`is_private`).
 
 Costs: reading compiled kernels from disk takes a third of a second, compiling them half a minute
 where they were never compiled before. Ten rows are done sooner by the plain functions. So whoever
@@ -27,7 +27,6 @@ import functools
 import os
 import pickle
 import re
-import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,6 +39,7 @@ from typing import Any, TypeVar, cast
 
 from sears_dsl.errors import SearsError, UsageError
 from sears_dsl.runtime.compiler import Compiler
+from sears_dsl.runtime.files import is_private, is_writable
 
 F = TypeVar("F")
 
@@ -380,8 +380,8 @@ def _folder_beside(home: Path) -> Path | None:
     with suppress(RuntimeError):  # a user without a home
         caches = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
         folders.append(Path(caches or Path.home() / ".cache", "numba", name))
-    for folder in filter(_is_writable, folders):
-        if _is_private(folder, home):
+    for folder in filter(is_writable, folders):
+        if is_private(folder, home):
             return folder
         if chosen and folder == folders[0]:
             raise UsageError(
@@ -390,39 +390,6 @@ def _folder_beside(home: Path) -> Path | None:
                 help=f"name a folder of your own, or take their rights away: chmod o-w {folder}",
             )
     return None
-
-
-def _is_private(folder: Path, home: Path) -> bool:
-    """Whether only those can put files into a folder who could change the package as well."""
-    if os.name == "nt":
-        return True
-    place = folder.resolve()
-    about = place.stat()
-    # The base that a person named is trusted as it is, unless it belongs to all.
-    owners = {0, os.geteuid(), home.stat().st_uid}
-    if not place.parent.stat().st_mode & stat.S_IWOTH:
-        owners.add(place.parent.stat().st_uid)
-    return (
-        about.st_uid in owners
-        and not about.st_mode & stat.S_IWOTH
-        # Nobody may put another folder in the place of one of these.
-        and all(
-            parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) != stat.S_IWOTH
-            for parent in place.parents
-        )
-    )
-
-
-def _is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which is made if it is not there."""
-    probe = folder / f"probe-{os.urandom(8).hex()}"
-    try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        probe.touch()
-        probe.unlink()
-    except OSError:
-        return False
-    return True
 
 
 def _stem(kernel: Kernel) -> str:

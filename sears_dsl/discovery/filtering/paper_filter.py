@@ -199,6 +199,8 @@ def _changed_words(original: str, rewritten: str) -> tuple[tuple[str, ...], tupl
     return tuple(old[front : len(old) - back]), tuple(new[front : len(new) - back])
 
 
+# ---------------------------------------------------------------- candidates
+
 MINIMUM_FLIPS = 3
 """The default: intervals and q-values say what few flips mean; the paper's authors took 6."""
 

@@ -46,7 +46,7 @@ from sears_dsl.judge.readings import conditional_odds
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.meaning.scorers import Scorer, scores_from
+from sears_dsl.meaning.scorers import Pair, Scorer, scores_from
 from sears_dsl.runtime.array_types import Floats, Int32Array
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
@@ -216,7 +216,8 @@ def _rank_within(
     return ranks
 
 
-Pair = tuple[str, str]
+# ---------------------------------------------------------------- rules on text
+
 _Tell: TypeAlias = Callable[[int, int], None]
 Spread: TypeAlias = Callable[[Sequence[Pair]], Floats]
 """Of each pair the standard deviation, in log-odds, of the error that a change shares."""
