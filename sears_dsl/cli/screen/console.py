@@ -33,6 +33,12 @@ imports_option = click.option(
 )
 """For every command that reads rule files."""
 
+NO_RULE_FIRES = (
+    "no rule fires: is it the right column, and in the language of the rules? `sears explain RULES "
+    "'a sentence'` tells why a rule is silent"
+)
+"""What is said where rules leave all rows as they are."""
+
 # How much of a long sentence is shown before its first change, at most.
 _BEFORE = 40
 
