@@ -261,13 +261,15 @@ def check_arguments(texts: Sequence[str], scope: str, protected: Sized | None) -
         sears_dsl.errors.UsageError: one string was given where texts are wanted
           = help: give a list: [text]
     """
-    given = type(texts)
+    container = type(texts)
     if isinstance(texts, str):
         raise UsageError("one string was given where texts are wanted", help="give a list: [text]")
     # What is looked up by a key, such as a column of pandas, has no row number 0.
-    if not (hasattr(given, "__getitem__") and hasattr(given, "__len__")) or hasattr(given, "items"):
+    if not (hasattr(container, "__getitem__") and hasattr(container, "__len__")) or hasattr(
+        container, "items"
+    ):
         raise UsageError(
-            f"an object of type {given.__name__} is not a list of texts",
+            f"an object of type {container.__name__} is not a list of texts",
             help="give a list, such as list(texts); sears.apply(data, rules) takes datasets",
         )
     for kind in set(map(type, texts)):
