@@ -31,6 +31,7 @@ from sears_dsl.api.results import (
     RulesetsResult,
     draw_bars,
     drawn_name,
+    folder_to_write,
     new_axes,
     shown_audit,
 )
@@ -121,10 +122,10 @@ class AuditResult(RulesetsResult):
         return conclusion(self.document)
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """The failure rate of each rule that changes a row, worst first, with its 95% interval."""
+        """The failure rate of each rule that was tested, worst first, with its 95% interval."""
         from sears_dsl.auditing.reports.markdown import worst_first
 
-        shown_rules = [each for each in worst_first(self.rules) if each.changed]
+        shown_rules = [each for each in worst_first(self.rules) if each.judgement.failures.total]
         failures = [each.judgement.failures for each in shown_rules]
         return draw_bars(
             axes,
@@ -144,7 +145,7 @@ class AuditResult(RulesetsResult):
         """Write what `sears audit -o` writes: audit.html, audit.md, audit.json, junit.xml."""
         from sears_dsl.auditing.reports.files import write_audit_files
 
-        write_audit_files(self.document, Path(folder))
+        write_audit_files(self.document, folder_to_write(folder))
 
 
 @dataclass(eq=False, repr=False)
@@ -211,7 +212,7 @@ class GridResult(Result):
         """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
         from sears_dsl.auditing.reports.files import write_three
 
-        write_three(self.document, Path(folder))
+        write_three(self.document, folder_to_write(folder))
 
 
 class AuditsResult(GridResult):
@@ -239,7 +240,7 @@ class AuditsResult(GridResult):
         from sears_dsl.auditing.reports.files import write_audits_files
 
         documents = {name: each.document for name, each in self.audits.items()}
-        write_audits_files(documents, Path(folder))
+        write_audits_files(documents, folder_to_write(folder))
 
 
 AnyAudit: TypeAlias = AuditResult | str | Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, GridResult, audit_document, named_audits
-from sears_dsl.api.results import Result, drawn_name, new_axes
+from sears_dsl.api.results import Result, drawn_name, folder_to_write, new_axes
 from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ComparisonResult(Result):
         """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
         from sears_dsl.auditing.reports.files import write_three
 
-        write_three(self.document, Path(folder))
+        write_three(self.document, folder_to_write(folder))
 
 
 @overload
@@ -178,7 +178,7 @@ class ErrorsResult(Result):
         """Write what `sears errors -o` writes: errors.html, errors.md, errors.json."""
         from sears_dsl.auditing.reports.files import write_three
 
-        write_three(self.document, Path(folder))
+        write_three(self.document, folder_to_write(folder))
 
 
 def predict_errors(

@@ -17,6 +17,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 50
 _LONGEST_CELL = 400
 _LONGEST_NAME = 60
+_OF_FILES = (".html", ".htm", ".json", ".md", ".xml", ".csv", ".pdf")
 # Notebooks set text to the right otherwise.
 _LEFT = '<td style="text-align:left">'
 
@@ -93,6 +95,30 @@ class RulesetsResult(Result):
             UsageError: several rulesets that cannot stand in one; see `rulesets`.
         """
         return reduce(add, self.rulesets)
+
+
+def folder_to_write(folder: object) -> Path:
+    """The folder that a result of several files is saved in.
+
+    Raises:
+        UsageError: it is no path, or the name of a single file.
+
+    Example:
+        >>> folder_to_write("audit").name
+        'audit'
+    """
+    if not isinstance(folder, str | Path):
+        raise UsageError(
+            f"an object of type {type(folder).__name__} is not a folder",
+            help="give its path: save('audit')",
+        )
+    path = Path(folder)
+    if path.suffix.lower() in _OF_FILES and not path.is_dir():
+        raise UsageError(
+            f"{path} names a file, and several are written",
+            help=f"give a folder: save({str(path.with_suffix(''))!r})",
+        )
+    return path
 
 
 class TableResult(Result):
@@ -223,13 +249,16 @@ def shown_audit(rules: Iterable[RuleRecord]) -> dict[str, Sequence[Any]]:
     ordered = list(worst_first(rules))
     failures = [each.judgement.failures for each in ordered]
     meaning = [each.meaning and each.meaning.at_tau.rate for each in ordered]
+    scored: dict[str, Sequence[Any]] = {}
+    if any(each is not None for each in meaning):
+        scored["meaning kept"] = [None if each is None else f"{each:.0%}" for each in meaning]
     return {
         "rule": [each.name for each in ordered],
         "outcome": [each.judgement.outcome for each in ordered],
         "fails": [f"{each.count:,} of {each.total:,}" for each in failures],
         "rate (95%)": [shown_rate(each.rate, each.low, each.high) for each in failures],
         "q": [each.judgement.q_value for each in ordered],
-        "meaning kept": [None if each is None else f"{each:.0%}" for each in meaning],
+        **scored,
         "example": list(_examples(ordered)),
     }
 

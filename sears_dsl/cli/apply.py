@@ -30,6 +30,7 @@ from sears_dsl.cli.options.shared import (
     with_other_rules,
 )
 from sears_dsl.cli.screen.console import (
+    NO_RULE_FIRES,
     as_json_object,
     console,
     echo_json,
@@ -325,6 +326,8 @@ def _print_report(
         f"{counted(len(fired), 'rule')} ({silent:,} silent), "
         f"{counted(tally.records, 'row')} written to {target}"
     )
+    if tally.rows and not fired:
+        out.print(NO_RULE_FIRES)
     if unit:
         out.print(unit)
     skipped = sum(of.unrenderable for of in report.rules.values())

@@ -248,3 +248,32 @@ def test_a_page_is_open_beside_the_notebook(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="refused"):
         urlopen(page.address)  # noqa: S310 - likewise
     assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_an_audit_is_saved_in_a_folder_and_says_so(tmp_path: Path) -> None:
+    done = sears.audit(predict, ROWS, sears.parse("movie -> film"), scorer=None)
+    for name in (None, 3, tmp_path / "audit.html", str(tmp_path / "audit.JSON")):
+        with pytest.raises(UsageError, match=r"folder|several are written") as caught:
+            done.save(name)  # type: ignore[arg-type]
+        assert "save('" in caught.value.help
+    assert not list(tmp_path.iterdir())
+    done.save(tmp_path / "v1.2")
+    assert (tmp_path / "v1.2" / "audit.html").exists()
+
+
+def test_rules_that_were_not_tested_have_no_bar(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [("A movie.", "good"), ("A fine show.", "good")]
+    rules = sears.parse("movie -> film\nshow -> series")
+    done = sears.audit(
+        lambda texts: ["bad" if "show" in text else "good" for text in texts],
+        rows, rules, scorer=None,
+    )  # fmt: skip
+    assert [each.get_text() for each in done.plot().get_yticklabels()] == ["movie -> film"]
+
+
+def test_a_notebook_leaves_out_a_score_that_nobody_gave() -> None:
+    rules = sears.parse("movie -> film")
+    assert "meaning kept" not in sears.audit(predict, ROWS, rules, scorer=None)._repr_html_()
+    scored = sears.audit(predict, ROWS, rules, scorer=close, tau=0.5)
+    assert "meaning kept" in scored._repr_html_()

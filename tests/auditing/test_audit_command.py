@@ -82,6 +82,16 @@ def test_an_audit_finds_the_rate_that_was_built_in_and_writes_the_same_bytes(fol
     assert {name: (folder / "out" / name).read_bytes() for name in FILES} == written
 
 
+def test_an_audit_in_which_no_rule_fires_says_what_to_look_at(folder: Path) -> None:
+    (folder / "rules.sear").write_text("rule book: novel -> book\n", "utf-8")
+    done = audit()
+    assert done.exit_code == 0, done.output
+    assert "no rule fires: is it the right column" in done.output
+    assert "rate (95%)" not in done.output
+    assert "of 0 rows" not in done.output
+    assert "accuracy 100%" in done.output
+
+
 @pytest.mark.parametrize(
     ("gate", "code"),
     [(["--max-flip-rate", "0.2"], 0), (["--max-flip-rate", "19%"], 1),

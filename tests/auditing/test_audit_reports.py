@@ -403,6 +403,14 @@ def test_an_audit_ends_in_a_sentence(letters: str, gates: Gates, wanted: str) ->
     assert f"**{wanted}**" in plain
 
 
+def test_a_page_without_a_limit_counts_no_failures_of_it() -> None:
+    unlimited = Page(audit_page(audited(rows_of("k" * 30), rules=RULES))).text
+    assert "no limit is set" in unlimited
+    assert "rules fail their limit" not in unlimited
+    silent = Page(audit_page(audited(rows_of("k" * 30), rules=parse("play -> show")))).text
+    assert "Every rule in detail" not in silent
+
+
 def test_reports_call_rules_by_text_and_by_the_id_that_somebody_chose() -> None:
     document = audited(rows_of("k" * 30), rules=parse("not -> ~n't\nrule wh: play -> show"))
     [note] = [

@@ -205,6 +205,14 @@ def test_wrong_use_is_exit_2_with_a_message_and_no_output(
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_rules_of_which_none_fires_are_told_with_what_to_look_at(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("Der Film war gut.\n", "utf-8")
+    told = run("apply", "wh.sear", "rows.txt", "-o", "o.jsonl").stderr
+    assert "no rule fires: is it the right column, and in the language of the rules?" in told
+    (tmp_path / "rows.txt").write_text("What color is it?\n", "utf-8")
+    assert "no rule fires" not in run("apply", "wh.sear", "rows.txt", "-o", "p.jsonl").stderr
+
+
 def test_invalid_utf8_names_the_byte_and_the_way_out(run: Run, tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes("What color is the café?\n".encode("latin-1"))
     done = run("apply", "wh.sear", "latin.txt", "-o", "-", "--mode", "chain")

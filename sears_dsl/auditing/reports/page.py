@@ -92,7 +92,7 @@ def _details_and_slices(document: AuditDocument) -> Iterator[str]:
     """A card for each rule, its numbers and its examples; then answers and rows by part."""
     records = _shown(document)
     left_out = sum(1 for each in document.rules if each.changed) - len(records)
-    yield "<h2>Every rule in detail</h2>"
+    yield "<h2>Every rule in detail</h2>" if records else ""
     yield "".join(_card(record, place, document) for place, record in enumerate(records)) + (
         f"<p>{left_out:,} more rules are in audit.json.</p>" if left_out else ""
     )
@@ -133,9 +133,11 @@ def _tiles(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
         _counted(flipped),
     )
     counts = document.verdict.counts
+    # Without a limit none can fail it, and "0 of 41" would read as praise.
+    unlimited = document.verdict.outcome == "measured"
     yield (
-        f"{counts['failed']} of {len(document.rules):,}",
-        "rules fail their limit",
+        f"{counts['measured' if unlimited else 'failed']} of {len(document.rules):,}",
+        "rules are measured; no limit is set" if unlimited else "rules fail their limit",
         f"{counts['not judged']} changed too few rows to be judged",
     )
     sure = "flips that the model is sure of"

@@ -27,7 +27,14 @@ from sears_dsl.cli.options.shared import (
     unit_option,
     with_other_rules,
 )
-from sears_dsl.cli.screen.console import console, echo_document, excerpt, plain_table, stages
+from sears_dsl.cli.screen.console import (
+    NO_RULE_FIRES,
+    console,
+    echo_document,
+    excerpt,
+    plain_table,
+    stages,
+)
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.wording import counted
 
@@ -401,10 +408,11 @@ def _together(document: AuditDocument) -> Iterator[str]:
     from sears_dsl.statistics import percent
 
     flipped = document.together.flipped
-    yield (
-        f"of {counted(flipped.total, 'row')} that the model has right and rules change, "
-        f"{flipped.count:,} become wrong under some rule ({percent(flipped.rate)})"
-    )
+    if flipped.total:
+        yield (
+            f"of {counted(flipped.total, 'row')} that the model has right and rules change, "
+            f"{flipped.count:,} become wrong under some rule ({percent(flipped.rate)})"
+        )
     accuracy = document.together.accuracy
     if accuracy is not None:
         yield (
@@ -458,8 +466,10 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
 
     out = console(stderr=True)
     records = [each for each in worst_first(document.rules) if each.changed]
-    out.print(_table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE) if document.rules
-              else _accuracy_by_template(document))  # fmt: skip
+    if records:
+        out.print(_table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE))
+    else:
+        out.print(NO_RULE_FIRES if document.rules else _accuracy_by_template(document))
     if len(records) > _RULES_SHOWN:
         out.print(f"and {len(records) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     if document.rules:

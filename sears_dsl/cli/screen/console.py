@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from sears_dsl.language.rule import Rule
     from sears_dsl.language.ruleset import Ruleset
 
+NO_RULE_FIRES = (
+    "no rule fires: is it the right column, and in the language of the rules? `sears explain RULES "
+    "'a sentence'` tells why a rule is silent"
+)
+"""What is said where rules leave all rows as they are."""
+
 # How much of a long sentence is shown before its first change, at most.
 _BEFORE = 40
 
