@@ -5,15 +5,21 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 
 # Tests run in several processes; threads of linear algebra in each would wait for each other.
 # This has to stand before anything imports torch.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Packages are compiled when they are first imported; where a shell has Python keep nothing of that,
+# each of some hundred processes would compile torch and all else anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
+
+sys.dont_write_bytecode = False
 
 # Nobody pulls the plug: tests need not wait for the disk with every file (processes of theirs do).
 os.fsync = lambda _: None
