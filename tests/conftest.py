@@ -63,6 +63,8 @@ def pytest_collection_finish() -> None:
     """What all modules of tests have imported stays: the collector need not look at it again."""
     gc.collect()
     gc.freeze()
+    # Most of what tests make is no garbage either, and need not be looked at every 700 objects.
+    gc.set_threshold(20_000)
     gc.enable()
 
 
