@@ -245,7 +245,6 @@ def test_what_the_caller_froze_stays_frozen(tmp_path: Path) -> None:
         gc.unfreeze()
     apply(tmp_path, CSV, columns=("text",))
     assert gc.get_freeze_count() == 0
-    gc.freeze()  # the modules of all tests, as after they were imported
 
 
 def test_files_without_a_header(tmp_path: Path) -> None:
