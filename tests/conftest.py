@@ -5,15 +5,21 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 
 # Tests run in several processes; threads of linear algebra in each would wait for each other.
 # This has to stand before anything imports torch.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Packages are compiled when they are first imported; where a shell has Python keep nothing of that,
+# each of some hundred processes would compile torch and all else anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
+
+sys.dont_write_bytecode = False
 
 # Nobody pulls the plug: tests need not wait for the disk with every file (processes of theirs do).
 os.fsync = lambda _: None
@@ -54,10 +60,20 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What all modules of tests have imported stays: the collector need not look at it again."""
+    """Most of what tests make is no garbage either, and need not be looked at every 700 objects.
+
+    The modules are not frozen: each run on a file would count what is, a million of objects. Python
+    itself looks at all of them only where a quarter as many have come, which is hardly ever.
+    """
+    gc.collect()
+    gc.set_threshold(20_000)
+    gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """What is left is looked at by pytest five times more."""
     gc.collect()
     gc.freeze()
-    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

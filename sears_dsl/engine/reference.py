@@ -272,13 +272,14 @@ class _Walk:
 
     def _is(self, literal: Literal, part: str, token: Token) -> bool:
         """Whether a token is a part of a literal, under the case option."""
+        return self._spelled(literal, token.text) == self._spelled(literal, part)
+
+    def _spelled(self, literal: Literal, word: str) -> str:
+        """A word as it is compared with a literal: two are alike where this is the same."""
         options = self.file.options
-        word, spelling = token.text, part
         if ignores_case(literal, options):
-            word, spelling = word.lower(), spelling.lower()
-        if not literal.quoted and options.case != "exact":
-            word, spelling = _straight(word), _straight(spelling)
-        return word == spelling
+            word = word.lower()
+        return _straight(word) if not literal.quoted and options.case != "exact" else word
 
     def _cuts(self, literal: Literal) -> list[list[str]]:
         """How the tokenizer cuts a literal, in every casing and with every apostrophe it may have.
@@ -294,21 +295,12 @@ class _Walk:
         if not literal.quoted and self.file.options.case != "exact":
             straight = {word: _straight(word) for word in words if _has_letter(word)}
             words += [word.replace("'", mark) for word in straight.values() for mark in "'’ʼ"]
-        cuts: list[list[str]] = []
+        cuts: dict[tuple[str, ...], list[str]] = {}
         for word in words:
             whole = list(self.split(word)) or [word]
             for cut in (whole, [each for part in whole for each in contraction(part)]):
-                alike = (
-                    len(cut) == len(other) and all(map(self._same(literal), cut, other))
-                    for other in cuts
-                )
-                if not any(alike):
-                    cuts.append(cut)
-        return cuts
-
-    def _same(self, literal: Literal) -> Callable[[str, str], bool]:
-        """Whether two parts of a literal are met by the same tokens."""
-        return lambda part, other: self._is(literal, part, Token(other, "", "", 0, 0))
+                cuts.setdefault(tuple(self._spelled(literal, part) for part in cut), cut)
+        return list(cuts.values())
 
     def _stopped(self, state: WalkState, element: Element, position: int) -> None:
         if self.observe is not None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import click
 import pytest
+from command_line import call
 
 from sears_dsl.cli.options.unfinished import Resuming, UnfinishedRun, unfinished_run
 from sears_dsl.cli.screen.console import _Stage, stages
@@ -317,14 +318,15 @@ def test_the_first_word_comes_within_a_second(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- bad luck
 
 SLOW = """\
-import time
+import pathlib, time
 
 def predict(texts):
-    time.sleep(0.02 * len(texts))
+    if pathlib.Path("slow").exists():
+        time.sleep(0.02 * len(texts))
     return ["bad" if "film" in text else "good" for text in texts]
 """
 COMMANDS = {
-    "audit": "audit words.sear --model reviews:predict --data held.csv --scorer none "
+    "audit": "audit words.sear --model slow_reviews:predict --data held.csv --scorer none "
     "--batch-size 4 -o out",
     "fix": "fix words.sear --train train.csv --data held.csv --seeds 3 -o fix.json",
 }
@@ -332,7 +334,8 @@ COMMANDS = {
 
 def bad_luck(folder: Path) -> Path:
     folder.mkdir()
-    (folder / "reviews.py").write_text(SLOW, "utf-8")
+    (folder / "slow_reviews.py").write_text(SLOW, "utf-8")
+    (folder / "slow").touch()
     (folder / "words.sear").write_text(
         "rule film: movie -> film\nrule meal: food -> meal\n", "utf-8"
     )
@@ -346,8 +349,20 @@ def bad_luck(folder: Path) -> Path:
     return folder
 
 
+def words_of(command: str, *more: str) -> list[str]:
+    return [*COMMANDS[command].split(), "--column", "text", "--label", "label", *more]
+
+
+def finished(folder: Path, command: str, *more: str) -> dict[str, bytes]:
+    """What a run writes that nothing interrupts: it needs no process of its own, and no time."""
+    (folder / "slow").unlink()
+    end = call(*words_of(command, *more), folder=folder)
+    assert end.returncode in (0, 1), end.stderr
+    return outputs(folder)
+
+
 def begun(folder: Path, command: str, *more: str, first: str = "") -> subprocess.Popen[str]:
-    words = [*COMMANDS[command].split(), "--column", "text", "--label", "label", *more]
+    words = words_of(command, *more)
     program = [sys.executable, "-c", "from sears_dsl.cli import main; main()", *words]
     if first:
         program = ["bash", "-c", f'{first}; exec "$@"', "bash", *program]
@@ -374,11 +389,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str,
 
     @functools.cache
     def written(command: str) -> dict[str, bytes]:
-        folder = bad_luck(tmp_path_factory.mktemp("whole") / command)
-        process = begun(folder, command)
-        assert process.communicate(timeout=600)
-        assert process.returncode in (0, 1)
-        return outputs(folder)
+        return finished(bad_luck(tmp_path_factory.mktemp("whole") / command), command)
 
     return written
 
@@ -389,19 +400,15 @@ def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(
 ) -> None:
     killed = bad_luck(tmp_path / "killed")
     most = 2 if command == "audit" else 1  # training twice is slow, and one more kill no news
-    kills = 0
-    process, seen = begun(killed, command, "--resume"), 0
-    while process.poll() is None:
-        size = grown(killed)
-        if kills < most and size > seen:
-            process.kill()
-            process.communicate()
-            kills += 1
-            process, seen = begun(killed, command, "--resume"), grown(killed)
-        time.sleep(0.02)
-    process.communicate()
-    assert kills == most
-    assert outputs(killed) == whole(command)
+    for _ in range(most):
+        seen = grown(killed)
+        process = begun(killed, command, "--resume")
+        while grown(killed) <= seen:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+    assert finished(killed, command, "--resume") == whole(command)
     assert not list(killed.glob("*.partial"))
 
 
@@ -416,10 +423,7 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(
     assert process.returncode == 2, told
     assert "Traceback" not in told
     assert "sears: " in told
-    process = begun(folder, "audit", "--resume")
-    _, told = process.communicate(timeout=600)
-    assert process.returncode in (0, 1), told
-    assert outputs(folder) == whole("audit")
+    assert finished(folder, "audit", "--resume") == whole("audit")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders that are in use cannot be removed there")
@@ -441,6 +445,7 @@ def test_a_folder_that_is_removed_in_the_middle_does_no_harm(tmp_path: Path) -> 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     folder = bad_luck(tmp_path / "a")
+    (folder / "slow").unlink()
     process = begun(folder, "audit", "--json")
     assert process.stdout is not None
     process.stdout.close()
