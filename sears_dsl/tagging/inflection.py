@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from itertools import repeat
@@ -146,9 +146,8 @@ class _Lemminflect:
             sys.modules[name] = module_from_spec(spec)
         try:
             config = import_module(f"{name}.config")
-            lemma_lines = import_module(f"{name}.codecs.LemmaLUCodec").LemmaLUCodec
             form_lines = import_module(f"{name}.codecs.InflectionLUCodec").InflectionLUCodec
-            class_of = import_module(f"{name}.core.LexicalUtils").categoryToUPos
+            class_of = cache(import_module(f"{name}.core.LexicalUtils").categoryToUPos)
             overrides = import_module(f"{name}.codecs.OverridesCodec").OverridesCodec
             self._instead = overrides.load(config.lemma_overrides_fn)
             self._lemmas = import_module(f"{name}.core.Lemmatizer").Lemmatizer()
@@ -158,8 +157,8 @@ class _Lemminflect:
                 sys.modules.pop(name, None)
 
         def class_and_lemmas(line: str) -> tuple[str, tuple[str, ...]]:
-            _, category, lemmas = lemma_lines.fromString(line)
-            return class_of(category), lemmas
+            _, category, lemmas = line.split(",")
+            return class_of(category), tuple(lemmas.split("/"))
 
         def forms_of(line: str) -> dict[str, tuple[str, ...]]:
             forms: dict[str, tuple[str, ...]] = form_lines.fromString(line)[2]

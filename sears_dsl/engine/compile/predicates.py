@@ -268,7 +268,8 @@ class Predicates:
             for name, numbers in self._values.items()
         ]
         regexes = list(self._regex_of)
-        matching = (map(regexes.__getitem__, self._regexes.matching(text)) for text in parts[0])
+        matched = map(self._regexes.matching, parts[0]) if regexes else repeat((), len(tokens))
+        matching = (map(regexes.__getitem__, numbers) for numbers in matched)
         rows = zip(*columns, strict=True) if columns else repeat((), len(tokens))
         return [(*ids, *numbers) for ids, numbers in zip(rows, matching, strict=True)]
 

@@ -334,8 +334,14 @@ class SeenTypes:
 
     def members(self, codes: list[int]) -> list[TokenType]:
         """Some of them as objects; those that were asked for before cost a look-up."""
-        known = self._objects
-        return [known[code] if code in known else self.type(code) for code in codes]
+        known, pairs = self._objects, self.pairs
+        new = [divmod(code, len(pairs)) for code in codes if code not in known]
+        if new:
+            with self._alone:
+                words = self.words.texts([word for word, _ in new])
+            for (word, pair), text in zip(new, words, strict=True):
+                known[word * len(pairs) + pair] = TokenType(text, *pairs[pair])
+        return list(map(known.__getitem__, codes))
 
     def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
         """Some of them by words and pairs of tags."""
@@ -360,9 +366,10 @@ class SeenTypes:
         if pair_ids is not None:
             codes += pair_ids
         if len(codes) <= _FEW_TOKENS:
-            places: dict[int, int] = {}
-            ids = [places.setdefault(code, len(places)) for code in codes.tolist()]
-            distinct, type_ids = np.array(list(places), np.int64), np.array(ids, np.int32)
+            listed = codes.tolist()
+            places = {code: place for place, code in enumerate(dict.fromkeys(listed))}
+            distinct = np.array(list(places), np.int64)
+            type_ids = np.array(list(map(places.__getitem__, listed)), np.int32)
         else:
             distinct, type_ids = _number(codes)
         return Tokens(
