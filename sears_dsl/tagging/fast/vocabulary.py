@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -244,10 +244,16 @@ class Words:
         """The strings with these numbers; each is made once."""
         numbers = list(words)
         strings = self._strings
-        codes, offsets = self.codes, self.offsets
-        for word in set(numbers).difference(strings):
-            start, end = offsets[word], offsets[word + 1]
-            strings[word] = codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
+        new = list(set(numbers).difference(strings))
+        if new:
+            first = self.offsets[new]
+            counts = self.offsets[np.array(new) + 1] - first
+            ends = np.cumsum(counts)
+            # All are decoded as one text.
+            picked = np.arange(ends[-1]) + np.repeat(first - ends + counts, counts)
+            whole = self.codes[picked].tobytes().decode("utf-32-le", "surrogatepass")
+            bounds = pairwise([0, *ends.tolist()])
+            strings.update(zip(new, (whole[low:high] for low, high in bounds), strict=True))
         return [strings[word] for word in numbers]
 
     def make_room(self, characters: int) -> None:
