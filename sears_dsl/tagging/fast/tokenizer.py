@@ -350,7 +350,7 @@ class FastTokenizer:
             grown[row + 1] += len(ends) - count
             rest = token + count
         parts.append(columns[:, rest:])
-        starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32)
+        starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32, order="C")
         return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
 
 
