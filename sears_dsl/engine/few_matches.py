@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import eq, itemgetter
 from typing import NamedTuple
 
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
@@ -57,15 +57,16 @@ class _Way(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row and its tokens."""
+    """A row and its tokens.
+
+    Attributes:
+        touching: for each place before, between and behind them whether the tokens on both sides
+            have nothing between them.
+    """
 
     text: str
     tokens: ListedTokens
-
-    def touches(self, place: int) -> bool:
-        """Whether the tokens on both sides of a place have nothing between them."""
-        starts = self.tokens.starts
-        return 0 < place < len(starts) and self.tokens.ends[place - 1] == starts[place]
+    touching: Sequence[bool]
 
 
 class FewMatches:
@@ -77,21 +78,29 @@ class FewMatches:
         self._written: dict[tuple[object, ...], Written] = {}
 
     def rewrites(
-        self, tokens: Tokens, matches: Matches, unrenderable: Counter[int]
+        self,
+        tokens: Tokens,
+        matches: Matches,
+        unrenderable: Counter[int],
+        *,
+        numbers: Sequence[int] | None = None,
     ) -> list[Rewrite] | None:
         """What `Rendering.rewrites` gives where nothing is protected.
 
-        None for matches that are many, or of rules that draw.
+        None for matches that are many, or of rules that draw. The numbers are those that the rows
+        of the tokens have for the caller.
         """
         rules = matches.rules.tolist() if len(matches) <= _FEW else []
-        if len(rules) < len(matches) or any(map(self._compiled.draws, set(rules))):
+        if len(rules) < len(matches) or not self._compiled.drawing_rules.isdisjoint(rules):
             return None
         columns = (matches.starts, matches.ends, matches.variants)
         instances = list(zip(rules, *(column.tolist() for column in columns), strict=True))
         rewrites: list[Rewrite] = []
         for row, places in groupby(range(len(rules)), key=matches.rows.tolist().__getitem__):
             some = [instances[place] for place in places]
-            rewrites += self.of_row(row, tokens.texts[row], tokens.listed(row), some, unrenderable)
+            number = row if numbers is None else numbers[row]
+            of_row = (tokens.texts[row], tokens.listed(row), some, unrenderable)
+            rewrites += self.of_row(number, *of_row)
         return rewrites
 
     def of_row(
@@ -103,7 +112,8 @@ class FewMatches:
         unrenderable: Counter[int],
     ) -> list[Rewrite]:
         """The rewrites of one row; instances come by rule and start, of rules that do not draw."""
-        row = _Row(text, tokens)
+        gaps = map(eq, tokens.ends, tokens.starts[1:])
+        row = _Row(text, tokens, [False, *gaps, False])
         rewrites: list[Rewrite] = []
         for rule, of_rule in groupby(instances, key=itemgetter(0)):
             edits = self._edits(row, rule, [each[1:] for each in of_rule], unrenderable)
@@ -141,14 +151,15 @@ class FewMatches:
 
     def _edit(self, row: _Row, rule: int, start: int, end: int, variant: int) -> Edit | Unrendered:
         """The edit of the only instance of a rule in a row."""
-        text, tokens = row
+        text, tokens, touching = row
         starts, ends = tokens.starts, tokens.ends
         way = self._way(rule, variant)
         low, high = start - way.left, end + way.right
         between = text[starts[low] : ends[high - 1]] if low < high else ""
         opens = start < end and way.renderer.follows_case and begins_sentence(text, starts[start])
-        before, after = row.touches(low), row.touches(high)
-        look = (rule, variant, opens, before, after, between, *tokens.types[low:high])
+        look = (
+            rule, variant, opens, touching[low], touching[high], between, *tokens.types[low:high]
+        )  # fmt: skip
         written = self._written.get(look)
         if written is None:
             binding = self._binding(row, way, start, end)
@@ -163,8 +174,8 @@ class FewMatches:
             first, last = starts[start], ends[end - 1]
             if not (
                 left == ALONE
-                or (row.touches(start) and left <= _kind(text[first - 1]))
-                or (row.touches(end) and right <= _kind(text[last]))
+                or (touching[start] and left <= _kind(text[first - 1]))
+                or (touching[end] and right <= _kind(text[last]))
             ):
                 return Edit(first, last, text[first:last], new)
         around = Around(barrier=len(text))

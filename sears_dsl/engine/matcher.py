@@ -121,6 +121,7 @@ class Matcher:
         parts = [(ruleset.rules, ruleset) for ruleset in self._rulesets]
         self.program, problems = build_program(parts, self._split)
         self._sources, missing = sources_for(scoped, sources)
+        self._first_drawing = Drawing(Draw(seed, 0), self._sources)
         findings = [*compiler_findings(scoped, problems), *missing]
         if findings:
             raise RuleSyntaxError(findings)
@@ -366,9 +367,9 @@ class Matcher:
                 continue
             few = None
             if spans is None or not any(spans):
-                few = self._few_matches.rewrites(tokens, matches, unrenderable)
+                few = self._few_matches.rewrites(tokens, matches, unrenderable, numbers=rows)
             if few is not None:
-                parts.append([one._replace(row=rows[one.row]) for one in few])
+                parts.append(few)
                 continue
             columns = self.rendering.rewrites(
                 tokens,
@@ -489,13 +490,9 @@ class Matcher:
             with self._alone:
                 tiers = self._prefilter.tiers(texts, finder=self._finder()).tolist()
         for tier in (TOKENS, TAGS):
-            count = tiers.count(tier)
-            if count:
-                every = count == len(texts)
-                rows = list(range(count))
-                if not every:
-                    rows = [row for row, needed in enumerate(tiers) if needed == tier]
-                chosen = texts if every else [texts[row] for row in rows]
+            rows = [row for row, needed in enumerate(tiers) if needed == tier]
+            if rows:
+                chosen = texts if len(rows) == len(texts) else [texts[row] for row in rows]
                 with self._alone:
                     tagger = self.tagger
                     if tier == TOKENS:
@@ -519,8 +516,7 @@ class Matcher:
         if self._prefilter.least != NOTHING or len(self.program.sequences) > MOST_VARIANTS:
             return None
         tagger = self.tagger
-        drawn = any(map(self.compiled.draws, range(len(self.rules))))
-        if drawn or not isinstance(tagger, ListingTagger):
+        if self.compiled.drawing_rules or not isinstance(tagger, ListingTagger):
             return None
         return WordRules(self.program, self._prefilter, self._few_matches, tagger)
 
@@ -531,6 +527,8 @@ class Matcher:
         return (unit or self.unit) == "sentence"
 
     def _drawing(self, seed: int, draw: int) -> Drawing:
+        if not (seed or draw):
+            return self._first_drawing
         return Drawing(Draw(self._seed + seed, draw), self._sources)
 
     def _ids(self) -> Sequence[str]:

@@ -135,6 +135,9 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     """
     if not edits:
         return text
+    if len(edits) == 1:
+        start, end, _, new = edits[0]
+        return f"{text[:start]}{new}{text[end:]}"
     pieces: list[str] = []
     place = 0
     for start, end, _, new in edits:

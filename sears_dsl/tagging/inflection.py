@@ -15,11 +15,15 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from itertools import repeat
 from pathlib import Path
+
+import numpy as np
+
+from sears_dsl.runtime.array_types import Int32Array
 
 BASE_TAGS = frozenset({"NN", "NNP", "VB", "VBP", "JJ", "RB", "MD"})
 """Fine tags whose words stand in their base form, but for forms of *be* and contractions."""
@@ -54,6 +58,7 @@ _IRREGULAR = {
     ("n't", "RB"): "not",
 }
 _IRREGULAR_WORDS = frozenset(word for word, _ in _IRREGULAR)
+_IRREGULAR_SPELLINGS = _IRREGULAR_WORDS.union(word.replace("'", "’") for word in _IRREGULAR_WORDS)
 
 # Which form of be a matched form asks for: (target, matched form) → form.
 _BE_PAST = {
@@ -113,21 +118,24 @@ class _LazyTable:
     ) -> None:
         self._parse_line = parse_line
         self._instead = {word: _WordForms(forms) for word, forms in instead.items()}
-        self._lines: dict[str, list[str]] = {}
+        # All lines of a word as one text: of a list for each of 100,000 words every collection of
+        # garbage would look at each.
+        self._lines: dict[str, str] = {}
         for line in gzip.decompress(Path(path).read_bytes()).decode().splitlines():
-            self._lines.setdefault(line[: line.index(",")], []).append(line)
+            word = line[: line.index(",")]
+            before = self._lines.get(word)
+            self._lines[word] = line if before is None else f"{before}\n{line}"
 
     def lines(self, word: str) -> Sequence[str]:
         """The lines of a word."""
-        return self._lines.get(word, ())
+        return self._lines.get(word, "").splitlines()
 
     def get(self, word: str, default: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """What the file says of a word."""
-        lines = self._lines.get(word)
-        if word in self._instead or lines is None:
+        if word in self._instead or word not in self._lines:
             return self._instead.get(word, default)
         entry = _WordForms()
-        for line in lines:
+        for line in self.lines(word):
             entry.update(self._parse_line(line))
         return entry
 
@@ -146,9 +154,8 @@ class _Lemminflect:
             sys.modules[name] = module_from_spec(spec)
         try:
             config = import_module(f"{name}.config")
-            lemma_lines = import_module(f"{name}.codecs.LemmaLUCodec").LemmaLUCodec
             form_lines = import_module(f"{name}.codecs.InflectionLUCodec").InflectionLUCodec
-            class_of = import_module(f"{name}.core.LexicalUtils").categoryToUPos
+            self._class_of = cache(import_module(f"{name}.core.LexicalUtils").categoryToUPos)
             overrides = import_module(f"{name}.codecs.OverridesCodec").OverridesCodec
             self._instead = overrides.load(config.lemma_overrides_fn)
             self._lemmas = import_module(f"{name}.core.Lemmatizer").Lemmatizer()
@@ -158,15 +165,14 @@ class _Lemminflect:
                 sys.modules.pop(name, None)
 
         def class_and_lemmas(line: str) -> tuple[str, tuple[str, ...]]:
-            _, category, lemmas = lemma_lines.fromString(line)
-            return class_of(category), lemmas
+            _, category, lemmas = line.split(",")
+            return self._class_of(category), tuple(lemmas.split("/"))
 
         def forms_of(line: str) -> dict[str, tuple[str, ...]]:
             forms: dict[str, tuple[str, ...]] = form_lines.fromString(line)[2]
             return forms
 
         # Each of them loads its file when it has no such attribute yet.
-        self._class_and_lemmas = class_and_lemmas
         self._lemmas.lemma_dict = _LazyTable(
             config.lemma_lu_fn, lambda line: dict([class_and_lemmas(line)]), {}
         )
@@ -195,13 +201,13 @@ class _Lemminflect:
 
     def _listed(self, word: str, upos: str) -> tuple[str, ...]:
         """The lemmas of a word of a class in the tables; of several lines the last one counts."""
-        instead = self._instead.get(word, {})
-        if upos in instead:
+        instead = self._instead.get(word)
+        if instead is not None and upos in instead:
             return tuple(map(str.lower, instead[upos]))
         for line in reversed(self._lemmas.lemma_dict.lines(word)):
-            word_class, lemmas = self._class_and_lemmas(line)
-            if word_class == upos:
-                return tuple(map(str.lower, lemmas))
+            _, category, lemmas = line.split(",")
+            if self._class_of(category) == upos:
+                return tuple(lemmas.lower().split("/"))
         return ()
 
     @cached_property
@@ -270,6 +276,40 @@ def lemma_among(word: str, fine: str, lemmas: AbstractSet[str]) -> str | None:
     if base is None and _tables().may_be_among(plain, _WORD_CLASS[fine], lemmas):
         base = _lemma_in_tables(plain, fine)
     return base if base in lemmas else None
+
+
+def lemma_numbers(
+    words: Sequence[str],
+    word_of: Int32Array,
+    fines: Sequence[str],
+    fine_of: Int32Array,
+    numbers: Mapping[str, int],
+) -> Int32Array:
+    """The numbers of the lemmas of some words under fine tags, -1 where a lemma has none.
+
+    Args:
+        words: those that there are.
+        word_of: which of these each is.
+        fines: the tags that there are.
+        fine_of: which of these each has.
+        numbers: of some lemmas.
+
+    Example:
+        >>> places = np.array([0, 1, 1], np.int32), np.array([0, 0, 1], np.int32)
+        >>> lemma_numbers(["is", "films"], places[0], ["VBZ", "NN"], places[1], {"be": 7}).tolist()
+        [7, -1, -1]
+    """
+    lowers = list(map(str.lower, words))
+    ids = np.fromiter(map(numbers.get, lowers, repeat(-1)), np.int32, len(words))[word_of]
+    irregular = np.fromiter(map(_IRREGULAR_SPELLINGS.__contains__, lowers), np.bool_, len(words))
+    inflected = np.fromiter(map(_INFLECTED_TAGS.__contains__, fines), np.bool_, len(fines))
+    # The lemma of all others is the word itself.
+    [asked] = (inflected[fine_of] | irregular[word_of]).nonzero()
+    texts = map(words.__getitem__, word_of[asked].tolist())
+    tags = map(fines.__getitem__, fine_of[asked].tolist())
+    lemmas = map(lemma_among, texts, tags, repeat(numbers.keys()))
+    ids[asked] = [-1 if each is None else numbers[each] for each in lemmas]
+    return ids
 
 
 def _without_tables(word: str, fine: str) -> tuple[str, str | None]:

@@ -25,7 +25,9 @@ from sears_dsl.runtime.kernels import (
     ENOUGH_TO_COMPILE,
     Kernel,
     _folder_beside,
+    compiles,
     kernel,
+    kernel_of_alike,
     kernels,
 )
 
@@ -57,6 +59,27 @@ def test_a_kernel_that_calls_kernels_gives_the_same_plain_and_compiled() -> None
     assert isinstance(_doubled_sum, Kernel)
     assert _doubled_sum.plain(values) == _doubled_sum.dispatcher()(values) == 90
     assert _factorial.plain(5) == _factorial.dispatcher()(5) == 120
+
+
+@kernel_of_alike
+def _alike_sum(values, factor):  # type: ignore[no-untyped-def]
+    total = np.int64(0)
+    for value in values:
+        total += factor * value
+    return total
+
+
+def test_a_kernel_of_alike_arguments_gives_the_same_whenever_it_is_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert isinstance(_alike_sum, Kernel)
+    for compiled in (False, True, True, False, True):
+        monkeypatch.setattr(kernels_module._decision, "compiled", compiled)
+        assert compiles() == compiled
+        assert _alike_sum(np.arange(10), 2) == 90
+        assert _alike_sum(np.arange(0), 2) == 0
+    with pytest.raises(TypeError):
+        _alike_sum(np.arange(10, dtype=np.int8), 2)
 
 
 _PROGRAM = """

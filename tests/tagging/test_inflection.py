@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from sears_dsl.tagging.inflection import (
     keep_casing,
     lemma,
     lemma_among,
+    lemma_numbers,
 )
 
 
@@ -79,6 +81,18 @@ def test_a_lemma_among_some_is_the_lemma() -> None:
         assert lemma_among(*each, {base}) == base
         assert lemma_among(*each, some) == (base if base in some else None)
         assert lemma_among(*each, some - {base}) is None
+
+
+def test_numbers_of_lemmas_are_those_of_each_lemma() -> None:
+    words = ["films", "IS", "'s", "’S", "n’t", "wo", "Film", "went", "日本", "zorbs", "2010s", ""]
+    fines = ["NNS", "VBZ", "MD", "RB", "NN", "", "VBD"]
+    pairs = [(word, fine) for word in range(len(words)) for fine in range(len(fines))]
+    word_of, fine_of = np.array(pairs, np.int32).T
+    every = [lemma(words[word], fines[fine]) for word, fine in pairs]
+    for named in (set(every), {"film", "be", "not", "go"}, {"will", "'s", "n't"}, set()):
+        numbers = {text: number for number, text in enumerate(sorted(named))}
+        asked = lemma_numbers(words, word_of, fines, fine_of, numbers)
+        assert asked.tolist() == [numbers.get(text, -1) for text in every]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.runtime.array_types import Growing, Int32Array
 from sears_dsl.runtime.kernels import expect, kernel_of_alike
-from sears_dsl.tagging.inflection import lemma_among
+from sears_dsl.tagging.inflection import lemma_among, lemma_numbers
 from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
 
 Key: TypeAlias = tuple[str, *tuple[Any, ...]]
@@ -268,7 +268,8 @@ class Predicates:
             for name, numbers in self._values.items()
         ]
         regexes = list(self._regex_of)
-        matching = (map(regexes.__getitem__, self._regexes.matching(text)) for text in parts[0])
+        matched = map(self._regexes.matching, parts[0]) if regexes else repeat((), len(tokens))
+        matching = (map(regexes.__getitem__, numbers) for numbers in matched)
         rows = zip(*columns, strict=True) if columns else repeat((), len(tokens))
         return [(*ids, *numbers) for ids, numbers in zip(rows, matching, strict=True)]
 
@@ -311,15 +312,17 @@ class Predicates:
     @staticmethod
     def _column(name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:
         """Which predicate of a kind holds of each type, at most one; -1 where none does."""
-        type_of: Int32Array | None
         if name[0] == "text" and 4 * len(numbers) < len(types.place_of):
             ids, type_of = np.full(len(types.words), -1, np.int32), types.word_of
             for word in numbers.keys() & types.place_of.keys():
                 ids[types.place_of[word]] = numbers[word]
+        elif name[0] == "lemma":
+            fines = [fine for _, fine in types.pairs]
+            return lemma_numbers(types.words, types.word_of, fines, types.pair_of, numbers)
         else:
-            values, type_of = _attribute(name, numbers, types)
+            values, type_of = _attribute(name, types)
             ids = np.fromiter(map(numbers.get, values, repeat(-1)), np.int32)
-        return ids if type_of is None else ids[type_of]
+        return ids[type_of]
 
 
 def _ignores_case(literal: Literal, options: Options) -> bool:
@@ -375,17 +378,13 @@ _APOSTROPHES = "'’ʼ"
 _HAS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 
 
-def _attribute(
-    name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes
-) -> tuple[Iterable[Any], Int32Array | None]:
-    """What a kind of predicate looks at, and which of it each type has; None: a type, a value."""
+def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[Any], Int32Array]:
+    """What a kind of predicate other than lemmas looks at, and which of it each type has."""
     kind, tagset = name
     if kind == "text":
         return types.words, types.word_of
     if kind == "lower":
         return map(str.lower, types.words), types.word_of
-    if kind == "lemma":
-        return _values(name, numbers, types.columns()), None
     if kind == "fine":
         return (fine for _, fine in types.pairs), types.pair_of
     if tagset == "ud2":

@@ -77,6 +77,8 @@ class Prefilter:
 
     def tier(self, text: str) -> int:
         """What `tiers` says of one row, without its arrays."""
+        if not self._scanners:
+            return self.least
         folded = fold(text)
         tiers = (tier for tier, scanner in self._scanners.items() if scanner.occurs(folded))
         return max(tiers, default=self.least)

@@ -17,7 +17,7 @@ keeps a thousand rules within a small cache. Threads may share one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -92,18 +92,16 @@ class TokenClasses:
     def of(self, types: TokenTypes, *, described: bool = True) -> tuple[Classes, HeadsPool]:
         """The classes of the types of a batch, and what is remembered of pairs of them.
 
-        Args:
-            described: whether all of `Classes` is wanted, or its first three fields alone, of which
-                planes are made.
+        Unless they are described all but the first three fields of `Classes` may be too short.
         """
         with self._alone:
             if self._is_quick and len(types) > _FEW_TYPES:
                 numbers = np.full(len(types), -1, np.int32)
             else:
                 numbers = self._known.look_up(types)
-            if numbers.min(initial=0) < 0:
+            [new] = (numbers < 0).nonzero()
+            if len(new):
                 few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
-                [new] = (numbers < 0).nonzero()
                 if len(new) > few or not self._add_few(types.take(new), new, numbers):
                     numbers = self._learn(types, numbers)
             known = self._known
@@ -114,15 +112,14 @@ class TokenClasses:
         known = self._known
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return False
-        members = map(types.__getitem__, range(len(types)))  # sooner made than columns of a few
-        simple_ids = self._predicates.find_simple(list(members))
+        simple_ids = self._predicates.find_simple(types.members())
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
-            classes = known.add(offsets, ids).tolist()
-            known.class_of_simple.update(zip(unseen, classes, strict=True))
-        numbers[places] = list(map(known.class_of_simple.__getitem__, simple_ids))
-        known.remember(types, numbers[places])
+            known.class_of_simple.update(zip(unseen, known.add(offsets, ids).tolist(), strict=True))
+        class_numbers = list(map(known.class_of_simple.__getitem__, simple_ids))
+        numbers[places] = class_numbers
+        known.remember(types, class_numbers)
         return True
 
     def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
@@ -141,7 +138,7 @@ class TokenClasses:
             self._known = _ClassMemory(0)
         of_group = self._known.add(offsets, ids)
         if len(types) <= _FEW_TYPES or not self._is_quick:
-            self._known.remember(unseen, of_group[group_of])
+            self._known.remember(unseen, of_group[group_of].tolist())
         numbers[new] = of_group[group_of]
         return numbers
 
@@ -185,11 +182,10 @@ class _ClassMemory:
             table.put(left[known >= 0], known[known >= 0])
         return numbers
 
-    def remember(self, types: TokenTypes, classes: Int32Array) -> None:
+    def remember(self, types: TokenTypes, classes: Sequence[int]) -> None:
         """The classes of types that are new."""
         whose, keys = types.keys()
-        class_of = self._class_of.setdefault(whose, {})
-        class_of.update(zip(keys, classes.tolist(), strict=True))
+        self._class_of.setdefault(whose, {}).update(zip(keys, classes, strict=True))
 
     @property
     def types(self) -> int:
@@ -200,11 +196,9 @@ class _ClassMemory:
         """The columns as they are now; the last four may be short unless classes are described."""
         offsets, symbols, *looks = self.columns
         if described and len(looks[0]) < len(self._numbers):
-            rest = offsets.array[len(looks[0]) :]
-            words = looks[1].array.shape[1]
-            entries = _describe(rest, symbols.array, words, rules)
-            for column, added in zip(looks, entries, strict=True):
-                column.extend(added)
+            rest = (offsets.array[len(looks[0]) :], symbols.array, looks[1].array.shape[1], rules)
+            for column, entries in zip(looks, _describe(*rest), strict=True):
+                column.extend(entries)
             self._arrays = None
         if self._arrays is None:
             self._arrays = tuple(column.array for column in self.columns)
@@ -224,9 +218,7 @@ class _ClassMemory:
         if len(numbers) > known:
             symbols_of = dict(zip(reversed(of_group), reversed(symbols), strict=True))
             new = [symbols_of[number] for number in range(known, len(numbers))]
-            own = np.zeros(len(new) + 1, np.int32)
-            np.cumsum(list(map(len, new)), out=own[1:])
-            self.columns[0].extend(own[1:] + len(self.columns[1]))
+            self.columns[0].extend(len(self.columns[1]) + np.cumsum(list(map(len, new))))
             self.columns[1].extend(np.concatenate(new))
             self._arrays = None
         return np.array(of_group, np.int32)
@@ -443,8 +435,7 @@ class PlaneMemory:
 def _symbols_of(number: Integer, offsets: Int32Array, symbols: Int32Array, end: Integer) -> Any:
     """The symbols that hold of the end of a row, 0, or of a class, its number plus one.
 
-    Args:
-        end: what holds of the end alone; the next one holds of all.
+    What holds of the end alone is ``end``; the next one holds of all.
     """
     if number == 0:
         return np.array([end, end + 1], np.int32)

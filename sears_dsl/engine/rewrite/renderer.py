@@ -452,7 +452,12 @@ class CompiledRules:
 
     def draws(self, rule: int) -> bool:
         """Whether a rule draws, or is about whole units."""
-        return bool(self.ways.item(rule) != FIXED)
+        return rule in self.drawing_rules
+
+    @cached_property
+    def drawing_rules(self) -> frozenset[int]:
+        """The rules that draw, or are about whole units."""
+        return frozenset(np.flatnonzero(self.ways != FIXED).tolist())
 
     @cached_property
     def ways(self) -> NDArray[np.int8]:

@@ -282,7 +282,8 @@ class Rewrites(Sequence[Rewrite]):
     ) -> None:
         self._source = rewrites
         self._rule_ids = rule_ids
-        self.unrenderable: Counter[int] = Counter(unrenderable or {})
+        counts = unrenderable if isinstance(unrenderable, Counter) else Counter(unrenderable or {})
+        self.unrenderable: Counter[int] = counts
 
     @cached_property
     def columns(self) -> RewriteColumns:

@@ -149,7 +149,7 @@ class FastTokenizer:
                     ends.append(place + end)
                     words.append(word)
             row_offsets.append(len(starts))
-        return Cut(*(np.array(column, np.int32) for column in (row_offsets, starts, ends, words)))
+        return Cut(np.array(row_offsets, np.int32), *np.array([starts, ends, words], np.int32))
 
     def _learn(self, chunks: Sequence[str]) -> bool:
         """Remember the tokens of chunks; False where neighbours may change those of one."""
@@ -350,7 +350,7 @@ class FastTokenizer:
             grown[row + 1] += len(ends) - count
             rest = token + count
         parts.append(columns[:, rest:])
-        starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32)
+        starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32, order="C")
         return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
 
 

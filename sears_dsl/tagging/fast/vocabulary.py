@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -244,10 +244,16 @@ class Words:
         """The strings with these numbers; each is made once."""
         numbers = list(words)
         strings = self._strings
-        codes, offsets = self.codes, self.offsets
-        for word in set(numbers).difference(strings):
-            start, end = offsets[word], offsets[word + 1]
-            strings[word] = codes[start:end].tobytes().decode("utf-32-le", "surrogatepass")
+        new = list(set(numbers).difference(strings))
+        if new:
+            first = self.offsets[new]
+            counts = self.offsets[np.array(new) + 1] - first
+            ends = np.cumsum(counts)
+            # All are decoded as one text.
+            picked = np.arange(ends[-1]) + np.repeat(first - ends + counts, counts)
+            whole = self.codes[picked].tobytes().decode("utf-32-le", "surrogatepass")
+            bounds = pairwise([0, *ends.tolist()])
+            strings.update(zip(new, (whole[low:high] for low, high in bounds), strict=True))
         return [strings[word] for word in numbers]
 
     def make_room(self, characters: int) -> None:
@@ -334,8 +340,14 @@ class SeenTypes:
 
     def members(self, codes: list[int]) -> list[TokenType]:
         """Some of them as objects; those that were asked for before cost a look-up."""
-        known = self._objects
-        return [known[code] if code in known else self.type(code) for code in codes]
+        known, pairs = self._objects, self.pairs
+        new = [divmod(code, len(pairs)) for code in codes if code not in known]
+        if new:
+            with self._alone:
+                words = self.words.texts([word for word, _ in new])
+            for (word, pair), text in zip(new, words, strict=True):
+                known[word * len(pairs) + pair] = TokenType(text, *pairs[pair])
+        return list(map(known.__getitem__, codes))
 
     def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
         """Some of them by words and pairs of tags."""
@@ -360,9 +372,10 @@ class SeenTypes:
         if pair_ids is not None:
             codes += pair_ids
         if len(codes) <= _FEW_TOKENS:
-            places: dict[int, int] = {}
-            ids = [places.setdefault(code, len(places)) for code in codes.tolist()]
-            distinct, type_ids = np.array(list(places), np.int64), np.array(ids, np.int32)
+            listed = codes.tolist()
+            places = {code: place for place, code in enumerate(dict.fromkeys(listed))}
+            distinct = np.array(list(places), np.int64)
+            type_ids = np.array(list(map(places.__getitem__, listed)), np.int32)
         else:
             distinct, type_ids = _number(codes)
         return Tokens(
