@@ -154,16 +154,17 @@ class Bergamot(TranslationModel):
         return self._embeddings[ids] * math.sqrt(self._width)
 
     def _affine(self, x: Tensor, name: str, letter: str) -> Tensor:
-        return x @ self._w[f"{name}_W{letter}"] + self._w[f"{name}_b{letter}"]
+        weights, bias = self._w[f"{name}_W{letter}"], self._w[f"{name}_b{letter}"]
+        return torch.addmm(bias, x.reshape(-1, len(weights)), weights).view(*x.shape[:-1], -1)
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         scale, bias = self._w[f"{name}_scale"][0], self._w[f"{name}_bias"][0]
         return functional.layer_norm(x, (self._width,), scale, bias, _EPSILON)
 
     def _add(self, x: Tensor, change: Tensor, name: str) -> Tensor:
-        return self._norm(x + change, f"{name}_Wo_ln")
+        return self._norm(change.add_(x), f"{name}_Wo_ln")
 
     def _feed_forward(self, x: Tensor, layer: str) -> Tensor:
         name = f"{layer}_ffn"
-        hidden = functional.relu(self._affine(x, name, "1"))
-        return self._norm(x + self._affine(hidden, name, "2"), f"{name}_ffn_ln")
+        hidden = self._affine(x, name, "1").relu_()
+        return self._norm(self._affine(hidden, name, "2").add_(x), f"{name}_ffn_ln")
