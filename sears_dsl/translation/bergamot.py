@@ -102,21 +102,28 @@ class Bergamot(TranslationModel):
     def encode(self, texts: Sequence[str]) -> Memory:
         """Encode B source texts, all in one batch."""
         ids, mask = self.batch(texts, filler=self.end)
-        x = self._embed(ids) + sinusoids(0, ids.shape[1], self._rates)
+        places = mask.flatten().nonzero()[:, 0]
+
+        def heads(x: Tensor) -> Tensor:
+            """A row for each piece → (B, H, L, D), with zeros where a text is over."""
+            padded = x.new_zeros(ids.numel(), self._width)
+            padded[places] = x
+            return split_heads(padded.view(*ids.shape, self._width), _HEADS)
+
+        # Padding is worked on in the attention alone; it would be a fifth of the rows.
+        positions = sinusoids(0, ids.shape[1], self._rates)
+        x = self._embed(ids.flatten()[places]) + positions[places % ids.shape[1]]
         for layer in self._encoders:
             name = f"{layer}_self"
-            query, keys, values = (
-                split_heads(self._affine(x, name, letter), _HEADS) for letter in "qkv"
-            )
+            query, keys, values = (heads(self._affine(x, name, letter)) for letter in "qkv")
             context = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-            x = self._add(
-                x, self._affine(context.transpose(1, 2).reshape(x.shape), name, "o"), name
-            )
+            context = context.transpose(1, 2).reshape(-1, self._width)[places]
+            x = self._add(x, self._affine(context, name, "o"), name)
             x = self._feed_forward(x, layer)
         names = [f"{layer}_context" for layer in self._decoders]
         return Memory(
-            tuple(split_heads(self._affine(x, name, "k"), _HEADS).contiguous() for name in names),
-            tuple(split_heads(self._affine(x, name, "v"), _HEADS).contiguous() for name in names),
+            tuple(heads(self._affine(x, name, "k")).contiguous() for name in names),
+            tuple(heads(self._affine(x, name, "v")).contiguous() for name in names),
             mask,
         )
 
@@ -155,7 +162,7 @@ class Bergamot(TranslationModel):
 
     def _affine(self, x: Tensor, name: str, letter: str) -> Tensor:
         weights, bias = self._w[f"{name}_W{letter}"], self._w[f"{name}_b{letter}"]
-        return torch.addmm(bias, x.reshape(-1, len(weights)), weights).view(*x.shape[:-1], -1)
+        return torch.addmm(bias, x, weights)
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         scale, bias = self._w[f"{name}_scale"][0], self._w[f"{name}_bias"][0]

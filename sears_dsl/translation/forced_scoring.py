@@ -165,6 +165,49 @@ class ForcedScorer:
         return total_log_probabilities(self._model, originals, rows, pieces, floors=floors)
 
 
+@torch.no_grad()
+def source_totals(
+    model: TranslationModel,
+    sources: Sequence[str],
+    rows: Sequence[int],
+    targets: Sequence[Sequence[int]],
+) -> NDArray[np.float64]:
+    """Natural log P(target | source) of each source, which is one for the target in its row.
+
+    −inf for those whose target has a source that is certainly better. Rows rise.
+    """
+    row_of = np.asarray(rows, np.int64)
+    each = torch.arange(len(sources), device=model.device)
+    way = model.follow(model.encode(sources), each, [targets[row] for row in rows])
+    hidden = torch.cat(way.hidden)
+    logits = model.piece_logits(hidden, torch.cat(way.pieces))
+    source_of = np.concatenate([way.order[: len(here)] for here in way.hidden])
+
+    def summed(scores: Tensor, of: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.bincount(of, scores.double().cpu().numpy(), minlength=len(sources))
+
+    chosen = np.unique(row_of, return_index=True)[1]
+    totals = np.full(len(sources), -np.inf)
+    bounds = np.full(len(sources), np.inf)
+    while len(chosen):
+        here = np.flatnonzero(np.isin(source_of, chosen))
+        at = torch.from_numpy(here).to(model.device)
+        if np.isinf(bounds).all():
+            normalizers, likely = _normalizers_and_likely(model, hidden[at], math.log(_LIKELY))
+            partial = functional.linear(hidden, *model.output_rows(likely)).logsumexp(1)
+            bounds = summed((logits - partial).clamp(max=0), source_of)
+        else:
+            normalizers = model.log_normalizers(hidden[at])
+        totals[chosen] = summed(logits[at] - normalizers, source_of[here])[chosen]
+        best = np.full(len(targets), -np.inf)
+        np.maximum.at(best, row_of, totals)
+        # Of what may still be better, for each target the one that promises most.
+        left_over = np.flatnonzero(np.isneginf(totals) & (bounds >= best[row_of] - _SLACK))
+        left_over = left_over[np.lexsort((-bounds[left_over], row_of[left_over]))]
+        chosen = left_over[np.unique(row_of[left_over], return_index=True)[1]]
+    return totals
+
+
 def _normalizers_and_likely(
     model: TranslationModel, hidden: Tensor, least: float
 ) -> tuple[Tensor, Tensor]:
