@@ -33,8 +33,8 @@ from sears_dsl.translation.long_texts import sentences_of
 from sears_dsl.translation.network import TranslationModel
 from sears_dsl.translation.pivots import Pivot
 
-# A shortlist has the pieces at least so likely at some position of an original, and the first of the
-# vocabulary, which SentencePiece sorts by frequency.
+# A shortlist has the pieces at least so likely at some position of an original, and so many that
+# are the first of the vocabulary, which SentencePiece sorts by frequency.
 _NEAR = 3e-6
 _FREQUENT = 1000
 _MULTIPLE = 256

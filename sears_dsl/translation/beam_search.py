@@ -252,12 +252,13 @@ class _BeamSearch:
         row = np.array([prefix.row for prefix in prefixes])[parent]
         order = np.lexsort((piece, parent, cost, row))
         row = row[order]
-        wide = np.arange(len(row)) - np.searchsorted(row, row) < WIDER * self._beam
-        order, row = order[wide], row[wide]
+        # The place of each among those of its sentence.
+        rank = np.arange(len(row)) - np.searchsorted(row, row)
+        order, row = order[rank < WIDER * self._beam], row[rank < WIDER * self._beam]
         chosen: dict[int, list[_BeamCandidate]] = {}
-        columns = (row.tolist(), cost[order].tolist(), parent[order].tolist(), piece[order].tolist())
-        for of_row, *candidate in zip(*columns, strict=True):
-            chosen.setdefault(of_row, []).append(_BeamCandidate(*candidate))
+        for place, of_row in zip(order.tolist(), row.tolist(), strict=True):
+            candidate = _BeamCandidate(float(cost[place]), int(parent[place]), int(piece[place]))
+            chosen.setdefault(of_row, []).append(candidate)
         self._add_extras(chosen, prefixes, scores)
         return [chosen[row] for row in sorted(chosen)]
 

@@ -84,16 +84,16 @@ def read_originals(
         hidden[way.order[: len(here)], position] = here
     normalizers = hidden.new_zeros(count, longest)
     by_position = np.zeros((count, longest + 1))
-    likely_pieces = []
+    above = []
     for row, target in enumerate(targets):
         vectors = hidden[row, : len(target)]
-        own, above = _normalizers_and_likely(model, vectors, math.log(likely))
+        own, likely_here = _normalizers_and_likely(model, vectors, math.log(likely))
         scores = model.piece_logits(vectors, torch.tensor(list(target), device=model.device)) - own
         normalizers[row, : len(target)] = own
         by_position[row, 1 : len(target) + 1] = scores.double().cpu().numpy()
-        likely_pieces.append(above)
+        above.append(likely_here)
     so_far = by_position.cumsum(1)
-    return Originals(memory, targets, way.states, places, hidden, normalizers, so_far, likely_pieces)
+    return Originals(memory, targets, way.states, places, hidden, normalizers, so_far, above)
 
 
 def join_originals(parts: Sequence[Originals]) -> Originals:
