@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.translation.beam_search import FREE, DecoderInput, beam_search
-from sears_dsl.translation.forced_scoring import ForcedScorer
+from sears_dsl.translation.forced_scoring import ForcedScorer, source_totals
 from sears_dsl.translation.long_texts import differing_parts
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
@@ -60,14 +60,14 @@ def best_translations(pivot: Pivot, sentences: Sequence[str], *, candidates: int
     for row, hypotheses in enumerate(outputs):
         texts = dict.fromkeys(forward.text(item.pieces) for item in hypotheses)
         tried.extend((row, text) for text in texts or [""])
-    scores = back.score(
-        back.encode([text for _, text in tried]),
-        torch.arange(len(tried), device=back.device),
-        [back.target_pieces(sentences[row]) for row, _ in tried],
+    totals = source_totals(
+        back,
+        [text for _, text in tried],
+        [row for row, _ in tried],
+        [back.target_pieces(sentence) for sentence in sentences],
     )
     best: dict[int, tuple[str, float]] = {}
-    for (row, text), score in zip(tried, scores, strict=True):
-        total = float(score.double().sum())
+    for (row, text), total in zip(tried, totals.tolist(), strict=True):
         # A near tie goes to the likelier output, so that rounding does not choose.
         if row not in best or total > best[row][1] + 1e-4:
             best[row] = text, total

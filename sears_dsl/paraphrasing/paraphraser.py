@@ -33,39 +33,21 @@ from sears_dsl.translation.long_texts import sentences_of
 from sears_dsl.translation.network import TranslationModel
 from sears_dsl.translation.pivots import Pivot
 
-# The likeliest pieces of a position, and of the vocabulary, which SentencePiece sorts by frequency.
-NEAREST = 100
-FREQUENT = 1000
+# A shortlist has the pieces at least so likely at some position of an original, and so many that
+# are the first of the vocabulary, which SentencePiece sorts by frequency.
+_NEAR = 3e-6
+_FREQUENT = 1000
 _MULTIPLE = 256
 _BATCH = 16
 
 
-@torch.inference_mode()
-def near_pieces(
-    readers: Sequence[DecoderInput],
-    targets: Sequence[Sequence[int]],
-    *,
-    needed: Iterable[int] = (),
-) -> list[int]:
-    """The shortlist of a batch."""
-    model = readers[0].model
-    chosen = {piece for target in targets for piece in target} | set(needed)
-    padded = torch.full((len(targets), max(map(len, targets))), model.end)
-    for row, target in enumerate(targets):
-        padded[row, : len(target)] = torch.tensor(list(target))
-    padded = padded.to(model.device)
-    size = 0
-    for reader in readers:
-        state = reader.model.start(reader.memory, reader.rows)
-        for position in range(padded.shape[1]):
-            last = padded[:, position - 1] if position else None
-            hidden, state = reader.model.advance(reader.memory, state, last)
-            alive = [row for row, target in enumerate(targets) if position < len(target)]
-            logits = reader.model.logits(hidden[alive])
-            size = logits.shape[1]
-            chosen.update(logits.topk(min(NEAREST, size)).indices.flatten().tolist())
-    with_frequent = chosen.union(range(min(FREQUENT, size)))
-    target_count = -(-len(with_frequent) // _MULTIPLE) * _MULTIPLE
+def near_pieces(readings: Sequence[Originals], size: int, needed: Iterable[int]) -> list[int]:
+    """The shortlist of a batch, out of a vocabulary of ``size``; the needed pieces are in it."""
+    chosen = set(needed)
+    for originals in readings:
+        chosen.update(torch.cat(list(originals.likely)).tolist(), *originals.pieces)
+    count = len(chosen.union(range(min(_FREQUENT, size))))
+    target_count = -(-count // _MULTIPLE) * _MULTIPLE
     for piece in range(size):
         if len(chosen) >= target_count:
             break
@@ -255,7 +237,7 @@ class Paraphraser:
         naturals = [natural_form(task.sentence) for task in tasks]
         targets = [model.target_pieces(natural) for natural in naturals]
         readings = [
-            read_originals(one, texts, targets)
+            read_originals(one, texts, targets, likely=_NEAR)
             for one, texts in zip(group.models, translated, strict=True)
         ]
         rows = torch.arange(len(tasks), device=model.device)
@@ -284,7 +266,7 @@ class Paraphraser:
             # With a threshold the search ends by itself, and a limit would favour outputs that
             # change as much as they may.
             limit=None if self.tau > 0 else self.limit + 1,
-            pieces=None if self.exact else near_pieces(readers, targets, needed=needed),
+            pieces=None if self.exact else near_pieces(readings, len(group.names), needed),
         )
         proposals: list[dict[str, float | None]] = [{} for _ in tasks]
         for row, hypotheses in enumerate(hypotheses_by_row):

