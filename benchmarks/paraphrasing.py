@@ -19,8 +19,8 @@ import time
 from collections.abc import Sequence
 
 from benchmarks.record import Row, data_file, write_record
+from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.meaning.scorer import PAPER_TAU
 from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.processes import usable_cores
