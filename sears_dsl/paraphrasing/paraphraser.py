@@ -35,7 +35,7 @@ from sears_dsl.translation.pivots import Pivot
 
 # A shortlist has the pieces at least so likely at some position of an original, and so many that
 # are the first of the vocabulary, which SentencePiece sorts by frequency.
-_NEAR = 3e-6
+_NEAR = 2e-6
 _FREQUENT = 1000
 _MULTIPLE = 256
 _BATCH = 16

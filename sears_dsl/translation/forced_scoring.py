@@ -184,7 +184,8 @@ def source_totals(
     source_of = np.concatenate([way.order[: len(here)] for here in way.hidden])
 
     def summed(scores: Tensor, of: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.bincount(of, scores.double().cpu().numpy(), minlength=len(sources))
+        weights = scores.double().cpu().numpy()
+        return np.asarray(np.bincount(of, weights, minlength=len(sources)), np.float64)
 
     chosen = np.unique(row_of, return_index=True)[1]
     totals = np.full(len(sources), -np.inf)
