@@ -27,6 +27,7 @@ from sears_dsl.cli.options.shared import chosen_tagger, no_cache_option, oracle_
 from sears_dsl.cli.screen.console import FilePath, imports_option
 from sears_dsl.cli.screen.progress import stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting
+from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
     from socket import socket
@@ -120,7 +121,7 @@ def vet_command(rules: str, **options: Any) -> None:
     place = place_of(
         ruleset,
         # A shipped ruleset lies where nobody writes.
-        folder=Path(ruleset.path).parent if Path(rules).exists() else Path(),
+        folder=Path(ruleset.path).parent if is_there(rules) else Path(),
         reviewers=chosen.reviewers,
         output=chosen.output,
         journal=chosen.journal,
