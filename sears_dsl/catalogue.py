@@ -18,7 +18,7 @@ from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.files import resource_folder
+from sears_dsl.runtime.files import is_file, is_folder, resource_folder
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def _files_of(name: str) -> Iterator[Path]:
             "ruleset; `.` is this folder",
         )
     path = Path(name)
-    if path.is_file():
+    if is_file(path):
         yield path
         return
-    if path.is_dir():
+    if is_folder(path):
         files = sorted(path.rglob("*.sear"))
         if not files:
             raise UsageError(

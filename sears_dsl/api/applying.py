@@ -20,6 +20,7 @@ from sears_dsl.api.arguments import (
 )
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
     from sears_dsl.api.arguments import AnyRules
@@ -99,7 +100,7 @@ def apply(
     from sears_dsl.paraphrasing.rewording import sources_of
 
     with in_python(column="column"):
-        if isinstance(dataset, str) and not Path(dataset).exists():
+        if isinstance(dataset, str) and not is_there(dataset):
             raise UsageError(
                 f"there is no file {dataset!r}; a string names a file with the rows",
                 help="give texts as a list: sears.apply([text], rules)",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
 
 from sears_dsl.errors import DataError, ModelError, TaggerError, UsageError
+from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
@@ -246,7 +247,7 @@ def rulesets_of(rules: object) -> list[Ruleset]:
     if isinstance(rules, Ruleset):
         return [rules]
     if isinstance(rules, str | Path):
-        if "->" in str(rules) and not Path(rules).exists():
+        if "->" in str(rules) and not is_there(rules):
             raise UsageError(
                 f"{str(rules)!r:.60} is a rule, and a string names a file with rules",
                 help="make it a ruleset: sears.parse('movie -> film')",

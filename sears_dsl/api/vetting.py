@@ -26,7 +26,7 @@ from sears_dsl.api.arguments import (
 from sears_dsl.api.results import Result, draw_bars
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery, need_vetting
-from sears_dsl.runtime.files import Closing
+from sears_dsl.runtime.files import Closing, is_file, is_there
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -342,9 +342,9 @@ def _in_a_file(rules: object) -> tuple[Ruleset, Path]:
     if isinstance(rules, str | Path):
         # A shipped ruleset lies where nobody writes.
         ruleset = load(str(rules))
-        return ruleset, Path(ruleset.path).parent if Path(rules).exists() else Path()
+        return ruleset, Path(ruleset.path).parent if is_there(rules) else Path()
     saved = getattr(rules, "path", None)
-    if isinstance(saved, str | Path) and Path(saved).is_file():
+    if isinstance(saved, str | Path) and is_file(saved):
         return load(str(saved)), Path(saved).parent
     if isinstance(rules, Ruleset) or hasattr(rules, "ruleset"):
         raise UsageError(

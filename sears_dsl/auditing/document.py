@@ -38,7 +38,7 @@ from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import rule_called
-from sears_dsl.runtime.files import read_document, write_atomically
+from sears_dsl.runtime.files import is_folder, read_document, write_atomically
 from sears_dsl.runtime.wording import counted
 from sears_dsl.statistics import Share, binomial_tail, percent, share_of
 
@@ -306,7 +306,7 @@ def write_audit(document: AuditDocument, path: Path) -> None:
 
 def read_audit(path: Path) -> AuditDocument:
     """Read and check it; a folder stands for the ``audit.json`` in it."""
-    file = path / "audit.json" if path.is_dir() else path
+    file = path / "audit.json" if is_folder(path) else path
     try:
         return AuditDocument.model_validate_json(read_document(file))
     except OSError as error:

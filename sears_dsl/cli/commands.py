@@ -21,6 +21,7 @@ from click.core import ParameterSource
 
 from sears_dsl import __version__
 from sears_dsl.errors import DataError, SearsError
+from sears_dsl.runtime.files import is_folder
 
 if TYPE_CHECKING:
     from sears_dsl.project.choices import Choices
@@ -246,7 +247,7 @@ def _are_rules(word: str, project: Project) -> bool:
     """Whether a word that stands alone names rules, and not rows."""
     return (
         word.endswith(".sear")
-        or Path(word).is_dir()
+        or is_folder(word)
         or (word in project.fields.rulesets and word not in project.fields.datasets)
     )
 

@@ -36,7 +36,7 @@ from sears_dsl.data.streams import (
     no_such_file,
 )
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.files import write_atomically
+from sears_dsl.runtime.files import is_file, is_there, write_atomically
 
 _FORMATS: Mapping[str, Format] = {
     form.name: form
@@ -97,7 +97,7 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
         name = path[: -len(compression)] if compression else path
         suffix = Path(name).suffix.lower().removeprefix(".")
         suffix = _ALIASES.get(suffix, suffix)
-        if suffix not in _FORMATS and reading and not Path(path).exists():
+        if suffix not in _FORMATS and reading and not is_there(path):
             raise no_such_file(path)
         if suffix not in _FORMATS:
             raise UsageError(
@@ -106,7 +106,7 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
                 f"{', '.join(FORMAT_NAMES)}",
             )
         form = _FORMATS[suffix]
-        if form.name == "json" and reading and Path(path).is_file():
+        if form.name == "json" and reading and is_file(path):
             form = _FORMATS["squad" if begins_with_object(path) else "json"]
     if form.binary and compression:
         raise UsageError(

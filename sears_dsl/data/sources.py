@@ -12,14 +12,13 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.data.frames import MemoryFrame, memory_frame
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.files import names_folder
+from sears_dsl.runtime.files import is_there, names_folder
 from sears_dsl.runtime.folders import Folder
 
 IN_MEMORY = "the data"
@@ -156,7 +155,7 @@ def open_rows(
     """
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
-        if isinstance(data, str) and not Path(path).exists() and (" " in path or "\n" in path):
+        if isinstance(data, str) and not is_there(path) and (" " in path or "\n" in path):
             raise UsageError(
                 f"there is no file {path!r:.60}", help=f"a text stands in a list: [{path!r:.60}]"
             )

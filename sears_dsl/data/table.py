@@ -21,6 +21,7 @@ from sears_dsl.data.labelled import column_sets, label_alternatives
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.sources import open_rows
 from sears_dsl.errors import DataError
+from sears_dsl.runtime.files import is_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class Table:
 
     def with_pictures(self, column: str) -> Table:
         """This table with whole paths in a column, where they began in the file's folder."""
-        folder = (Path(self.path).parent if Path(self.path).is_file() else Path()).resolve()
+        folder = (Path(self.path).parent if is_file(self.path) else Path()).resolve()
         paths = [str(folder / each) for each in self.texts(column)]
         return Table({**self.columns, column: paths}, self.path, self.format)
 

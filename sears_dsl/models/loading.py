@@ -28,6 +28,7 @@ from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import OnError, Predictor
+from sears_dsl.runtime.files import is_file, is_folder
 
 if TYPE_CHECKING:
     from sears_dsl.models.cached import PredictionStore
@@ -279,22 +280,22 @@ def _local(
 def _meant(spec: str) -> str:
     """What the name of a file or a folder means, or ``critic.predict`` beside a file critic.py."""
     path = Path(spec)
-    if path.is_file() and path.suffix in _PICKLES:
+    if is_file(path) and path.suffix in _PICKLES:
         return f"an estimator of scikit-learn is written sklearn:{spec}"
-    if path.is_dir() and (path / _CONFIG).is_file():
+    if is_folder(path) and is_file(path / _CONFIG):
         return f"a folder of transformers is written hf:{spec}"
     dotted = spec.removesuffix(".py").replace("/", ".")
     before, _, last = dotted.rpartition(".")
     for module, function in ((dotted, "predict"), (before, last)):
         file = module.replace(".", "/") + ".py"
-        if module and Path(file).is_file():
+        if module and is_file(file):
             return f"a function in {file} is written {module}:NAME, such as {module}:{function}"
     return ""
 
 
 def _check_transformers_model(name: str, *, download: bool) -> None:
     """Say at once that there is no such model: importing transformers takes seconds."""
-    if Path(name).is_dir():
+    if is_folder(name):
         if not Path(name, _CONFIG).is_file():
             raise UsageError(
                 f"there is no model in {name}: it has no {_CONFIG}",

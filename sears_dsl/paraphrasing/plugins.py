@@ -41,6 +41,7 @@ from sears_dsl.models.objects import (
 )
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
 from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
+from sears_dsl.runtime.files import is_file
 
 Pair = tuple[str, str]
 
@@ -132,7 +133,7 @@ def as_paraphraser(paraphraser: AnyParaphraser) -> ParaphraseSource:
     if isinstance(paraphraser, str) and paraphraser.startswith(PREFIX):
         return PromptedParaphraser(paraphraser.removeprefix(PREFIX))
     if isinstance(paraphraser, str | Path):
-        if not is_object_name(str(paraphraser)) and Path(paraphraser).is_file():
+        if not is_object_name(str(paraphraser)) and is_file(paraphraser):
             return read_paraphrases(paraphraser)
         value, identity = _named(str(paraphraser), PARAPHRASERS, "paraphraser")
         return _paraphraser(value, name=str(paraphraser), identity=identity)

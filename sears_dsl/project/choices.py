@@ -18,6 +18,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.project.consent import agreed, what_it_does
 from sears_dsl.project.fields import DatasetFields, GateFields, Model, UseOfCommand
 from sears_dsl.project.file import Project
+from sears_dsl.runtime.files import is_there
 
 _Named = TypeVar("_Named")
 
@@ -235,7 +236,7 @@ class _Choosing:
 
 def _stands_for(name: str, defined: Mapping[str, Any]) -> bool:
     """Whether a name is one that the project file defines; a path that is there wins."""
-    return name in defined and not Path(name).exists()
+    return name in defined and not is_there(name)
 
 
 def _rules(project: Project, name: str) -> str:

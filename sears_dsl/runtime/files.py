@@ -377,3 +377,29 @@ class Closing:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def is_file(name: str | Path) -> bool:
+    """Whether a person's word names a file that can be seen; what the system refuses names none.
+
+    Example:
+        >>> is_file("x" * 1000), is_file("no such file")
+        (False, False)
+    """
+    with suppress(OSError, ValueError):
+        return Path(name).is_file()
+    return False
+
+
+def is_folder(name: str | Path) -> bool:
+    """Whether a person's word names a folder that can be seen."""
+    with suppress(OSError, ValueError):
+        return Path(name).is_dir()
+    return False
+
+
+def is_there(name: str | Path) -> bool:
+    """Whether a person's word names a file, a folder or the like that can be seen."""
+    with suppress(OSError, ValueError):
+        return Path(name).exists()
+    return False

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.runtime.files import Closing, parse_json, read_document
+from sears_dsl.runtime.files import Closing, is_file, is_folder, parse_json, read_document
 from sears_dsl.runtime.processes import Children
 from sears_dsl.tagging.fast.cutting import readable
 from sears_dsl.tagging.tokens import Tokens, text_groups
@@ -126,7 +126,7 @@ class SpacyTagger(Closing):
         self.model, folder = _find(model)
         self._meta = _meta(folder)
         made_of = [self._meta.get("version", "0"), f"spacy {metadata.version('spacy')}"]
-        if Path(self.model).is_dir():
+        if is_folder(self.model):
             made_of.append(_fingerprint(folder))
         self._version = ", ".join([*made_of, f"adapter {_ADAPTER}"])
         self._jobs = jobs
@@ -291,7 +291,7 @@ def _find(model: str | None) -> tuple[str, Path]:
         package = _package_folder(name)
         if package is not None:
             return name, package
-        if model is not None and (Path(name) / "meta.json").is_file():
+        if model is not None and is_file(Path(name) / "meta.json"):
             return name, Path(name)
     if model is None:
         raise TaggerError("the small English model of spaCy is not installed", help=INSTALL)

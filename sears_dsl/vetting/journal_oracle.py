@@ -27,6 +27,7 @@ from sears_dsl.judge.readings import Reading
 from sears_dsl.language.printer import distinct_ids, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.objects import is_object_name, load_object
+from sears_dsl.runtime.files import is_there
 from sears_dsl.runtime.wording import counted
 from sears_dsl.vetting.decisions import Pair, ReviewState, replay
 from sears_dsl.vetting.journal import read_journal, ruleset_digest
@@ -67,7 +68,7 @@ def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
     if isinstance(source, str) and is_object_name(source):
         function = load_object(source, kind="oracle")
         return FunctionOracle(function.value, identity=function.identity)
-    if not Path(source).exists():
+    if not is_there(source):
         raise UsageError(
             f"{source} is not an oracle: there is no such journal",
             help="write module:function, or name a journal of sears vet",

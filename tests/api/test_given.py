@@ -312,3 +312,20 @@ def test_texts_of_a_matcher_stand_in_a_list() -> None:
         matcher.chain(column)
     assert [each.text for each in matcher.apply(list(column))] == ["A film."]
     assert [each.text for each in matcher.apply(column.to_numpy())] == ["A film."]
+
+
+def test_a_text_where_a_name_is_wanted_is_told_however_long_it_is(tmp_path: Path) -> None:
+    """The system has no file of such a name, and refuses to look for one."""
+    long = "A movie that I saw. " * 40
+    calls: list[Callable[[], object]] = [
+        lambda: sears.apply(long, RULES),
+        lambda: sears.apply(["A movie."], long),
+        lambda: sears.load(long),
+        lambda: sears.audit(predict, long, RULES, scorer=None),
+        lambda: sears.audit(f"hf:{long}", ROWS, RULES, scorer=None),
+        lambda: sears.compare(long, long),
+        lambda: sears.load_tagger(f"spacy:{long}"),
+    ]
+    for call in calls:
+        with pytest.raises(sears.SearsError):
+            call()

@@ -47,6 +47,13 @@ def test_several_texts_and_lines_are_tried() -> None:
     assert [each["rules"][0]["fired"] for each in told] == [True, False]
 
 
+def test_rules_longer_than_a_name_of_a_file_are_tried() -> None:
+    several = "\n".join(f"rule r{number}: book{number} -> novel" for number in range(40))
+    done = run("try", f"{several}\nmovie -> film", "A movie.", "A show.")
+    assert done.exit_code == 0
+    assert "fires   A film." in done.output
+
+
 def test_a_file_of_rules_may_be_given_in_place() -> None:
     rules = "option case = exact\nset M = movie | film\n@M -> show\nA -> The"
     assert "fires   A show" in run("try", rules, "A film", "A movie").output

@@ -32,6 +32,7 @@ from sears_dsl.cli.options.shared import (
 )
 from sears_dsl.cli.screen.console import stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting
+from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
     from socket import socket
@@ -125,7 +126,7 @@ def vet_command(rules: str, **options: Any) -> None:
     place = place_of(
         ruleset,
         # A shipped ruleset lies where nobody writes.
-        folder=Path(ruleset.path).parent if Path(rules).exists() else Path(),
+        folder=Path(ruleset.path).parent if is_there(rules) else Path(),
         reviewers=chosen.reviewers,
         output=chosen.output,
         journal=chosen.journal,

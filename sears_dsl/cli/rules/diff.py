@@ -17,6 +17,7 @@ from sears_dsl.cli.options.shared import imports_option
 from sears_dsl.cli.screen.console import console, echo_json, rule_labels, shown
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.files import is_there
 from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _version(name: str, allow_imports_outside: bool) -> Iterator[Ruleset]:
     from sears_dsl.language.loader import load
 
     revision, colon, path = name.partition(":")
-    if not colon or Path(name).exists():
+    if not colon or is_there(name):
         files = find_rule_files([name])
         if len(files) != 1:
             raise UsageError(f"{name} stands for {len(files)} files", help="name one file")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import click
 
@@ -12,6 +11,7 @@ from sears_dsl.cli.options.shared import json_option, tagger_option
 from sears_dsl.cli.rules.explain import Explained, explained_in, print_explained
 from sears_dsl.cli.screen.console import echo_json, shown
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.files import is_file
 
 
 @click.command(
@@ -35,7 +35,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.tagging.tagger import load_tagger
 
-    if Path(rule).is_file():
+    if is_file(rule):
         raise UsageError(
             f"{rule} is a file, and this command takes a rule in its place",
             help=f"sears explain {rule} '…' explains the rules of a file",
