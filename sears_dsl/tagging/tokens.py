@@ -225,7 +225,7 @@ class _RowView(Sequence[Token]):
         if token is None:
             tokens, at = self._tokens, self._first + place
             text, coarse, fine = tokens.types[tokens.type_ids[at]]
-            token = Token(text, coarse, fine, int(tokens.starts[at]), int(tokens.ends[at]))
+            token = Token(text, coarse, fine, tokens.starts.item(at), tokens.ends.item(at))
             self._tokens_by_place[place] = token
         return token
 

@@ -236,9 +236,11 @@ class Renderer:
             chunk = part(instance)
             if isinstance(chunk, Unrendered):
                 return chunk
-            if chunk.text:
+            if chunk.text and opens:
                 first = not any(map(str.isalnum, "".join(each.text for each in chunks)))
-                chunks.append(_moved(chunk, instance, first=first) if opens else chunk)
+                chunk = _moved(chunk, instance, first=first)
+            if chunk.text:
+                chunks.append(chunk)
         return _joined(instance.text, instance.tokens, chunks, shape)
 
 
@@ -340,6 +342,9 @@ def _names_casing(body: object, scope: RuleScope) -> bool:
 # ---------------------------------------------------------------- spacing inside
 
 
+_BEFORE_FIRST_WORD = f"{OPENING} "
+
+
 def _joined(text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: int) -> str:
     """Chunks as one text: one space between words, none where they belong together."""
     pieces: list[str] = []
@@ -347,8 +352,11 @@ def _joined(text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: 
     for chunk in chunks:
         if previous is not None:
             pieces.append(_space_between(text, tokens, previous, chunk))
-        first = not "".join(pieces).strip(f"{OPENING} ")
-        pieces.append(cased(chunk.text, shape, first=first) if chunk.literal else chunk.text)
+        if chunk.literal:
+            first = not "".join(pieces).strip(_BEFORE_FIRST_WORD)
+            pieces.append(cased(chunk.text, shape, first=first))
+        else:
+            pieces.append(chunk.text)
         previous = chunk
     return "".join(pieces)
 
