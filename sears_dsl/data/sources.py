@@ -80,6 +80,7 @@ class FolderRows:
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as place:
         ...     for name in ("a", "b"):
         ...         _ = Path(place, f"{name}.csv").write_text(f"text\n{name}\n")
