@@ -28,7 +28,7 @@ Pair = tuple[str, str]
 OnPortion = Callable[[int, int], None]
 """Called with how many of how many are done."""
 
-GROUP = 8
+GROUP = 16
 """Sentences that are searched together, whoever asks, and however many at once."""
 
 # A thousand pairs take seconds, which is what a killed run may lose.
