@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.files import is_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -86,7 +87,7 @@ def decoded_picture(path: str) -> Image:
     """The pixels of a picture, in red, green and blue."""
     from PIL import Image  # noqa: PLC0415 - an extra
 
-    if not Path(path).is_file():
+    if not is_file(path):
         raise DataError("there is no such file")
     try:
         with Image.open(path, formats=_FORMATS) as image:

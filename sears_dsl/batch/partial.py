@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 from sears_dsl.data.streams import state_of
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import (
+    is_folder,
     make_private_folder,
     parse_json,
     read_document,
@@ -71,7 +72,7 @@ class PartialOutput:
         self.finished = 0
         self.note = ""
         self._count = 0
-        if not self.output.parent.is_dir():
+        if not is_folder(self.output.parent):
             raise DataError(
                 f"{output} cannot be written: there is no folder {self.output.parent}",
                 help=f"make it first: mkdir -p {self.output.parent}",

@@ -287,6 +287,15 @@ def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:
     return f"unit: {counts}, by --unit; `option unit` of the rules asks for {' and '.join(units)}"
 
 
+def _none_matches(report: ApplyReport, request: ApplyRequest) -> bool:
+    """Whether all rows stay as they are, and nothing but the rules can be why."""
+    from sears_dsl.batch.plan import TextShare
+
+    acted = any(of.rows or of.unrenderable or of.left_out for of in report.rules.values())
+    guarded = request.protect or request.spans or request.share != TextShare()
+    return bool(report.tally.rows) and not (acted or guarded)
+
+
 def _print_report(
     report: ApplyReport,
     request: ApplyRequest,
@@ -326,7 +335,7 @@ def _print_report(
         f"{counted(len(fired), 'rule')} ({silent:,} silent), "
         f"{counted(tally.records, 'row')} written to {target}"
     )
-    if tally.rows and not fired:
+    if _none_matches(report, request):
         out.print(NO_RULE_FIRES)
     if unit:
         out.print(unit)

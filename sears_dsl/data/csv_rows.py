@@ -206,19 +206,21 @@ class _DelimitedReader(LineReader):
                 f"{self.name} is empty: it has not even a line with the names of its columns"
             )
         [names] = rows
-        self._check_names(names)
-        self._width = len(names)
         header = source.content
+        self._check_names(names, quoted=header.startswith(b'"'))
+        self._width = len(names)
         self.prologue += header.decode()
         self._line = line_feeds(header)
         return names, content[len(header) :], chunks
 
-    def _check_names(self, names: Sequence[str]) -> None:
+    def _check_names(self, names: Sequence[str], *, quoted: bool) -> None:
         without = "the file may have no header: --no-header names its columns 1, 2, …"
-        if self._form.quoting and len(names) == 1 and _OTHERWISE_PARTED.search(names[0]):
+        alone = self._form.quoting and len(names) == 1 and not quoted
+        if alone and _OTHERWISE_PARTED.search(names[0]):
+            advice = _commas("\t" if "\t" in names[0] else ";")
             raise DataError(
                 f"{self.name}: its one column is named {names[0]!r:.80}",
-                help=_commas("\t" if "\t" in names[0] else ";"),
+                help=f"{advice}; or {without}; a name that is meant so stands in quotes",
             )
         for number, name in enumerate(names):
             if "\r" in name and not self._form.quoting:
@@ -295,7 +297,7 @@ class _DelimitedReader(LineReader):
         place = f"{self.name}, line {self._line + before + 1}"
         if _LONE_RETURN.search(row):
             return lone_return(place)
-        parted = _PARTED_BY.search(row)
+        parted = None if self._width else _PARTED_BY.search(row)
         if parted and '","' not in row:
             return DataError(f"{place}: invalid csv: {error}", help=_commas(parted[1]))
         return DataError(

@@ -468,8 +468,12 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     records = [each for each in worst_first(document.rules) if each.changed]
     if records:
         out.print(_table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE))
+    elif not document.rules:
+        out.print(_accuracy_by_template(document))
+    elif not (document.data.protect or document.data.spans):
+        out.print(NO_RULE_FIRES)
     else:
-        out.print(NO_RULE_FIRES if document.rules else _accuracy_by_template(document))
+        out.print("no row is changed: no rule fires, or what is protected keeps them out")
     if len(records) > _RULES_SHOWN:
         out.print(f"and {len(records) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     if document.rules:

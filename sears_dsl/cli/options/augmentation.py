@@ -28,6 +28,7 @@ from sears_dsl.cli.options.shared import (
     with_options,
     with_other_rules,
 )
+from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
     from sears_dsl.batch.workers import RulesetRecipe
@@ -66,9 +67,9 @@ augmentation_options = with_options(
 
 def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
     """What a command reads it does not write; names of shipped rulesets are not files."""
-    there = [Path(each) for each in sources if Path(each).exists()]
+    there = [Path(each) for each in sources if is_there(each)]
     for path in written:
-        if path.exists() and any(path.samefile(each) for each in there):
+        if is_there(path) and any(path.samefile(each) for each in there):
             raise click.UsageError(f"{path} is read by this command: write to another file")
 
 

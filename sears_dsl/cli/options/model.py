@@ -32,6 +32,7 @@ from sears_dsl.cli.options.unfinished import (
 )
 from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
+from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
@@ -415,7 +416,7 @@ def workplace(
     from sears_dsl.discovery.parts import check_rows, open_parts
 
     # Before an hour of work; a folder that nobody made is a slip of the keyboard.
-    if not output.absolute().parent.exists():
+    if not is_there(output.absolute().parent):
         raise DataError(
             f"{output} cannot be written: there is no folder {output.parent}",
             help=f"make it first: mkdir -p {output.parent}",

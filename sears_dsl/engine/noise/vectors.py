@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import DataError
+from sears_dsl.runtime.files import is_file
 
 _ADVICE = (
     "of a whole model save the vectors, `model.wv.save(FILE)`; of FastText as text, "
@@ -233,7 +234,7 @@ def load_vectors(name: str | None = None) -> WordVectors:
             )
         return _read(name, Path(spec.origin).parent, 0)
     path = Path(name)
-    if not path.is_file():
+    if not is_file(path):
         raise DataError(
             f"there are no vectors {name}",
             help=f"name a file, or one of {', '.join(VECTORS)}",
