@@ -31,7 +31,7 @@ from sears_dsl.engine.compile.requirements import (
 )
 from sears_dsl.engine.few_matches import MOST_VARIANTS, FewMatches, WordRules
 from sears_dsl.engine.match.search import Extent, Protected, search
-from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit, check_arguments
+from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit, checked_texts
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
@@ -326,7 +326,7 @@ class Matcher:
             >>> [(r.row, r.text) for r in matcher.apply(["It is.", "A movie, a movie!"])]
             [(1, 'A film, a movie!')]
         """
-        check_arguments(texts, scope, protected)
+        texts = checked_texts(texts, scope, protected)
         drawing = self._drawing(seed, draw)
         if self._by_sentence(unit):
             cut = SentenceUnits(texts, self.sentences(texts), protected)
@@ -421,7 +421,7 @@ class Matcher:
             >>> row.text, [rule for rule, _ in row.steps]
             ('the film', [0, 1])
         """
-        check_arguments(texts, scope, protected)
+        texts = checked_texts(texts, scope, protected)
         drawing = self._drawing(seed, draw)
         if self._by_sentence(unit):
             cut = SentenceUnits(texts, self.sentences(texts), protected)

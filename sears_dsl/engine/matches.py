@@ -255,19 +255,20 @@ class SpanMapChain:
         return None
 
 
-def check_arguments(texts: Sequence[str], scope: str, protected: Sized | None) -> None:
-    """Refuse texts, a scope or spans with which nothing can be matched; see `Matcher.apply`.
+def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> Sequence[str]:
+    """The texts, looked up by their numbers, where they, the scope and the spans mean something.
 
     Example:
-        >>> check_arguments("one text", "first", None)
+        >>> checked_texts("one text", "first", None)
         Traceback (most recent call last):
         sears_dsl.errors.UsageError: one string was given where texts are wanted
           = help: give a list: [text]
     """
+    if hasattr(type(texts), "tolist"):  # a column of pandas is looked up by its index
+        texts = texts.tolist()  # type: ignore[attr-defined]
     container = type(texts)
     if isinstance(texts, str):
         raise UsageError("one string was given where texts are wanted", help="give a list: [text]")
-    # What is looked up by a key, such as a column of pandas, has no row number 0.
     if not (hasattr(container, "__getitem__") and hasattr(container, "__len__")) or hasattr(
         container, "items"
     ):
@@ -290,3 +291,4 @@ def check_arguments(texts: Sequence[str], scope: str, protected: Sized | None) -
             f"there are protected spans for {len(protected)} rows, but {len(texts)} rows",
             help="give a sequence of spans for every row; it may be empty",
         )
+    return texts

@@ -189,6 +189,7 @@ def source_totals(
 
     chosen = np.unique(row_of, return_index=True)[1]
     totals = np.full(len(sources), -np.inf)
+    is_open = np.ones(len(sources), np.bool_)
     bounds = np.full(len(sources), np.inf)
     while len(chosen):
         here = np.flatnonzero(np.isin(source_of, chosen))
@@ -200,10 +201,11 @@ def source_totals(
         else:
             normalizers = model.log_normalizers(hidden[at])
         totals[chosen] = summed(logits[at] - normalizers, source_of[here])[chosen]
+        is_open[chosen] = False
         best = np.full(len(targets), -np.inf)
         np.maximum.at(best, row_of, totals)
         # Of what may still be better, for each target the one that promises most.
-        left_over = np.flatnonzero(np.isneginf(totals) & (bounds >= best[row_of] - _SLACK))
+        left_over = np.flatnonzero(is_open & (bounds >= best[row_of] - _SLACK))
         left_over = left_over[np.lexsort((-bounds[left_over], row_of[left_over]))]
         chosen = left_over[np.unique(row_of[left_over], return_index=True)[1]]
     return totals

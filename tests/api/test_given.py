@@ -308,10 +308,11 @@ def test_texts_of_a_matcher_stand_in_a_list() -> None:
         assert caught.value.help
     pandas = pytest.importorskip("pandas")
     column = pandas.Series(["A movie.", "A show."], index=[7, 0])
-    with pytest.raises(UsageError, match="type Series is not a list of texts"):
-        matcher.chain(column)
-    assert [each.text for each in matcher.apply(list(column))] == ["A film."]
-    assert [each.text for each in matcher.apply(column.to_numpy())] == ["A film."]
+    for texts in (column, list(column), column.to_numpy()):
+        assert [(each.row, each.text) for each in matcher.apply(texts)] == [(0, "A film.")]
+        assert [each.text for each in matcher.chain(texts)] == ["A film.", "A show."]
+    with pytest.raises(UsageError, match="type DataFrame is not a list of texts"):
+        matcher.apply(column.to_frame())
 
 
 def test_a_text_where_a_name_is_wanted_is_told_however_long_it_is(tmp_path: Path) -> None:
