@@ -88,7 +88,10 @@ class Delimited(TextFormat):
 
     def header(self, names: Sequence[str]) -> str:
         """The names of the columns."""
-        return self.fields(names) + "\n"
+        line = self.fields(names)
+        # Read again without quotes, the name of an only column could be taken for several.
+        alone = self.quoting and len(names) == 1 and not line.startswith('"')
+        return f'"{line}"\n' if alone and _OTHERWISE_PARTED.search(line) else f"{line}\n"
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """A line a row."""

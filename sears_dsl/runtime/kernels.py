@@ -157,7 +157,7 @@ def _listen() -> None:
 
 
 class Kernel:
-    """A function over arrays, plain (as it was written) or compiled; made by `kernel`."""
+    """A function over arrays, plain (as it was written) or compiled; see `kernel`."""
 
     def __init__(self, function: FunctionType, *, alike: bool) -> None:
         functools.update_wrapper(self, function)
