@@ -26,6 +26,21 @@ Integer: TypeAlias = int | np.integer[Any]
 """A number in a kernel: of Python, or an element of an array."""
 
 
+def for_kernels(array: Int32Array) -> Int32Array:
+    """An array that came from outside as kernels are compiled for it: contiguous and writable.
+
+    That is the array itself where it is so; a part of another one or a mapped file is copied.
+
+    Example:
+        >>> for_kernels(np.arange(6)[::2]).flags.c_contiguous
+        True
+    """
+    flags = array.flags
+    if array.dtype == np.int32 and flags.c_contiguous and flags.writeable:
+        return array
+    return np.require(array, np.int32, ["C", "W"])
+
+
 class Growing:
     """Entries of one shape, appended in groups; the first ones tell shape and type.
 

@@ -523,7 +523,8 @@ def kernel_of_alike(function: F) -> F:
     """Make a function a kernel whose arguments have the same types whenever Python calls it.
 
     Nobody looks at them again after the first call, which of some ten arrays costs as much as to
-    hand them over. Arrays have to be contiguous.
+    hand them over. Arrays have to be contiguous, or they are misread: those that others bring go
+    through `array_types.for_kernels` first.
 
     Example:
         >>> import numpy as np

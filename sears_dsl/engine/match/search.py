@@ -37,7 +37,7 @@ from sears_dsl.engine.match.bit_scan import BIT_OF, collect_by_bits
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels
 from sears_dsl.runtime.kernels import compiles, expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import Tokens
 
@@ -356,8 +356,8 @@ def _searched(
     jobs: int,
 ) -> Matches:
     """The instances of the rules that paths lead to."""
-    row_offsets = _plain(tokens.row_offsets)
-    type_ids = _plain(tokens.type_ids)
+    row_offsets = for_kernels(tokens.row_offsets)
+    type_ids = for_kernels(tokens.type_ids)
     planes, of_class = program.planes, None
     described = planes is None or not compiles()
     classes, pool = program.classes.of(tokens.types, described=described)
@@ -416,14 +416,6 @@ def _in_threads(
         return list(map(work, parts))
     with ThreadPoolExecutor(min(jobs, len(parts))) as threads:
         return list(threads.map(work, parts))
-
-
-def _plain(array: Int32Array) -> Int32Array:
-    """As the kernels are compiled for: contiguous and writable (a mapped file is neither)."""
-    flags = array.flags
-    if array.dtype == np.int32 and flags.c_contiguous and flags.writeable:
-        return array
-    return np.require(array, np.int32, ["C", "W"])
 
 
 def _blocks(row_offsets: Int32Array, jobs: int) -> list[tuple[int, int]]:

@@ -131,16 +131,16 @@ class Renderer:
         )
         self._same = Unrendered.NO_PLACE if self.noise_calls else Unrendered.UNCHANGED
         self._parts: list[Part] = []
-        self._constants: tuple[str, ...] | None = None
+        # Of a rule that copies nothing: its text, and that by the casing of what it replaces.
+        self._chunks: list[Chunk] = []
+        self._constants: dict[int, str] = {}
         punctuation = kept_punctuation(rule)
         texts = [piece for piece in rule.consequent if isinstance(piece, Text)]
-        if not punctuation and len(texts) == len(rule.consequent):
-            chunks = [Chunk(piece.text, piece.glued, literal=True) for piece in texts]
-            shapes = range(2 * WITH_PRONOUN)
-            self._constants = tuple(_joined("", (), chunks, shape) for shape in shapes)
-        else:
+        self.needs_binding = bool(punctuation) or len(texts) < len(rule.consequent)
+        if self.needs_binding:
             self._parts = list(parts(rule, scope, punctuation))
-        self.needs_binding = self._constants is None
+        else:
+            self._chunks = [Chunk(piece.text, piece.glued, literal=True) for piece in texts]
 
     def render(
         self,
@@ -229,8 +229,11 @@ class Renderer:
         return Written(new, *self.placing.edges(old, new))
 
     def _written(self, instance: Instance, shape: int, *, opens: bool = False) -> str | Unrendered:
-        if self._constants is not None:
-            return self._constants[shape]
+        if not self.needs_binding:
+            constant = self._constants.get(shape)
+            if constant is None:
+                constant = self._constants[shape] = _joined("", (), self._chunks, shape)
+            return constant
         chunks: list[Chunk] = []
         for part in self._parts:
             chunk = part(instance)

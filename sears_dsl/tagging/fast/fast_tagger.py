@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Int32Array, for_kernels
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.fast.sentences import sentence_bounds
@@ -354,6 +354,7 @@ class Perceptron:
         ``again`` most of the rows was tagged just before, in this order, or will be soon: tags that
         cannot have changed are kept. Only one thread at a time may ask for this.
         """
+        row_offsets, words_of_tokens = for_kernels(row_offsets), for_kernels(words_of_tokens)
         known = self._of(words, tokens=len(words_of_tokens))
         if not again:
             plain: tuple[TagIds, TagIds] = _tag_rows(

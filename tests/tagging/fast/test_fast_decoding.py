@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_perceptron import PlainPerceptron
 
+from sears_dsl.runtime import kernels
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from training.treebank import tag_words
@@ -99,6 +100,20 @@ def test_a_row_is_tagged_alike_in_any_company(
     assert together == [alone[place] for place in order]
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_numbers_of_words_may_lie_apart_or_be_of_another_type(
+    tagger: Perceptron, monkeypatch: pytest.MonkeyPatch, compiled: bool
+) -> None:
+    monkeypatch.setattr(kernels._decision, "compiled", compiled)
+    words = Listed()
+    offsets, numbers = words.add([sentence.split(" ") for sentence in SENTENCES])
+    wanted = [tags.tolist() for tags in tagger.tag(offsets, numbers, words)]
+    for change in (lambda array: np.repeat(array, 3)[::3], lambda array: array.astype(np.int64)):
+        for again in (False, True, True):
+            tags = tagger.tag(change(offsets), change(numbers), words, again=again)
+            assert [each.tolist() for each in tags] == wanted
+
+
 def test_words_may_grow_and_be_replaced(tagger: Perceptron) -> None:
     rows = [sentence.split(" ") for sentence in SENTENCES]
     expected = [tag_words(tagger, [row])[0][0] for row in rows]
@@ -124,6 +139,7 @@ def test_many_words_at_once_and_no_words_at_all(tagger: Perceptron) -> None:
 def test_compiled_and_plain_agree() -> None:
     program = """
 import sys
+from sears_dsl.runtime import kernels
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from training.treebank import tag_words
