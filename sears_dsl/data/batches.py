@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Protocol, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.data.streams import TextSource, line_ends, line_feeds
+from sears_dsl.data.streams import TextSource, line_ends
 from sears_dsl.errors import DataError
 
 #: The column that tells the copies of a row apart, where rules draw anew for each of them.
@@ -34,7 +34,7 @@ Changes: TypeAlias = Mapping[int, Mapping[str, Any]]
 
 # How the bounds of a batch grow, and so many batches after the first they have grown enough.
 _GROWTH, _GROWN = 1.25, 40
-_MARK = "\ufeff"
+_MARK = "\ufeff".encode()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -357,6 +357,7 @@ class LineReader(Reader):
         self.name = self.source.name
         self.encoding = self.source.encoding
         self.options = options
+        self.lines = 0  # in all chunks that were given so far
 
     def chunks(self) -> Iterator[bytes]:
         """Whole lines within the bounds of a batch, the byte order mark moved to the prologue."""
@@ -364,31 +365,23 @@ class LineReader(Reader):
         limit = self.options.limit
         first = True
         for block in self.source.line_blocks():
-            content = block
-            if first and block.startswith(_MARK.encode()):
-                self.prologue = _MARK
-                content = block.removeprefix(_MARK.encode())
-            first = False
-            lines = line_feeds(content) + (not content.endswith(b"\n"))
-            mean = max(1, len(content) // lines)
-            ends = None
-            at = begin = 0
-            while content and at < lines:
+            mean = max(1, block.size // block.count)
+            while block.count:
                 most, characters = self.options.bounds(number)
                 if characters < self.options.characters:  # more than a mebibyte are no lines
                     most = max(1, min(most, characters // mean))
                 if limit is None:  # a small rest would cost nearly what a whole batch costs
-                    rest = lines - at
-                    most = -(-rest // -(-rest // most))
+                    most = -(-block.count // -(-block.count // most))
                 else:  # what stands beyond the limit may be anything
                     most = min(most, limit + 1)
-                at += most
-                end = len(content)
-                if at < lines:
-                    ends = line_ends(content) if ends is None else ends
-                    end = int(ends[at - 1])
-                yield content[begin:end]
-                begin = end
+                self.lines += min(most, block.count)
+                content = block.take(most)
+                if first and content.startswith(_MARK):
+                    self.prologue = _MARK.decode()
+                    content = content.removeprefix(_MARK)
+                first = False
+                if content:
+                    yield content
                 number += 1
 
 

@@ -33,7 +33,7 @@ from sears_dsl.data.batches import (
     lone_return,
 )
 from sears_dsl.data.csv_kernels import FieldColumns, quoted_lines
-from sears_dsl.data.streams import line_ends, line_feeds
+from sears_dsl.data.streams import line_ends
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.kernels import compiles, expect
 
@@ -165,7 +165,7 @@ class _DelimitedReader(LineReader):
             csv.field_size_limit(_LONGEST_FIELD)
         self._form = form
         self._width = 0  # not known before the first row
-        self._line = 0  # lines of the rows before those that are being read
+        self._line = 0  # lines before those that are read one by one
 
     def batches(self) -> Iterator[Batch]:
         """Batches of whole rows, about as many as the options say."""
@@ -182,7 +182,6 @@ class _DelimitedReader(LineReader):
             if source.content:
                 yield Batch(first, len(source), columns, source)
                 first += len(source)
-            self._line += line_feeds(source.content)
             # One long row is not looked through again with each of the chunks that it takes.
             least = 0 if source.content else 2 * len(content)
             content = content[len(source.content) :]
@@ -213,7 +212,6 @@ class _DelimitedReader(LineReader):
         self._check_names(names, quoted=header.startswith(b'"'))
         self._width = len(names)
         self.prologue += header.decode()
-        self._line = line_feeds(header)
         return names, content[len(header) :], chunks
 
     def _check_names(self, names: Sequence[str], *, quoted: bool) -> None:
@@ -265,6 +263,7 @@ class _DelimitedReader(LineReader):
             else enumerate((line_body(line).split(delimiter) for line in lines), start=1)
         )
         ends = line_ends(content)
+        self._line = self.lines - len(ends)
         rows: list[list[str]] = []
         last_lines: list[int] = []
         before = 0

@@ -138,6 +138,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _BLOCK = 1 << 20
 _PIECE = 1 << 16  # is decoded within the caches of a processor, in half the time
 _LINE_FEED = ord("\n")
+_FEW = 1 << 9
 _JSON_LOOKAHEAD = 16
 _MARKS = {
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
@@ -301,12 +302,13 @@ class TextSource:
         self._errors = errors
         self._first = next(self._bytes, b"")
         self.encoding = _codec(encoding, self._first)
+        self._line = 1  # which line of the file follows on the blocks of lines
 
     def blocks(self) -> Iterator[str]:
         """The text in blocks of about a mebibyte; can be read once, as this or in lines."""
         return (text for _, text in self._decoded() if text)
 
-    def line_blocks(self) -> Iterator[bytes]:
+    def line_blocks(self) -> Iterator[LineBlock]:
         """The text in UTF-8, in blocks of whole lines; the last line may have no end."""
         as_it_stands = self.encoding == "utf-8" and self._errors == "strict"
         carried: list[bytes] = []
@@ -314,11 +316,13 @@ class TextSource:
             content = block if as_it_stands else self._in_utf8(text)
             end = content.rfind(b"\n") + 1
             if end:
-                yield b"".join([*carried, memoryview(content)[:end]])
+                lines = LineBlock(b"".join(carried), memoryview(content)[:end])
+                self._line += lines.count
+                yield lines
                 carried.clear()
             carried.append(content[end:])
         if last := b"".join(carried):
-            yield last
+            yield LineBlock(b"", memoryview(last))
 
     def _in_utf8(self, text: str) -> bytes:
         try:
@@ -329,37 +333,89 @@ class TextSource:
             ) from error
 
     def _decoded(self, *, texts: bool = True) -> Iterator[tuple[bytes, str]]:
-        """The blocks of the file, each with its text if wanted; a cut character is in the next."""
+        """The blocks of the file, each with its text if wanted; a cut character is in the next.
+
+        Without texts it is UTF-8, of which only what is not ASCII has to be looked at.
+        """
         decoder = codecs.getincrementaldecoder(self.encoding)(self._errors)
         fed = 0
         line = 1
         for block in chain([self._first], self._bytes, [b""]):
             decoded = []
+            checked = not texts and block.isascii()
             for at in range(0, len(block) or 1, _PIECE):
-                piece = block[at : at + _PIECE]
                 waiting = len(decoder.getstate()[0])
+                if checked and block and not waiting:
+                    break
+                piece = block[at : at + _PIECE]
+                if not texts and piece and not waiting and piece.isascii():
+                    continue
                 try:
                     text = decoder.decode(piece, final=not piece)
                 except UnicodeDecodeError as error:
                     marked = _marked_encoding(self._first)
-                    if marked and fed < len(self._first):
+                    if marked and fed + at < len(self._first):
                         raise DataError(
                             f"{self.name} begins with the byte order mark of {marked}",
                             help=f"read it with --encoding {marked}",
                         ) from error
                     before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
+                    if not texts:
+                        line = self._line + line_feeds(block[:at])
                     raise DataError(
                         f"{self.name}, line {line + before.count(chr(10))}: byte "
-                        f"{fed - waiting + error.start} of the file is not {self.encoding} text "
-                        f"({error.reason})",
+                        f"{fed + at - waiting + error.start} of the file is not {self.encoding} "
+                        f"text ({error.reason})",
                         help="name the encoding with --encoding (for instance latin-1 or cp1252), "
                         "or read on with --errors replace",
                     ) from error
                 if texts:
                     decoded.append(text)
-                line += line_feeds(piece) if self.encoding == "utf-8" else text.count("\n")
-                fed += len(piece)
+                    line += line_feeds(piece) if self.encoding == "utf-8" else text.count("\n")
+            fed += len(block)
             yield block, "".join(decoded)
+
+
+class LineBlock:
+    r"""Whole lines in UTF-8, taken some at a time: the first of them begins before the block.
+
+    Example:
+        >>> lines = LineBlock(b"on", memoryview(b"e\ntwo\nthree"))
+        >>> lines.count, lines.take(1), lines.take(2), lines.count
+        (3, b'one\n', b'two\nthree', 0)
+    """
+
+    def __init__(self, begun: bytes, block: memoryview) -> None:
+        self._begun = begun
+        self._block = block
+        self._at = 0
+        self._feeds = np.frombuffer(block, np.uint8) == _LINE_FEED
+        self.size = len(begun) + len(block)  # in bytes
+        self.count = int(np.count_nonzero(self._feeds)) + (not self._feeds[-1])
+
+    def take(self, count: int) -> bytes:
+        """So many of the lines that are left, or all where there are not more."""
+        begin, end = self._at, len(self._block)
+        if count < self.count:
+            end = begin + _end_of_line(self._feeds[begin:], count)
+        self.count = max(0, self.count - count)
+        self._at = end
+        content = b"".join([self._begun, self._block[begin:end]])
+        self._begun = b""
+        return content
+
+
+def _end_of_line(feeds: NDArray[np.bool_], number: int) -> int:
+    """Where the line of a number from 1 ends; to look for all ends costs thirty times as much."""
+    begin, end = 0, len(feeds)
+    while end - begin > _FEW:
+        middle = (begin + end) // 2
+        before = int(np.count_nonzero(feeds[begin:middle]))
+        if before < number:
+            begin, number = middle, number - before
+        else:
+            end = middle
+    return begin + int(np.flatnonzero(feeds[begin:end])[number - 1]) + 1
 
 
 def line_feeds(content: bytes) -> int:
