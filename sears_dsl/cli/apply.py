@@ -22,11 +22,7 @@ from sears_dsl.cli.options.shared import (
     quiet_option,
     scope_option,
     tagger_option,
-    tell_of_paraphrases,
-    tell_of_templates,
     unit_option,
-    warn_of_chain,
-    warn_of_tagger,
     with_other_rules,
 )
 from sears_dsl.cli.screen.console import (
@@ -37,8 +33,12 @@ from sears_dsl.cli.screen.console import (
     excerpt,
     plain_table,
     rule_labels,
+    tell_of_paraphrases,
+    tell_of_templates,
+    warn_of_chain,
+    warn_of_tagger,
 )
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import Diagnostic, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Unit
-    from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
 # So many rules, and so many rows with a span in the way, are in a summary.

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
+from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.flips import require_confidence, try_model
-from sears_dsl.errors import DataError, UsageError
-from sears_dsl.meaning.scorers import require_judge, translates, unfitted
+from sears_dsl.errors import DataError, UsageError, counted
+from sears_dsl.meaning.scorers import Scorer, load_scorer, require_judge, translates, unfitted
 from sears_dsl.paraphrasing.plugins import (
     AnyParaphraser,
     AnyScorer,
@@ -30,14 +31,12 @@ from sears_dsl.paraphrasing.plugins import (
 from sears_dsl.paraphrasing.prompted import PromptedPart
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.judge.readings import Reading
-    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Predictor
     from sears_dsl.paraphrasing.remembered import ParaphraseSource
@@ -48,9 +47,6 @@ BEAM_WIDTH = 30
 
 NO_SCORER = "none"
 """In the place of a scorer where nothing is scored."""
-
-Show: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with a stage, how many are done and how many there are; None where nobody knows."""
 
 # Each process has its own models, some 700 MiB.
 _MOST_JOBS = 8
@@ -167,7 +163,7 @@ def check_rows(
     *,
     comparison: Comparison,
     confidence: bool = False,
-    show: Show = lambda stage, done, total: None,
+    show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Say what cannot work before an hour of work: halves of characters, strange models."""
@@ -216,7 +212,7 @@ def open_parts(
     *,
     folder: Path | None,
     language: str | None = None,
-    show: Show = lambda stage, done, total: None,
+    show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Parts]:
     """What rewords sentences, if that is wanted, and scores pairs.
@@ -327,7 +323,6 @@ def load_chosen_scorer(
     if own is not None:
         return own
     # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
-    from sears_dsl.meaning.scorers import load_scorer  # noqa: PLC0415
 
     loaded = None
     if pivots:

@@ -24,9 +24,10 @@ from typing import Any, NamedTuple
 from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.effects.asked_model import AskedModel
+from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.flips import require_confidence
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
+from sears_dsl.errors import counted
 from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import REFUSED, Answer
@@ -36,11 +37,8 @@ from sears_dsl.paraphrasing.remembered import (
 )
 from sears_dsl.paraphrasing.rewording import words_of
 from sears_dsl.runtime.database import RunJournal
-from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 
-#: Called with a stage, how many are done and how many there are.
-OnStage = Callable[[str, int, int | None], None]
 Span = tuple[int, int]
 
 # Of a sentence's paraphrases so many are scored: the best ones that change a word.
@@ -116,17 +114,9 @@ def reword(
     model = AskedModel(predictor)
     answers = model.answers(data.rows, on_progress=partial(on_stage, "asking the model"))
     judged = _AnsweredRows(data, answers, settings.comparison)
-    places = [
-        place for place, answer in enumerate(answers)
-        if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
-    ]  # fmt: skip
+    places = _rows_to_reword(judged, settings, note)
     words: list[tuple[ImportantWord, ...]] = [()] * len(places)
     if settings.avoid:
-        unsure = sum(answers[place].confidence is None for place in places)
-        places = [place for place in places if answers[place].confidence is not None]
-        if unsure:
-            rows = counted(unsure, "row was", "rows were")
-            note(f"note: {rows} left out: the model does not say how sure it is of them")
         words = important_words(
             judged, model, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
         )
@@ -177,6 +167,22 @@ def reword(
         for (number, text), answer in zip(rewritten.items(), after, strict=True)
         if answer.label != REFUSED
     ]
+
+
+def _rows_to_reword(
+    judged: _AnsweredRows, settings: StrategicSettings, note: Callable[[str], None]
+) -> list[int]:
+    """The places of rows that the model has right, or all; it has to be sure where words count."""
+    places = [
+        place for place, answer in enumerate(judged.answers)
+        if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
+    ]  # fmt: skip
+    sure = [place for place in places if judged.answers[place].confidence is not None]
+    if not settings.avoid or len(sure) == len(places):
+        return places
+    rows = counted(len(places) - len(sure), "row was", "rows were")
+    note(f"note: {rows} left out: the model does not say how sure it is of them")
+    return sure
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sears_dsl.catalogue import manifest_path
 from sears_dsl.discovery.counts import Closest, Flip, TextVerdict
@@ -27,13 +26,10 @@ from sears_dsl.discovery.result.manifest import (
 )
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit
 from sears_dsl.engine.rewrite.rewrites import with_code_points
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.tagging.tagger import identity_of
-
-if TYPE_CHECKING:
-    from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, identity_of
 
 _SHOWN = 2
 _PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")
@@ -205,7 +201,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     lines = [
         "# Rules that flip the model",
         "",
-        f"{'1 rule flips' if counts.selected == 1 else f'{counts.selected} rules flip'} "
+        f"{counted(counts.selected, 'rule flips', 'rules flip')} "
         f"{counts.rows_flipped:,} of the {searched:,} rows that the "
         f"model has right and the rules were found on "
         f"({100 * counts.rows_flipped / max(1, searched):.1f}%), with S ≥ τ{known}.",

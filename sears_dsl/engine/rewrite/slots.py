@@ -30,8 +30,8 @@ from sears_dsl.engine.rewrite.windows import (
     touches,
 )
 from sears_dsl.language.rule import Rule, Tag, TagCopy, Text
-from sears_dsl.runtime.array_types import Flags, Growing, Int32Array, Int64Array, UInt8Array
-from sears_dsl.runtime.kernels import kernel
+from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, UInt8Array
+from sears_dsl.runtime.kernels import Growing, kernel
 from sears_dsl.tagging.tokens import Tokens
 
 # What stands before a slot: nothing; a space, but before a clitic; what stands in the row.

@@ -65,8 +65,8 @@ from sears_dsl.language.rule import (
     TagCopy,
     Text,
 )
-from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array
-from sears_dsl.runtime.kernels import expect, kernel
+from sears_dsl.runtime.array_types import Int32Array, Int64Array
+from sears_dsl.runtime.kernels import Growing, expect, kernel
 from sears_dsl.tagging.tokens import Tokens
 
 _Part = TypeVar("_Part", Element, Piece)
