@@ -54,12 +54,12 @@ from benchmarks.quality_models import TRAINERS, Model
 from benchmarks.record import ROOT, Row, data_file, write_record
 from benchmarks.small_reader import read_squad
 from sears_dsl.answers import Comparison, answers_equal
-from sears_dsl.catalogue import shipped
 from sears_dsl.effects.flips import hold_out
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.vetting.merging import cohen_kappa
@@ -235,7 +235,7 @@ class FoundHere:
 
     Attributes:
         rule: its canonical text.
-        known: whether it stood in a shipped ruleset before the run.
+        known: whether it stood in a ruleset before the run.
         held_out: what it does to right rows that discovery held out.
         fresh: what it does to right rows that discovery never saw.
     """
@@ -261,6 +261,15 @@ class Run:
     fresh: int
     differs: list[str]
     rules: list[FoundHere]
+
+
+def was_known(rule: Rule) -> bool:
+    """Whether a rule of a found file stood in a ruleset before the run.
+
+    The file says so itself; the text of a rule would not do, since a set that comes along may get
+    another name.
+    """
+    return (rule.metadata.author or "").startswith("known: ")
 
 
 def trained(cell: Cell, texts: Texts) -> Path:
@@ -325,9 +334,8 @@ def run(
         [here[place] for place in hold_out(named, seed=seed, share=share)[1]] if share else []
     )
     ruleset = load(found)
-    known = {print_rule(rule) for file in shipped().values() for rule in load(file).rules}
     rules = [
-        FoundHere(print_rule(rule), print_rule(rule) in known, *both)
+        FoundHere(print_rule(rule), was_known(rule), *both)
         for rule, *both in zip(
             ruleset.rules, counting.of(ruleset, held_out), counting.of(ruleset, there), strict=True
         )

@@ -38,6 +38,7 @@ from sears_dsl.api.results import (
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 
 AS_FOUND = "as found"
 """Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
+
+# Rules that change no row are named below the table of a notebook, as many as fit a line or two.
+_SILENT_NAMED = 5
 
 
 @dataclass(eq=False, repr=False)
@@ -111,8 +115,18 @@ class AuditResult(RulesetsResult):
 
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
-        """What the command shows: the rules that fail most come first."""
+        """The rules that change a row; those that fail most come first."""
         return shown_audit(self.rules)
+
+    @property
+    def shown_below(self) -> str:
+        """The rules that change no row, some of them by name."""
+        silent = [each.name for each in self.rules if not each.changed]
+        if not silent:
+            return ""
+        names = ", ".join(silent[:_SILENT_NAMED]) + (", …" if silent[_SILENT_NAMED:] else "")
+        number = counted(len(silent), "rule changes", "rules change")
+        return f"{number} no row: {names}. to_frame() has all {len(self.rules):,}."
 
     @property
     def summary(self) -> str:

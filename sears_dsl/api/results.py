@@ -77,9 +77,16 @@ class Result(ABC):
         """What of the columns a notebook shows, as a person reads it."""
         return self.columns
 
+    @property
+    def shown_below(self) -> str:
+        """What a notebook says below the table; nothing where that has all rows."""
+        return ""
+
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        return html_table(self.shown_columns, caption=self.summary)
+        table = html_table(self.shown_columns, caption=self.summary)
+        below = self.shown_below
+        return table + (f"<p>{html.escape(below)}</p>" if below else "")
 
 
 class RulesetsResult(Result):
@@ -243,10 +250,10 @@ def shown_findings(
 
 
 def shown_audit(rules: Iterable[RuleRecord]) -> dict[str, Sequence[Any]]:
-    """The columns of rules that were audited, those that fail most first."""
+    """The columns of audited rules that change a row, those that fail most first."""
     from sears_dsl.auditing.reports.markdown import worst_first
 
-    ordered = list(worst_first(rules))
+    ordered = [each for each in worst_first(rules) if each.changed]
     failures = [each.judgement.failures for each in ordered]
     meaning = [each.meaning and each.meaning.at_tau.rate for each in ordered]
     scored: dict[str, Sequence[Any]] = {}

@@ -55,7 +55,7 @@ from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import counted
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import REFUSED
+from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
 
 
@@ -497,7 +497,8 @@ def _nothing_right(effects: Effects) -> str:
     labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
     return (
         f"The model has no row right. It says {', '.join(map(repr, map(_whole, says)))}; the "
-        f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same?"
+        f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same? "
+        f"{WRITE_ALIKE}."
     )
 
 

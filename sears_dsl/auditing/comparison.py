@@ -4,8 +4,8 @@ In: two `AuditDocument`s. Out: `ComparisonDocument`. Always holds: only rows tha
 are compared, so that a model is not called better for having other rows right; each comparison is
 McNemar's exact test on these pairs, and all of them, the rules and the accuracies, are one family
 after Holm: whatever else changed, anything is called worse by mistake in at most one of twenty
-comparisons; what rules do together is compared over those that both audits have; what cannot be
-compared is listed with the reason.
+comparisons; what rules do together is compared over those that both audits have; a rule that was
+changed under its id is another one; what cannot be compared is listed with the reason.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     common = [
         (one, other)
         for one, other in records.values()
-        if one is not None and other is not None and one.expect == other.expect == "same"
+        if one is not None and other is not None and _alike(one, other) and one.expect == "same"
     ]
     flips: list[set[int]] = [set(), set()]
     for both in common:
@@ -221,8 +221,13 @@ def _matched(
     return {name: (before.get(name), after.get(name)) for name in (*after, *before)}
 
 
+def _alike(first: RuleRecord, second: RuleRecord) -> bool:
+    """Whether records of one id are about one rule, so that a difference is the model's."""
+    return (first.rule, first.expect) == (second.rule, second.expect)
+
+
 def _rule_pairs(first: RuleRecord | None, second: RuleRecord | None) -> Paired:
-    if first is None or second is None or first.expect != second.expect:
+    if first is None or second is None or not _alike(first, second):
         return _pairs(set(), set(), set())
     tested, failed = zip(*map(_tested_and_failed, (first, second)), strict=True)
     return _pairs(tested[0] & tested[1], *failed)
@@ -272,10 +277,10 @@ def _change(
         note = f"only the {'second' if first is None else 'first'} audit has it"
     elif first.expect != second.expect:
         note = f"it expected {first.expect} and now expects {second.expect}"
-    elif not paired.rows:
-        note = "no row was tested in both"
     elif first.rule != second.rule:
         note = f"the rule was {first.rule}"
+    elif not paired.rows:
+        note = "no row was tested in both"
     return RuleComparison(
         id=name,
         rule=record.rule,

@@ -9,6 +9,7 @@ first asked for something. Costs the import of the user's own parts.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -47,6 +48,9 @@ BEAM_WIDTH = 30
 
 NO_SCORER = "none"
 """In the place of a scorer where nothing is scored."""
+
+# The folders whose code decides what is in the journal of a search.
+_REWORD_AND_SCORE = ("judge", "meaning", "paraphrasing", "tagging", "translation")
 
 # Each process has its own models, some 700 MiB.
 _MOST_JOBS = 8
@@ -278,8 +282,28 @@ def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
         lines += [f"beam {recipe.beam}", f"{team.loaded.search}"]
     else:
         lines.append(f"paraphrases {identity_of_source(own.paraphraser)}")
-    versions = {"sears": __version__, **package_versions(), "device": recipe.device}
+    versions = {
+        "sears": __version__,
+        "code of the search": _code_of_search(),
+        **package_versions(),
+        "device": recipe.device,
+    }
     return "\n".join(lines + [f"{name} {version}" for name, version in versions.items()])
+
+
+def _code_of_search() -> str:
+    """A hash of the code that rewords and scores.
+
+    A checkout changes without a new version of the package, and what one search found out must not
+    be mixed with what another one would.
+    """
+    package = Path(__file__).parents[1]
+    paths = [path for folder in _REWORD_AND_SCORE for path in (package / folder).rglob("*.py")]
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        digest.update(f"{path.relative_to(package).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:12]
 
 
 def participants_of(

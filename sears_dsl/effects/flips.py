@@ -55,7 +55,13 @@ from sears_dsl.effects.applications import Applications
 from sears_dsl.effects.asked_model import AskedModel, Questions
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import REFUSED, ConfidentPredictor, Predictor, Row
+from sears_dsl.models.predictor import (
+    REFUSED,
+    WRITE_ALIKE,
+    ConfidentPredictor,
+    Predictor,
+    Row,
+)
 from sears_dsl.models.vote import each_answer
 from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
 
@@ -129,7 +135,7 @@ def _nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[
     return DataError(
         f"the model has none of {some} {len(data.rows):,} rows of {data.path} right",
         help=f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
-        "do they mean the same?",
+        f"do they mean the same? {WRITE_ALIKE}",
     )
 
 

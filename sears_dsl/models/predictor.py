@@ -28,6 +28,12 @@ OnError = Literal["stop", "skip"]
 
 #: Stands for the answer to a text that the model refused and that is skipped; no label equals it.
 REFUSED = "(refused by the model)"
+
+#: What to do where a model calls the labels of its data otherwise.
+WRITE_ALIKE = (
+    "Then write them alike: in the data, in a function around the model, or by the names in the "
+    "--response-map of an endpoint"
+)
 _CONTENT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -198,7 +204,12 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
         advice = "return a label for every text; an empty answer is the empty string"
     elif isinstance(plain, float):
         advice = "numbers with a fraction are not labels: return the most probable label"
-    elif isinstance(plain, Sequence | Mapping) and not isinstance(plain, bytes):
+    elif isinstance(plain, Mapping):
+        advice = (
+            "return the label itself; --response-map says where it is in what an endpoint gives, "
+            "as in /predictions/*/label"
+        )
+    elif isinstance(plain, Sequence) and not isinstance(plain, bytes):
         advice = "return the label itself: of probabilities, the name of the most probable one"
     else:
         advice = "return strings, whole numbers or truth values"

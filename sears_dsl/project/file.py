@@ -130,6 +130,8 @@ def _mistake(error: Any, prefix: str) -> tuple[str, str]:
         near = get_close_matches(unknown, known, n=1)
         where = f"{key}: " if names or prefix else ""
         there = f"the keys there are {', '.join(known)}"
+        if names == ["gates"] and not near:
+            there = f"a limit of some rules stands under {key}.rules; {there}"
         return f"{where}there is no key {unknown!r}", (
             f"did you mean {near[0]}? {there}" if near else there
         )

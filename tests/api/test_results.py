@@ -70,12 +70,19 @@ def test_what_comes_from_rows_is_escaped() -> None:
 
 def test_a_notebook_shows_what_a_person_reads_and_a_long_row_around_its_change() -> None:
     rows = [(f"{'so ' * 60}the movie {number} {'it goes ' * 60}", "good") for number in range(40)]
-    rules = sears.parse("book -> novel\nrule film: movie -> film / the __")
-    shown = sears.audit(lambda texts: ["good"] * len(texts), rows, rules, scorer=None)._repr_html_()
-    assert shown.index("movie -&gt; film … (film)") < shown.index("book -&gt; novel")
+    rules = sears.parse("book -> novel\ngoes -> went\nrule film: movie -> film / the __")
+
+    def model(texts: list[str]) -> list[str]:
+        return ["bad" if "film" in text else "good" for text in texts]
+
+    shown = sears.audit(model, rows, rules, scorer=None)._repr_html_()
+    table, below = shown.split("</table>")
+    assert table.count("<tr>") == 3
+    assert table.index("movie -&gt; film … (film)") < table.index("goes -&gt; went")
+    assert below == "<p>1 rule changes no row: book -&gt; novel. to_frame() has all 3.</p>"
     assert "0 of 40" in shown
     assert "0% (0%–9%)" in shown
-    [example] = [cell for cell in shown.split("<td") if "<del>" in cell]
+    [example, _] = [cell for cell in shown.split("<td") if "<del>" in cell]
     assert "…so so" in example
     assert len(example) < 220
 

@@ -323,6 +323,18 @@ def test_a_rule_that_one_audit_alone_has_does_not_make_a_model_worse() -> None:
     assert found.worst_accuracy.second == 60
 
 
+def test_a_rule_that_was_changed_under_its_id_makes_no_model_worse() -> None:
+    data = rows_of("k" * 60)
+    first = audited(data, rules=parse("rule a: movie -> film"))
+    second = audited(data, rules=parse("rule a: movie -> trash"))
+    failing = replace(second.rules[0], outcomes="f" * 60)
+    found = compare(first, second.model_copy(update={"rules": (failing,)}))
+    assert not found.worse
+    [rule] = found.rules
+    assert (rule.outcome, rule.note) == ("not compared", "the rule was movie -> film")
+    assert found.worst_accuracy is None
+
+
 def test_audits_of_other_rows_are_not_compared() -> None:
     with pytest.raises(UsageError, match="other rows: 2 rows"):
         compare(audited(rows_of("kk")), audited(rows_of("kf")))

@@ -216,6 +216,7 @@ EARLY = [
     (("--label", "lable"), "did you mean 'label'?"),
     (("--data", "none.csv"), "none.csv cannot be read"),
     (("--data", "numbers.csv"), "it says 'good'; the labels are '1'; do they mean the same?"),
+    (("--data", "numbers.csv"), "by the names in the --response-map of an endpoint"),
     (("-o", "dev.csv/found.sear"), "could not be made"),
     (("-o", "missing/found.sear"), "there is no folder missing"),
     (("--data", "half.jsonl"), "row 1: text holds half of a character (U+D83D)"),

@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery import parts
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery
@@ -251,6 +252,26 @@ def test_a_journal_of_another_task_is_refused_and_loses_nothing(tmp_path: Path) 
     with RunJournal(path, task="beam 30\ntau 0.1") as journal:
         run(rewording=rewording, journal=journal)
     assert rewording.calls == 1
+
+
+def test_a_search_does_not_go_on_with_what_other_code_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choice = parts.PartsChoice(paraphraser={"A movie.": ["A film."]}, scorer=equal, tau=0.5)
+
+    def remember() -> None:
+        with parts.open_parts(choice, choice.own(), folder=tmp_path) as opened:
+            opened.journal.put_many("paraphrases", {"A movie.": ["A film."]})
+
+    remember()
+    remember()
+    monkeypatch.setattr(parts, "_code_of_search", lambda: "other")
+    with pytest.raises(UsageError, match=r"worked with code of the search [0-9a-f]{12}; .* other"):
+        remember()
+
+
+def equal(pairs: Sequence[tuple[str, str]]) -> list[float]:
+    return [1.0 for _ in pairs]
 
 
 def test_a_spent_budget_ends_in_fewer_findings_and_says_so() -> None:

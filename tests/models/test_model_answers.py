@@ -92,7 +92,7 @@ def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
         ([0.9, 0.1], "0.9 (float) as the label of 'Good.'"),
         (np.array([1.0, 0.0]), "numbers with a fraction are not labels"),
         (["pos", None], "None (NoneType) as the label of 'Bad.'"),
-        ([{"label": "pos"}, {"label": "neg"}], "return the label itself"),
+        ([{"label": "pos"}, {"label": "neg"}], "return the label itself; --response-map says"),
         ([b"pos", b"neg"], "(bytes) as the label"),
         ("positive", "one string, 'positive', for 2 rows"),
         (None, "nothing (None) for 2 rows"),

@@ -241,8 +241,10 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[datasets]\n'a/b' = 'a.csv'", "a name has letters", ""),
         ("[datasets", "is not TOML", "mend that place"),
         ("a = " + "[" * 100_000, "is not TOML", "mend that place"),
+        ("[gates]\n'severity:high' = '2%'", "gates: there is no key 'severity:high'",
+         "a limit of some rules stands under gates.rules"),
     ],
-    ids=range(11),
+    ids=range(12),
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_key(
     folder: Path, text: str, message: str, advice: str
