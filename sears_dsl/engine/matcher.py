@@ -29,6 +29,7 @@ from sears_dsl.engine.compile.requirements import (
     sources_for,
     unit_of,
 )
+from sears_dsl.engine.compile.rule_parts import ScopedRules
 from sears_dsl.engine.few_matches import MOST_VARIANTS, FewMatches, WordRules
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit, checked_texts
@@ -115,14 +116,14 @@ class Matcher:
         self._splits: dict[str, tuple[str, ...]] = {}
         if self._tagger is not None:
             self._check_language(self._tagger)
-        scoped = [(rule, ruleset) for ruleset in self._rulesets for rule in ruleset.rules]
-        self._scoped = scoped
-        self.rules: tuple[Rule, ...] = tuple(rule for rule, _ in scoped)
+        self._scoped = scoped = ScopedRules(self._rulesets)
+        self.rules: tuple[Rule, ...] = scoped.rules
         parts = [(ruleset.rules, ruleset) for ruleset in self._rulesets]
         self.program, problems = build_program(parts, self._split)
-        self._sources, missing = sources_for(scoped, sources)
+        self._calling = self.program.parts.calling
+        self._sources, missing = sources_for([scoped[rule] for rule in self._calling], sources)
         self._first_drawing = Drawing(Draw(seed, 0), self._sources)
-        findings = [*compiler_findings(scoped, problems), *missing]
+        findings = [*compiler_findings(scoped, problems, self._calling), *missing]
         if findings:
             raise RuleSyntaxError(findings)
 
@@ -166,7 +167,7 @@ class Matcher:
         """Whether any rule reads tags or lemmas, or inflects a word by them."""
         tests = self.program.predicates.needs_tags
         used = np.flatnonzero(self.program.symbols >= 0)
-        return any(tests[test] for test in used) or any(map(inflects, self.rules))
+        return any(tests[test] for test in used) or any(self._inflecting)
 
     @cached_property
     def composed(self) -> bool:
@@ -191,7 +192,15 @@ class Matcher:
 
     @cached_property
     def _prefilter(self) -> Prefilter:
-        return Prefilter(self.program, [inflects(rule) for rule in self.rules])
+        return Prefilter(self.program, self._inflecting)
+
+    @cached_property
+    def _inflecting(self) -> list[bool]:
+        """Which rules inflect a word."""
+        flags = [False] * len(self.rules)
+        for rule in self._calling:
+            flags[rule] = inflects(self.rules[rule])
+        return flags
 
     def __repr__(self) -> str:
         return f"<Matcher of {len(self.rules)} rule{'s' * (len(self.rules) != 1)}>"

@@ -169,10 +169,11 @@ def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDAr
     by_pattern = np.zeros(len(program.rules.first_variant), np.bool_)
     tag_reading = np.asarray(consequents_need_tags, np.bool_)
     by_pattern[program.rules.pattern_of[tag_reading]] = True
-    tests = program.predicates.needs_tags
-    tested = [any(map(tests.__getitem__, sequence)) for sequence in program.sequences]
+    sequences = program.sequences
+    reading = np.array(program.predicates.needs_tags, np.bool_)[sequences.flat]
+    before = np.append(0, np.cumsum(reading))[sequences.offsets]
     needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
-    return needs | np.array(tested, np.bool_)
+    return needs | (before[1:] > before[:-1])
 
 
 def required_words(sequence: Sequence[int], predicates: Predicates) -> Words | None:

@@ -23,8 +23,21 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import FOCUS, NO_CHILD, BitPlanes, Rules, build_table, build_trie
+from sears_dsl.engine.arrays import (
+    FOCUS,
+    NO_CHILD,
+    PATTERN,
+    BitPlanes,
+    Rules,
+    build_table,
+    build_trie,
+)
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
+from sears_dsl.engine.compile.rule_parts import (
+    RuleParts,
+    VariantTests,
+    places_of,
+)
 from sears_dsl.engine.compile.token_classes import TokenClasses, bit_planes, starts_of
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.language.measure import MOST_VARIANTS, is_unit
@@ -46,7 +59,6 @@ _MOST_BITS = 1 << 17
 
 # An element that has to be written out by `expand`.
 _COMPLEX = -1
-_UNSEEN = -2
 
 
 # ---------------------------------------------------------------- rules as flat variants
@@ -301,70 +313,67 @@ class Program:
         planes: the same rules as bits; None where there are too many.
         units: int32: the rules about whole units, which no path leads to.
         rated: bool (rules,): of which rules all instances are looked at; empty where of none.
+        parts: what the rules are made of.
     """
 
     predicates: Predicates
     symbols: Int32Array
-    sequences: Sequence[tuple[int, ...]]
+    sequences: VariantTests
     rules: Rules
     classes: TokenClasses
     written: Sequence[Sequence[Variant]]
     planes: BitPlanes | None
     units: Int32Array
     rated: NDArray[np.bool_]
+    parts: RuleParts
 
 
 class _PatternTable:
-    """Collects patterns; plain ones are a tuple of predicates, the others a list of variants."""
+    """Collects patterns; plain ones are sequences of predicates, the others lists of variants."""
 
     def __init__(self, split: Split) -> None:
         self.predicates = Predicates()
         self.split = split
-        self.plain: dict[tuple[int, ...], int] = {}
+        self.parts: list[RuleParts] = []
+        # Of each rule whether it is plain, and else which of the written patterns it has.
+        self.plain: list[NDArray[np.bool_]] = [np.zeros(0, np.bool_)]
+        self.numbers: list[Int32Array] = [np.zeros(0, np.int32)]
+        # What plain rules test, one after another, and how much each.
+        self.tests: list[Int32Array] = [np.zeros(0, np.int32)]
+        self.lengths: list[Int64Array] = [np.zeros(0, np.int64)]
         self.written: list[list[Variant]] = []
         self.units: list[int] = []
 
-    def add(
-        self, rules: Sequence[Rule], scope: RuleScope, pattern_numbers: list[int]
-    ) -> list[Problem]:
-        """Append the pattern of each rule of one ruleset to pattern_numbers.
-
-        A plain pattern is told by its number, another one by -1 - its number.
-        """
-        test_of: dict[int, int] = {}  # id of an element → its predicate; the rules keep it alive
-        known: dict[int, int] = {}  # id of an antecedent → its pattern
-        values: dict[object, int] = {}
+    def add(self, rules: Sequence[Rule], scope: RuleScope) -> list[Problem]:
+        """Append the patterns of the rules of one ruleset."""
+        before = sum(map(len, self.plain))
+        parts = RuleParts.of(rules, scope)
+        tests = self._plain_tests(parts)
+        numbers, offsets, _ = elements = parts.elements
+        plain = parts.bare & (np.diff(offsets) > 0) & ~elements.have(tests < 0)
+        begins, places = places_of(offsets, np.flatnonzero(plain))
+        patterns = np.zeros(len(rules), np.int32)
         written: dict[object, tuple[int, PatternError | None]] = {}
         problems: list[Problem] = []
-        plain = self.plain
-        for rule in rules:
-            antecedent = rule.antecedent
-            if not (rule.left or rule.right):
-                pattern = known.get(id(antecedent))
-                if pattern is not None:
-                    pattern_numbers.append(pattern)
-                    continue
-                tests = tuple([test_of.get(id(element), _UNSEEN) for element in antecedent])
-                if not tests or min(tests) < 0:
-                    tests = tuple(self._test_all(antecedent, scope, test_of, values))
-                if tests and min(tests) >= 0:
-                    pattern = plain.setdefault(tests, len(plain))
-                    known[id(antecedent)] = pattern
-                    pattern_numbers.append(pattern)
-                    continue
-            key = (antecedent, rule.left, rule.right)
+        for place in np.flatnonzero(~plain).tolist():
+            rule = rules[place]
+            key = (rule.antecedent, rule.left, rule.right)
             if key not in written:
                 written[key] = self._write(rule, scope)
-            number, problem = written[key]
-            pattern_numbers.append(number)
+            patterns[place], problem = written[key]
             if problem is not None:
-                problems.append((len(pattern_numbers) - 1, problem))
+                problems.append((before + place, problem))
             if is_unit(rule):
-                self.units.append(len(pattern_numbers) - 1)
+                self.units.append(before + place)
+        self.parts.append(parts)
+        self.plain.append(plain)
+        self.numbers.append(patterns)
+        self.tests.append(tests[numbers[places]])
+        self.lengths.append(np.diff(begins))
         return problems
 
     def _write(self, rule: Rule, scope: RuleScope) -> tuple[int, PatternError | None]:
-        """The pattern of a rule that has to be written out; without variants if it cannot be."""
+        """The number of a rule's variants, written out; there are none if that cannot be done."""
         problem = None
         variants: list[Variant] = []
         try:
@@ -373,24 +382,21 @@ class _PatternTable:
         except PatternError as error:
             problem = error
         self.written.append(variants)
-        return -len(self.written), problem
+        return len(self.written) - 1, problem
 
-    def _test_all(
-        self,
-        antecedent: Sequence[Element],
-        scope: RuleScope,
-        test_of: dict[int, int],
-        values: dict[object, int],
-    ) -> list[int]:
+    def _plain_tests(self, parts: RuleParts) -> Int32Array:
         """The predicate of each element, `_COMPLEX` where it is not a plain literal or tag."""
-        tests = []
-        for element in antecedent:
-            test = test_of.get(id(element))
-            if test is None:
-                test = self._plain_test(element, scope, values)
-                test_of[id(element)] = test
-            tests.append(test)
-        return tests
+        numbers, offsets, distinct = parts.elements
+        [scope] = parts.scopes
+        # Elements of rules with contexts are written out, and may be tested otherwise.
+        plain = np.zeros(len(distinct), np.bool_)
+        plain[numbers[np.repeat(parts.bare, np.diff(offsets))]] = True
+        values: dict[object, int] = {}
+        tests = [
+            self._plain_test(element, scope, values) if is_plain else _COMPLEX
+            for element, is_plain in zip(distinct, plain.tolist(), strict=True)
+        ]
+        return np.array(tests, np.int32)
 
     def _plain_test(self, element: Element, scope: RuleScope, values: dict[object, int]) -> int:
         body = element.body
@@ -425,59 +431,69 @@ def build_program(
         of the rule among all of them). A program with problems is not to be used.
     """
     patterns = _PatternTable(split)
-    pattern_numbers: list[int] = []
     problems: list[Problem] = []
     for rules, scope in rulesets:
-        problems.extend(patterns.add(rules, scope, pattern_numbers))
+        problems.extend(patterns.add(rules, scope))
     every = list(chain.from_iterable(rules for rules, _ in rulesets))
-    return _assemble(patterns, pattern_numbers, every), problems
+    return _assemble(patterns, every), problems
 
 
-def _assemble(
-    patterns: _PatternTable, pattern_numbers: Sequence[int], every: Sequence[Rule]
-) -> Program:
+def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     """Patterns as arrays: the plain ones first, then those that were written out."""
-    plain_count = len(patterns.plain)
-    pattern_of = np.array(pattern_numbers, np.int32)
-    pattern_of = np.where(pattern_of < 0, plain_count - 1 - pattern_of, pattern_of)
-    sequences: list[tuple[int, ...]] = list(patterns.plain)
-    lengths = np.fromiter(map(len, sequences), np.int32, plain_count)
-    zeros = np.zeros(plain_count, np.int32)
-    plain_rows = np.stack(
-        [np.arange(plain_count, dtype=np.int32), zeros, zeros, lengths, zeros], axis=1
-    )
-    rows: list[tuple[int, int, int, int, int]] = []
-    first_variant = list(range(plain_count))
-    for number, variants in enumerate(patterns.written, start=plain_count):
-        first_variant.append(len(sequences))
-        for order, variant in enumerate(variants):
-            rows.append((number, order, variant.left, variant.focus, variant.anchors))
-            sequences.append(variant.tests)
-    table = np.concatenate([plain_rows, np.array(rows, np.int32).reshape(-1, 5)])
-    symbols, flat, offsets = _flat(sequences, len(patterns.predicates))
+    lengths = np.concatenate(patterns.lengths)
+    plain_rules = len(lengths)
+    variants = list(chain.from_iterable(patterns.written))
+    written = [variant.tests for variant in variants]
+    tests = np.concatenate([*patterns.tests, np.fromiter(chain.from_iterable(written), np.int32)])
+    offsets = np.zeros(plain_rules + len(written) + 1, np.int64)
+    np.cumsum(np.append(lengths, list(map(len, written))), out=offsets[1:])
+    symbols, flat = _symbols_of(tests, len(patterns.predicates))
     trie = _Trie(*build_trie(flat, offsets, _table_size(len(flat))))
-    count = int(symbols.max(initial=-1)) + 1
+    # Plain rules that test the same end at one node.
+    first, plain_patterns = _numbered(trie.final[:plain_rules])
+    plain_count = len(first)
+    chosen = np.concatenate([first, np.arange(plain_rules, len(offsets) - 1)])
+    begins, places = places_of(offsets, chosen)
+    sequences = VariantTests(tests[places], begins)
+    trie = trie._replace(final=trie.final[chosen])
+    plain = np.concatenate(patterns.plain)
+    pattern_of = np.concatenate(patterns.numbers) + np.int32(plain_count)
+    pattern_of[plain] = plain_patterns
+    table = np.zeros((len(sequences), 5), np.int32)
+    table[:plain_count, PATTERN] = np.arange(plain_count)
+    table[:plain_count, FOCUS] = sequences.lengths[:plain_count]
+    table[plain_count:] = np.array(
+        [
+            (number, order, variant.left, variant.focus, variant.anchors)
+            for number, of_pattern in enumerate(patterns.written, start=plain_count)
+            for order, variant in enumerate(of_pattern)
+        ],
+        np.int32,
+    ).reshape(-1, 5)
     pattern_count = plain_count + len(patterns.written)
+    variant_counts = np.ones(pattern_count, np.int64)
+    variant_counts[plain_count:] = list(map(len, patterns.written))
+    first_variant = np.cumsum(variant_counts) - variant_counts
+    symbol_count = int(symbols.max(initial=-1)) + 1
     rule_offsets = starts_of(pattern_of, pattern_count)
     rules_of = np.argsort(pattern_of, kind="stable").astype(np.int32)
-    variant_counts = np.diff(first_variant, append=len(sequences))
     single = np.full((pattern_count, 2), -1, np.int32)
     alone = np.flatnonzero((np.diff(rule_offsets) == 1) & (variant_counts == 1))
     single[alone, 0] = rules_of[rule_offsets[alone]]
-    single[alone, 1] = table[np.array(first_variant, np.int64)[alone], FOCUS]
+    single[alone, 1] = table[first_variant[alone], FOCUS]
     rules = Rules(
-        **_edges(trie, plain_count, count),
-        variants=np.ascontiguousarray(table),
-        first_variant=np.array(first_variant, np.int32),
+        **_edges(trie, plain_count, symbol_count),
+        variants=table,
+        first_variant=first_variant.astype(np.int32),
         rule_offsets=rule_offsets,
         rules_of=rules_of,
-        pattern_of=pattern_of.astype(np.int32),
+        pattern_of=pattern_of,
         single=single,
-        deepest=max(map(len, sequences), default=0),
+        deepest=int(sequences.lengths.max(initial=0)),
     )
     planes = None
     if len(sequences) <= _MOST_BITS:
-        planes = bit_planes(flat, offsets, rules.variants, count)
+        planes = bit_planes(flat[places], begins, rules.variants, symbol_count)
     units = np.array(patterns.units, np.int32)
     rated = np.array([rule.metadata.rate is not None for rule in every], np.bool_)
     rated = rated if rated.any() else rated[:0]
@@ -492,7 +508,35 @@ def _assemble(
         planes,
         units,
         rated,
+        RuleParts.joined(patterns.parts),
     )
+
+
+def _numbered(values: Int32Array) -> tuple[NDArray[np.int64], Int32Array]:
+    """Where each distinct value first comes, and for each value which of them it is.
+
+    Example:
+        >>> first, numbers = _numbered(np.array([7, 2, 7, 3]))
+        >>> first.tolist(), numbers.tolist()
+        ([0, 1, 3], [0, 1, 0, 2])
+    """
+    first_of = np.zeros(int(values.max(initial=-1)) + 1, np.int64)
+    places = np.arange(len(values))
+    first_of[values[::-1]] = places[::-1]  # the last one that is written stays
+    first = first_of[values]
+    is_first = first == places
+    numbers: Int32Array = (np.cumsum(is_first) - 1)[first].astype(np.int32)
+    return np.flatnonzero(is_first), numbers
+
+
+def _symbols_of(flat: Int32Array, predicates: int) -> tuple[Int32Array, Int32Array]:
+    """The symbol of each predicate that is among those which are tested, and these as symbols."""
+    # Predicates that no path tests itself, such as the members of a set, have no symbol.
+    used = np.zeros(predicates, np.bool_)
+    used[flat] = True
+    expect(len(flat))
+    symbols = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
+    return symbols, symbols[flat]
 
 
 class _Trie(NamedTuple):
@@ -501,22 +545,6 @@ class _Trie(NamedTuple):
     parents: Int32Array
     labels: Int32Array
     final: Int32Array
-
-
-def _flat(
-    sequences: Sequence[tuple[int, ...]], predicates: int
-) -> tuple[Int32Array, Int32Array, Int64Array]:
-    """The symbol of each predicate that sequences test, and the sequences as symbols."""
-    lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-    flat = np.fromiter(chain.from_iterable(sequences), np.int32, int(lengths.sum()))
-    offsets = np.zeros(len(sequences) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    # Predicates that no path tests itself, such as the members of a set, have no symbol.
-    used = np.zeros(predicates, np.bool_)
-    used[flat] = True
-    expect(len(flat))
-    symbols = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
-    return symbols, symbols[flat], offsets
 
 
 def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:

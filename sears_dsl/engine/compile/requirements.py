@@ -11,7 +11,7 @@ inflection is refused where the rule itself fixes its word, and that has several
 every tag that it can have: what depends on the matched token is not told here, such an instance is
 not rewritten, and counted. Likewise a function of characters on words that the rule or its sets
 fix, where nothing can change in any of them (E329; W622 where nothing can in some). Costs a look at
-the pieces of each rule.
+the pieces of each rule that calls functions.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ from sears_dsl.language.rule import (
     RuleSource,
     SetReference,
     Tag,
-    TagCopy,
-    Text,
 )
 from sears_dsl.language.tagsets import COARSE
 from sears_dsl.language.words import code, print_function
@@ -224,10 +222,6 @@ def _known_of(tests: Sequence[AttributeTest]) -> _WordKnowledge:
     )
 
 
-# Pieces that cannot be wrong; mined rules have no others.
-_PLAIN = frozenset({Text, TagCopy})
-
-
 def inflects(rule: Rule) -> bool:
     """Whether the consequent inflects a word, for which rendering asks for tags."""
     return any(
@@ -238,17 +232,22 @@ def inflects(rule: Rule) -> bool:
 
 
 def compiler_findings(
-    rules: Sequence[tuple[Rule, RuleSource]], problems: Iterable[Problem]
+    rules: Sequence[tuple[Rule, RuleSource]], problems: Iterable[Problem], calling: Iterable[int]
 ) -> list[Diagnostic]:
-    """Everything that keeps rules from being compiled, in their order; see `build_program`."""
+    """Everything that keeps rules from being compiled, in their order.
+
+    Args:
+        rules: all of them.
+        problems: see `build_program`.
+        calling: see `RuleParts`; what the others write cannot be wrong.
+    """
     findings = [
         (number, _placed(Diagnostic(problem.code, problem.message, help=problem.advice),
                          *rules[number]))
         for number, problem in problems
     ]  # fmt: skip
-    for number, (rule, ruleset) in enumerate(rules):
-        if _PLAIN.issuperset(map(type, rule.consequent)):
-            continue
+    for number in calling:
+        rule, ruleset = rules[number]
         of_rule = [each for each in noise_diagnostics(rule, ruleset) if each.code[0] == "E"]
         if inflects(rule):
             of_rule += compile_diagnostics(rule, ruleset)
@@ -292,10 +291,11 @@ def reword(rulesets: Iterable[RuleSource]) -> bool:
 def sources_for(
     rules: Sequence[tuple[Rule, RuleSource]], sources: Sources
 ) -> tuple[Sources, list[Diagnostic]]:
-    """The sources of a run for these rules, and what is missing."""
+    """The sources of a run for these rules, and what is missing.
+
+    Rules that write words and copies alone may be left out, whatever else they say.
+    """
     missing: list[Diagnostic] = []
-    # Of mined rules, of which there may be hundreds of thousands, none calls a function.
-    rules = [pair for pair in rules if not _CALLING.isdisjoint(map(type, pair[0].consequent))]
     if sources.vectors is None:
         wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
         names = {ruleset.options.vectors for _, ruleset in wanting}
@@ -386,7 +386,6 @@ def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool
 
 
 _A_PARAPHRASER = "a paraphraser"
-_CALLING = frozenset({Reference})  # pieces that may call a function
 
 
 def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:

@@ -67,7 +67,6 @@ from sears_dsl.language.rule import (
     Rule,
     RuleScope,
     SetReference,
-    TagCopy,
     Text,
 )
 from sears_dsl.tagging.tokens import Token, Tokens, TokenType
@@ -316,17 +315,17 @@ def render_untouching(
 def follows_case(rule: Rule, scope: RuleScope) -> bool:
     """Whether words of the consequent take the casing of what they replace."""
     return scope.options.case != "exact" and not any(
-        _names_casing(element.body, scope) for element in rule.antecedent
+        names_casing(element.body, scope) for element in rule.antecedent
     )
 
 
-def _names_casing(body: object, scope: RuleScope) -> bool:
+def names_casing(body: object, scope: RuleScope) -> bool:
     """Whether an element says which casing its tokens have, so that courtesies are off."""
     # A negation says what a token is not; its casing stays open.
     match body:
         case Group():
             elements = chain.from_iterable(body.alternatives)
-            return any(_names_casing(inner.body, scope) for inner in elements)
+            return any(names_casing(inner.body, scope) for inner in elements)
         case Literal():
             if body.quoted or body.ignore_case:
                 return not body.ignore_case
@@ -336,9 +335,9 @@ def _names_casing(body: object, scope: RuleScope) -> bool:
         case AttributeTest():
             return body.attribute == "text" and not body.negated
         case Conjunction():
-            return any(_names_casing(part, scope) for part in body.tests)
+            return any(names_casing(part, scope) for part in body.tests)
         case SetReference():
-            return any(_names_casing(member, scope) for member in scope.members(body))
+            return any(names_casing(member, scope) for member in scope.members(body))
     return False
 
 
@@ -382,9 +381,6 @@ MOST_WRITTEN = 1 << 16
 FIXED, CHOSEN, DRAWN = range(3)
 """The way of a rule in batches: what its instances become depends on them alone; likewise, but a
 rate chooses among them, or their words are looked up; or it is drawn for each of them."""
-
-# Pieces that draw nothing.
-_KINDS = frozenset({Text, TagCopy})
 
 
 class CompiledRules:
@@ -477,11 +473,8 @@ class CompiledRules:
         if len(self.program.rated):
             ways[self.program.rated] = CHOSEN
         ways[self.program.units] = DRAWN
-        # Mined rules, of which there may be hundreds of thousands, write words and copies alone.
-        consequents = (tree.consequent for tree, _ in self.rules)
-        for rule, pieces in enumerate(consequents):
-            if not _KINDS.issuperset(map(type, pieces)):
-                ways[rule] = _way(self.rules[rule][0])
+        for rule in self.program.parts.calling:
+            ways[rule] = _way(self.rules[rule][0])
         return ways
 
 

@@ -1,0 +1,232 @@
+"""The elements and the pieces of many rules as numbers, so that each one is looked at once.
+
+In: the rules of rulesets. Out: `RuleParts`: a number for each element of their antecedents and for
+each piece of their consequents, and what they test one after another. Always holds: what has one
+number is one object of one ruleset; numbers are in the order in which the objects first come. Mined
+rules are hundreds of thousands and share a few thousand elements and pieces: whoever asks something
+of all rules asks it of those, and looks the rest up in arrays. Costs some tenths of a microsecond
+for each element and piece, and no object.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain, count, pairwise
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.language.rule import Rule, RuleScope, RuleSource, TagCopy, Text
+from sears_dsl.runtime.array_types import Int32Array, Int64Array
+
+# Pieces that draw nothing, look nothing up and cannot be wrong.
+_PLAIN = (Text, TagCopy)
+
+
+class NumberedParts(NamedTuple):
+    """The elements, or the pieces, of some rules.
+
+    Attributes:
+        numbers: int32: of all of them, rule after rule.
+        offsets: int64 (rules + 1,): where those of each rule begin.
+        distinct: what each number stands for.
+    """
+
+    numbers: Int32Array
+    offsets: Int64Array
+    distinct: Sequence[Any]
+
+    def have(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which rules have one of some parts: there is a flag for each distinct one."""
+        before = np.append(0, np.cumsum(flags[self.numbers]))[self.offsets]
+        having: NDArray[np.bool_] = before[1:] > before[:-1]
+        return having
+
+    def of(self, rules: NDArray[np.integer]) -> NumberedParts:
+        """Those of some rules."""
+        offsets, places = places_of(self.offsets, rules)
+        return NumberedParts(self.numbers[places], offsets, self.distinct)
+
+
+def numbered(rows: Sequence[Sequence[object]]) -> NumberedParts:
+    """Number the parts of rules by what object each is; the rules have to keep them alive.
+
+    Example:
+        >>> the, film = "the", "film"
+        >>> numbers, offsets, distinct = numbered([(the, film), (), (film,)])
+        >>> numbers.tolist(), offsets.tolist(), distinct
+        ([0, 1, 1], [0, 2, 2, 3], ['the', 'film'])
+    """
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+    flat = list(chain.from_iterable(rows))
+    number_of: defaultdict[int, int] = defaultdict(count().__next__)
+    numbers = np.fromiter(map(number_of.__getitem__, map(id, flat)), np.int32, len(flat))
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(numbers), prepend=-1))
+    return NumberedParts(numbers, offsets, [flat[place] for place in first.tolist()])
+
+
+def places_of(
+    offsets: Int64Array, chosen: NDArray[np.integer]
+) -> tuple[Int64Array, NDArray[np.int64]]:
+    """Where the members of some groups begin when they are taken out; and their places before.
+
+    Example:
+        >>> begins, places = places_of(np.array([0, 2, 5, 6]), np.array([2, 1]))
+        >>> begins.tolist(), places.tolist()
+        ([0, 1, 4], [5, 2, 3, 4])
+    """
+    first = offsets[chosen]
+    counts = offsets[chosen + 1] - first
+    begins = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=begins[1:])
+    return begins, np.repeat(first - begins[:-1], counts) + np.arange(begins[-1])
+
+
+class RuleParts(NamedTuple):
+    """What rules are made of.
+
+    Attributes:
+        scopes: of each ruleset.
+        scope_of: int32 (rules,): which of them a rule is read in.
+        bare: bool (rules,): whether a rule has no context.
+        elements: those of the antecedents.
+        element_scope_of: int32 (distinct elements,): which of the scopes each is read in.
+        pieces: those of the consequents.
+    """
+
+    scopes: Sequence[RuleScope]
+    scope_of: Int32Array
+    bare: NDArray[np.bool_]
+    elements: NumberedParts
+    element_scope_of: Int32Array
+    pieces: NumberedParts
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], scope: RuleScope) -> RuleParts:
+        """The parts of the rules of one ruleset."""
+        elements = numbered([rule.antecedent for rule in rules])
+        return cls(
+            scopes=[scope],
+            scope_of=np.zeros(len(rules), np.int32),
+            bare=np.array([not (rule.left or rule.right) for rule in rules], np.bool_),
+            elements=elements,
+            element_scope_of=np.zeros(len(elements.distinct), np.int32),
+            pieces=numbered([rule.consequent for rule in rules]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[RuleParts]) -> RuleParts:
+        """The parts of the rules of several rulesets, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        numbers = np.arange(len(parts), dtype=np.int32)
+        return cls(
+            scopes=[each.scopes[0] for each in parts],
+            scope_of=np.repeat(numbers, [len(each.bare) for each in parts]),
+            bare=np.concatenate([np.zeros(0, np.bool_), *(each.bare for each in parts)]),
+            elements=_joined([each.elements for each in parts]),
+            element_scope_of=np.repeat(numbers, [len(each.elements.distinct) for each in parts]),
+            pieces=_joined([each.pieces for each in parts]),
+        )
+
+    @property
+    def calling(self) -> list[int]:
+        """The rules that write more than words and copies by tag."""
+        kinds = [not isinstance(piece, _PLAIN) for piece in self.pieces.distinct]
+        rules: list[int] = np.flatnonzero(self.pieces.have(np.array(kinds, np.bool_))).tolist()
+        return rules
+
+
+def _joined(parts: Sequence[NumberedParts]) -> NumberedParts:
+    numbers, offsets = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+    distinct: list[Any] = []
+    before = 0
+    for each in parts:
+        numbers.append(each.numbers + np.int32(len(distinct)))
+        offsets.append(each.offsets[1:] + before)
+        distinct += each.distinct
+        before += len(each.numbers)
+    return NumberedParts(np.concatenate(numbers), np.concatenate(offsets), distinct)
+
+
+class ScopedRules(Sequence[tuple[Rule, RuleSource]]):
+    r"""Each rule of some rulesets with its ruleset; a pair of them is made when it is looked at.
+
+    Attributes:
+        rules: the rules alone.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rulesets = [parse("movie -> film\na -> the"), parse("is -> was")]
+        >>> rule, ruleset = ScopedRules(rulesets)[2]
+        >>> ruleset is rulesets[1] and rule is ruleset.rules[0]
+        True
+    """
+
+    def __init__(self, rulesets: Sequence[RuleSource]) -> None:
+        self.rules = tuple(chain.from_iterable(ruleset.rules for ruleset in rulesets))
+        self._rulesets = rulesets
+        self._ends = list(accumulate(len(ruleset.rules) for ruleset in rulesets))
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Rule, RuleSource]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[tuple[Rule, RuleSource]]: ...
+
+    def __getitem__(
+        self, index: int | slice
+    ) -> tuple[Rule, RuleSource] | Sequence[tuple[Rule, RuleSource]]:
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return [self[place] for place in places]
+        return self.rules[places], self._rulesets[bisect_right(self._ends, places)]
+
+
+class VariantTests(Sequence[tuple[int, ...]]):
+    """The predicates that each variant tests; a tuple of them is made when it is looked at.
+
+    Args:
+        flat: int32: those of all variants, one after another.
+        offsets: int64 (variants + 1,): where each begins.
+
+    Example:
+        >>> tests = VariantTests(np.array([3, 4, 3], np.int32), np.array([0, 2, 3]))
+        >>> list(tests), tests[1], tests.lengths.tolist()
+        ([(3, 4), (3,)], (3,), [2, 1])
+    """
+
+    def __init__(self, flat: Int32Array, offsets: Int64Array) -> None:
+        self.flat = flat
+        self.offsets = offsets
+
+    @property
+    def lengths(self) -> Int64Array:
+        """How many tokens each variant tests, int64 (variants,)."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[int, ...]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[tuple[int, ...]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[int, ...] | Sequence[tuple[int, ...]]:
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return [self[place] for place in places]
+        return tuple(self.flat[self.offsets[places] : self.offsets[places + 1]].tolist())
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        every = self.flat.tolist()
+        return (tuple(every[low:high]) for low, high in pairwise(self.offsets.tolist()))
