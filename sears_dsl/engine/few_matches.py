@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import groupby
-from operator import eq, itemgetter
+from operator import eq
 from typing import NamedTuple
 
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
@@ -95,12 +94,14 @@ class FewMatches:
             return None
         columns = (matches.starts, matches.ends, matches.variants)
         instances = list(zip(rules, *(column.tolist() for column in columns), strict=True))
+        by_row: dict[int, list[Instance]] = {}
+        for row, instance in zip(matches.rows.tolist(), instances, strict=True):
+            by_row.setdefault(row, []).append(instance)
         rewrites: list[Rewrite] = []
-        for row, places in groupby(range(len(rules)), key=matches.rows.tolist().__getitem__):
-            some = [instances[place] for place in places]
+        for row, of_row in by_row.items():
             number = row if numbers is None else numbers[row]
-            of_row = (tokens.texts[row], tokens.listed(row), some, unrenderable)
-            rewrites += self.of_row(number, *of_row)
+            listed = tokens.listed(row)
+            rewrites += self.of_row(number, tokens.texts[row], listed, of_row, unrenderable)
         return rewrites
 
     def of_row(
@@ -114,9 +115,12 @@ class FewMatches:
         """The rewrites of one row; instances come by rule and start, of rules that do not draw."""
         gaps = map(eq, tokens.ends, tokens.starts[1:])
         row = _Row(text, tokens, [False, *gaps, False])
+        by_rule: dict[int, list[tuple[int, int, int]]] = {}
+        for rule, start, end, variant in instances:
+            by_rule.setdefault(rule, []).append((start, end, variant))
         rewrites: list[Rewrite] = []
-        for rule, of_rule in groupby(instances, key=itemgetter(0)):
-            edits = self._edits(row, rule, [each[1:] for each in of_rule], unrenderable)
+        for rule, of_rule in by_rule.items():
+            edits = self._edits(row, rule, of_rule, unrenderable)
             if edits:
                 rewrites.append(Rewrite(rule, number, text, apply_edits(text, edits), tuple(edits)))
         return rewrites

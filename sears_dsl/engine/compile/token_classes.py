@@ -38,7 +38,6 @@ from sears_dsl.engine.arrays import (
     CodeTable,
     Heads,
     Rules,
-    grown,
 )
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt64Array
@@ -116,7 +115,7 @@ class TokenClasses:
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
-            known.class_of_simple.update(zip(unseen, known.add(offsets, ids).tolist(), strict=True))
+            known.class_of_simple.update(zip(unseen, known.add(offsets, ids), strict=True))
         class_numbers = list(map(known.class_of_simple.__getitem__, simple_ids))
         numbers[places] = class_numbers
         known.remember(types, class_numbers)
@@ -136,7 +135,7 @@ class TokenClasses:
             return self._learn(types, np.full(len(types), -1, np.int32))
         if self._known.is_full(len(offsets) - 1):  # of this batch alone
             self._known = _ClassMemory(0)
-        of_group = self._known.add(offsets, ids)
+        of_group = np.array(self._known.add(offsets, ids), np.int32)
         if len(types) <= _FEW_TYPES or not self._is_quick:
             self._known.remember(unseen, of_group[group_of].tolist())
         numbers[new] = of_group[group_of]
@@ -209,19 +208,21 @@ class _ClassMemory:
         words: int = self.columns[3].array.shape[1]
         return (len(self._numbers) + groups) * words > _MOST_WORDS
 
-    def add(self, offsets: Int32Array, ids: Int32Array) -> Int32Array:
+    def add(self, offsets: Int32Array, ids: Int32Array) -> list[int]:
         """The class of each group of types, which satisfies ids[offsets[g]:offsets[g + 1]]."""
         symbols = [ids[low:high] for low, high in pairwise(offsets.tolist())]
         numbers = self._numbers
         known = len(numbers)
         of_group = [numbers.setdefault(each.tobytes(), len(numbers)) for each in symbols]
         if len(numbers) > known:
-            symbols_of = dict(zip(reversed(of_group), reversed(symbols), strict=True))
-            new = [symbols_of[number] for number in range(known, len(numbers))]
-            self.columns[0].extend(len(self.columns[1]) + np.cumsum(list(map(len, new))))
-            self.columns[1].extend(np.concatenate(new))
+            if len(numbers) - known < len(symbols):
+                symbols_of = dict(zip(reversed(of_group), reversed(symbols), strict=True))
+                new = [symbols_of[number] for number in range(known, len(numbers))]
+                offsets, ids = np.cumsum([0, *map(len, new)]), np.concatenate(new)
+            self.columns[0].extend(len(self.columns[1]) + offsets[1:])
+            self.columns[1].extend(ids)
             self._arrays = None
-        return np.array(of_group, np.int32)
+        return of_group
 
 
 class HeadsPool:
@@ -303,6 +304,8 @@ _BLOCK_BITS = 3
 _NO_PATTERN = (1 << 25) - 1
 # Classes times blocks, four bytes each.
 _MOST_BLOCKS = 1 << 24
+# Classes that are added at once, times words or blocks: so much room is made for them.
+_MOST_AT_ONCE = 1 << 20
 # With more words than these a token begins something in few of them.
 _MOST_DENSE = 64
 
@@ -384,14 +387,19 @@ def starts_of(values: Int32Array, count: int) -> Int32Array:
 
 
 class PlaneMemory:
-    """The planes of classes, as they become known; threads may share one."""
+    """The planes of classes, as they become known; threads may share one.
+
+    Its arrays have room at their ends, where what is new is written: others may read the rest.
+    """
 
     def __init__(self) -> None:
         self._alone = threading.Lock()
-        self._columns: tuple[Growing, ...] = ()
+        self._known = 0  # classes, and the end of a row
+        self._room: ClassPlanes | None = None
         self._class_planes: ClassPlanes | None = None
-        # The pool, its slots, and how much of it is used; see `plane_blocks`.
-        self._pool: list[Any] = [np.zeros((64, _BLOCK), np.uint64), np.full(256, -1, np.int32), 0]
+        # Numbers of blocks in the pool by hash; how many entries and blocks there are.
+        self._slots = np.full(256, -1, np.int32)
+        self._used = np.zeros(2, np.int64)
 
     def of(self, classes: Classes, planes: BitPlanes) -> ClassPlanes | None:
         """The planes of all classes; None where they would be too large.
@@ -400,35 +408,49 @@ class PlaneMemory:
             planes: always the same ones.
         """
         count = len(classes.offsets)  # the end of a row is one more, the first one
-        blocks = len(planes.blank) >> _BLOCK_BITS
+        words, blocks = len(planes.depths), len(planes.blank) >> _BLOCK_BITS
         if count * blocks > _MOST_BLOCKS:
             return None
         with self._alone:
-            dense = len(planes.depths) if len(planes.depths) <= _MOST_DENSE else 0
-            if not self._columns:
-                self._columns = (
-                    Growing(np.zeros(1, np.uint32)),
-                    Growing(np.zeros(0, np.uint32)),
-                    Growing(np.zeros(0, np.uint64)),
-                    Growing(np.zeros(0, np.uint64)),
-                    Growing(np.zeros(0, np.uint64)),
-                    Growing(np.zeros((0, blocks), np.uint32)),
-                    Growing(np.zeros((0, dense), np.uint64)),
-                    Growing(np.zeros((0, dense), np.uint64)),
-                )
-            known = len(self._columns[0]) - 1
-            if known < count:
-                own = (known, count, classes.offsets, classes.symbols, planes, dense)
-                (*added, firsts), (numbers, nexts, *self._pool) = plane_parts(*own, *self._pool)
-                added[0] = added[0][1:] + np.uint32(len(self._columns[1]))
-                added += [numbers, firsts, nexts]
-                for column, entries in zip(self._columns, added, strict=True):
-                    column.extend(entries)
-                self._class_planes = None
-            if self._class_planes is None:
-                arrays = (column.array for column in self._columns)
-                self._class_planes = ClassPlanes._make((*arrays, self._pool[0]))
+            if self._known < count:
+                step = max(1, _MOST_AT_ONCE // max(words, blocks, 1))
+                for low in range(self._known, count, step):
+                    high = min(low + step, count)
+                    room = self._with_room(high, high - low, words, blocks)
+                    own = classes.offsets, classes.symbols, planes, room, self._slots, self._used
+                    add_planes(low, high, *own)
+                self._known, entries = count, int(self._used[0])
+                lengths = (count + 1, entries, entries, *[count] * 5, len(room.pool))
+                parts = (array[:length] for array, length in zip(room, lengths, strict=True))
+                self._class_planes = ClassPlanes._make(parts)
             return self._class_planes
+
+    def _with_room(self, count: int, added: int, words: int, blocks: int) -> ClassPlanes:
+        """Arrays with room for so many classes, of which some are added now."""
+        room, (entries, used) = self._room, self._used.tolist()
+        if room is None:
+            dense = words if words <= _MOST_DENSE else 0
+            numbers, masks = np.zeros(0, np.uint32), np.zeros(0, np.uint64)
+            table, cells = np.zeros((0, blocks), np.uint32), np.zeros((0, _BLOCK), np.uint64)
+            each = np.zeros((0, dense), np.uint64)
+            room = ClassPlanes(numbers, numbers, masks, masks, masks, table, each, each, cells)
+        most = used + added * blocks
+        sizes = (count + 1, *[entries + added * words] * 2, *[count] * 5, most)
+        if any(len(array) < size for array, size in zip(room, sizes, strict=True)):
+            room = ClassPlanes._make(map(_lengthened, room, sizes))
+        if 2 * most > len(self._slots):
+            self._slots = _rehashed(room.pool, used, 1 << (2 * most).bit_length())
+        self._room = room
+        return room
+
+
+def _lengthened(array: Any, size: int) -> Any:
+    """The same entries in an array with room for so many, and zeros behind them."""
+    if len(array) >= size:
+        return array
+    longer = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 @kernel
@@ -445,36 +467,42 @@ def _symbols_of(number: Integer, offsets: Int32Array, symbols: Int32Array, end: 
     return own
 
 
-@kernel
-def plane_entries(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: int, high: int, offsets: Int32Array, symbols: Int32Array, planes: BitPlanes, dense: int
-) -> Any:
-    """What the end of a row, 0, and classes, by their numbers plus one, begin.
+@kernel_of_alike
+def add_planes(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: int,
+    high: int,
+    offsets: Int32Array,
+    symbols: Int32Array,
+    planes: BitPlanes,
+    room: ClassPlanes,
+    slots: Int32Array,
+    used: Int64Array,
+) -> None:
+    """Write what the end of a row, 0, and classes, by their numbers plus one, begin and let go on.
+
+    All at once: to call a compiled kernel with so many arrays costs as much as one class.
 
     Args:
         low: the first that is wanted.
         high: one past the last.
         offsets: see `Classes`.
         symbols: see `Classes`.
-        dense: the number of words, 0 where they are many.
-
-    Returns:
-        (offsets, words, masks, bits, ahead, firsts) as in `ClassPlanes`.
+        room: here, behind those before it.
+        slots: int32 (a power of two,): the blocks of the pool by hash, -1 where a slot is free;
+            more than twice as many as there will be.
+        used: int64 (2,): how many entries and blocks there are; written too.
     """
-    full = ~np.uint64(0)
+    full, none = ~np.uint64(0), np.uint64(0)
     end = planes.first_offsets.shape[0] - 3
-    count = planes.depths.shape[0]
+    count, dense = planes.depths.shape[0], room.firsts.shape[1]
+    pool = room.pool
     begun = np.zeros(count, np.uint64)  # by word
-    entry_offsets = np.zeros(high - low + 1, np.uint32)
-    words = np.empty(64, np.uint32)
-    masks = np.empty(64, np.uint64)
-    bits = np.zeros(high - low, np.uint64)
-    ahead = np.zeros(high - low, np.uint64)
-    firsts = np.zeros((high - low, dense), np.uint64)
-    entries = np.int64(0)
+    row = np.empty(planes.blank.shape[0], np.uint64)
+    entries, blocks = used[0], used[1]
     for number in range(low, high):
+        row[:] = planes.blank
         for symbol in _symbols_of(number, offsets, symbols, end):
-            bits[number - low] |= np.uint64(1) << np.uint64(symbol & 63)
+            room.bits[number] |= np.uint64(1) << np.uint64(symbol & 63)
             first = np.int64(planes.first_offsets[symbol])
             last = np.int64(planes.first_offsets[symbol + 1]) - 1
             for word in range(first >> 6, (last >> 6) + 1 if first <= last else 0):
@@ -484,90 +512,30 @@ def plane_entries(  # noqa: PLR0917 - arrays in the order in which they are made
                 if word == last >> 6:
                     mask &= full >> np.uint64(63 - (last & 63))
                 begun[word] |= mask
-        if dense > 0:
-            firsts[number - low] = begun
-        if entries + count > words.shape[0]:
-            words, masks = grown(words, entries + count), grown(masks, entries + count)
-        for word in range(count):
-            words[entries] = word
-            masks[entries] = begun[word]
-            ahead[number - low] |= planes.seconds[word] if begun[word] != 0 else np.uint64(0)
-            entries += begun[word] != 0
-            begun[word] = 0
-        entry_offsets[number - low + 1] = entries
-    return entry_offsets, words[:entries], masks[:entries], bits, ahead, firsts
-
-
-@kernel
-def plane_blocks(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: int,
-    high: int,
-    offsets: Int32Array,
-    symbols: Int32Array,
-    planes: BitPlanes,
-    dense: int,
-    pool: Any,
-    slots: Int32Array,
-    used: Integer,
-) -> Any:
-    """What the same let go on; the first arguments are those of `plane_entries`.
-
-    Args:
-        pool: uint64 (room, 8): blocks of cells, of which ``used`` are there.
-        slots: int32 (a power of two,): their numbers by hash, -1 where a slot is free.
-
-    Returns:
-        (blocks, nexts, pool, slots, used): two as in `ClassPlanes`, the others as they are then.
-    """
-    blocks = planes.blank.shape[0] >> _BLOCK_BITS
-    end = planes.first_offsets.shape[0] - 3
-    numbers = np.empty((high - low, blocks), np.uint32)
-    nexts = np.full((high - low, dense), ~np.uint64(0))
-    row = np.empty(planes.blank.shape[0], np.uint64)
-    for number in range(low, high):
-        row[:] = planes.blank
-        for symbol in _symbols_of(number, offsets, symbols, end):
             for of in range(planes.cell_offsets[symbol], planes.cell_offsets[symbol + 1]):
                 row[planes.cells[of]] |= planes.cell_bits[of]
         for word in range(dense):
-            if planes.depths[word] > 1:
-                nexts[number - low, word] = row[planes.bases[word]]
-        for block in range(blocks):
+            room.firsts[number, word] = begun[word]
+            room.nexts[number, word] = row[planes.bases[word]] if planes.depths[word] > 1 else full
+        for word in range(count):
+            if begun[word] != none:
+                room.words[entries] = word
+                room.masks[entries] = begun[word]
+                room.ahead[number] |= planes.seconds[word]
+                entries += 1
+                begun[word] = none
+        room.offsets[number + 1] = entries
+        for block in range(room.blocks.shape[1]):
             begin = _BLOCK * block
             slot = _hash_of(row, begin) & (slots.shape[0] - 1)
             while slots[slot] >= 0 and not _is_same(pool[slots[slot]], row, begin):
                 slot = (slot + 1) & (slots.shape[0] - 1)
-            if slots[slot] >= 0:
-                numbers[number - low, block] = slots[slot]
-                continue
-            if used == pool.shape[0]:
-                larger = np.empty((2 * used, _BLOCK), np.uint64)
-                larger[:used] = pool
-                pool = larger
-            pool[used] = row[begin : begin + _BLOCK]
-            slots[slot] = used
-            numbers[number - low, block] = used
-            used += 1
-            if 2 * used > slots.shape[0]:
-                slots = _rehashed(pool, used, 4 * slots.shape[0])
-    return numbers, nexts, pool, slots, used
-
-
-@kernel_of_alike
-def plane_parts(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: int,
-    high: int,
-    offsets: Int32Array,
-    symbols: Int32Array,
-    planes: BitPlanes,
-    dense: int,
-    pool: Any,
-    slots: Int32Array,
-    used: Integer,
-) -> Any:
-    """Both at once: to call a compiled kernel with so many arrays costs as much as one class."""
-    own = low, high, offsets, symbols, planes, dense
-    return plane_entries(*own), plane_blocks(*own, pool, slots, used)
+            if slots[slot] < 0:
+                pool[blocks] = row[begin : begin + _BLOCK]
+                slots[slot] = blocks
+                blocks += 1
+            room.blocks[number, block] = slots[slot]
+    used[0], used[1] = entries, blocks
 
 
 @kernel

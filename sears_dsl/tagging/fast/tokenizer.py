@@ -138,18 +138,20 @@ class FastTokenizer:
     def _by_chunks(self, texts: Sequence[str]) -> Cut | None:
         """The tokens of a few rows; None where neighbours matter to a chunk."""
         remembered = self._known.tokens
-        row_offsets, starts, ends, words = [0], [], [], []
+        row_offsets = [0]
+        tokens: list[tuple[int, int, int]] = []
         for text in texts:
             chunks = text.split()
             if not remembered.keys() >= set(chunks) and not self._learn(chunks):
                 return None
-            for place, chunk in zip(_places(text, chunks), chunks, strict=True):
-                for start, end, word in remembered[chunk]:
-                    starts.append(place + start)
-                    ends.append(place + end)
-                    words.append(word)
-            row_offsets.append(len(starts))
-        return Cut(np.array(row_offsets, np.int32), *np.array([starts, ends, words], np.int32))
+            tokens += [
+                (place + start, place + end, word)
+                for place, chunk in zip(_places(text, chunks), chunks, strict=True)
+                for start, end, word in remembered[chunk]
+            ]
+            row_offsets.append(len(tokens))
+        columns = np.array(list(zip(*tokens, strict=True)) or [(), (), ()], np.int32)
+        return Cut(np.array(row_offsets, np.int32), *columns)
 
     def _learn(self, chunks: Sequence[str]) -> bool:
         """Remember the tokens of chunks; False where neighbours may change those of one."""
@@ -204,9 +206,12 @@ class FastTokenizer:
 
     def _forget(self) -> None:
         known = self._known
-        chunks = max(len(known.chunks), len(known.tokens))
-        characters = max(known.chunks.characters, known.token_characters)
-        if chunks > self._most_chunks or characters > self._most_characters:
+        strings, characters = known.chunks.table.used.tolist()
+        chunks = max(strings, len(known.tokens))
+        if (
+            chunks > self._most_chunks
+            or max(characters, known.token_characters) > self._most_characters
+        ):
             self._known = _ChunkMemory()
 
     def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64], *, again: bool) -> Cut:

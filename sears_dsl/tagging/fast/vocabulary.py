@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
-from sears_dsl.runtime.kernels import Growing, kernel, kernel_of_alike
+from sears_dsl.runtime.kernels import Growing, compiles, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, dense
 
 HASH_START = 2166136261
@@ -371,7 +371,7 @@ class SeenTypes:
         codes = cut.words.astype(np.int64) * len(self.pairs)
         if pair_ids is not None:
             codes += pair_ids
-        if len(codes) <= _FEW_TOKENS:
+        if len(codes) <= _FEW_TOKENS and not compiles():
             listed = codes.tolist()
             places = {code: place for place, code in enumerate(dict.fromkeys(listed))}
             distinct = np.array(list(places), np.int64)
@@ -442,7 +442,7 @@ def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:
     return distinct, numbers
 
 
-@kernel
+@kernel_of_alike
 def _number_codes(codes: Any, slots: Any) -> Any:
     """Number codes in the order in which they first come, by a table of at least twice as many."""
     mask = np.int64(len(slots) - 1)
