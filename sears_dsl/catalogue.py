@@ -13,13 +13,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sears_dsl.errors import RuleSyntaxError, UsageError
+from sears_dsl.errors import RuleSyntaxError, UsageError, counted
 from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.files import is_file, is_folder, resource_folder
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, and how it is told to a person.
+"""Everything that can go wrong, and how it is told to a person; numbers of things in sentences.
 
 All that this package raises on purpose is a `SearsError`, which also says what to do next; its
 kinds stand at the end. A `Diagnostic` is one finding about one place in a rule file. Its code is
@@ -128,13 +128,22 @@ def _shown(text: str) -> str:
     return _DRIVES.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun, of many by default with an s; a verb may stand behind it.
+
+    Example:
+        >>> counted(1, "rule"), counted(2000, "rule"), counted(2, "row is", "rows are")
+        ('1 rule', '2,000 rules', '2 rows are')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def rendered(findings: Sequence[Diagnostic], *, most: int | None = MOST_SHOWN) -> str:
     """Findings as text, the first ``most`` of them, and how many more there are."""
     blocks = [finding.render() for finding in findings[:most]]
     more = len(findings) - len(blocks)
     if more:
-        finding = "finding" if more == 1 else "findings"
-        blocks.append(f"and {more:,} more {finding}; `sears check --all` prints them")
+        blocks.append(f"and {counted(more, 'more finding')}; `sears check --all` prints them")
     return "\n\n".join(blocks)
 
 

@@ -112,7 +112,7 @@ class DiscoveryResult(Result):
     def summary(self) -> str:
         """How many rules flip how many rows."""
         counts = self.discovery.funnel
-        rules = "1 rule flips" if counts.selected == 1 else f"{counts.selected} rules flip"
+        rules = counted(counts.selected, "rule flips", "rules flip")
         rows = f"{counts.rows_flipped:,} of {counts.searched:,} searched rows"
         return f"{rules} {rows} that the model has right"
 

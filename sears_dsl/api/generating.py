@@ -17,7 +17,7 @@ from sears_dsl.api.arguments import (
     whole_numbers,
 )
 from sears_dsl.api.results import Result, draw_bars
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,9 +19,8 @@ from sears_dsl.api.arguments import (
 )
 from sears_dsl.api.results import TableResult
 from sears_dsl.defaults import DEFAULT_SCORER
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.extras import need_discovery
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -53,9 +53,9 @@ from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.errors import counted
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED
-from sears_dsl.runtime.wording import counted
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
 
 

@@ -36,10 +36,9 @@ from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import OF_SENTENCES, FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.discovery.result.manifest import DataIdentity
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.files import is_folder, read_document, write_atomically
-from sears_dsl.runtime.wording import counted
 from sears_dsl.statistics import Share, binomial_tail, percent, share_of
 
 _UNKNOWN = "-"

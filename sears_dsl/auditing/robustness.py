@@ -29,8 +29,8 @@ from sears_dsl.auditing.accuracies import (
 )
 from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
+from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Flags
-from sears_dsl.runtime.wording import counted
 from sears_dsl.statistics import Share
 
 About: TypeAlias = Literal[

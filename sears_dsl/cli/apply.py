@@ -38,7 +38,7 @@ from sears_dsl.cli.screen.console import (
     plain_table,
     rule_labels,
 )
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

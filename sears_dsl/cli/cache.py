@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sears_dsl.cli.screen.console import echo_json
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 
 
 @click.group("cache", epilog="Example: sears cache info")

@@ -7,7 +7,7 @@ import time
 import click
 
 from sears_dsl.cli.options.shared import COMPILING, NAME_FOLDER, NO_FOLDER
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 
 
 @click.command("warm-up", epilog="Example: sears warm-up")

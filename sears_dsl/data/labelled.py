@@ -30,9 +30,8 @@ from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import open_rows
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, counted
 from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
-from sears_dsl.runtime.wording import counted
 
 #: Between the parts of a text that stands in several columns; no rule may change it.
 BETWEEN_PARTS = "\n\n"

@@ -26,8 +26,7 @@ from sears_dsl.data.span_columns import (
     standing_spans,
 )
 from sears_dsl.data.squad import SQUAD_SPANS
-from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import DataError, UsageError, counted
 
 #: Places in a text: start, and one past the end, in characters.
 Spans: TypeAlias = Sequence[tuple[int, int]]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
 from sears_dsl.effects.flips import require_confidence, try_model
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.meaning.scorers import require_judge, translates, unfitted
 from sears_dsl.paraphrasing.plugins import (
     AnyParaphraser,
@@ -30,7 +30,6 @@ from sears_dsl.paraphrasing.plugins import (
 from sears_dsl.paraphrasing.prompted import PromptedPart
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.processes import usable_cores
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison

@@ -27,6 +27,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.flips import require_confidence
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
+from sears_dsl.errors import counted
 from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import REFUSED, Answer
@@ -36,7 +37,6 @@ from sears_dsl.paraphrasing.remembered import (
 )
 from sears_dsl.paraphrasing.rewording import words_of
 from sears_dsl.runtime.database import RunJournal
-from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 
 #: Called with a stage, how many are done and how many there are.

@@ -26,8 +26,8 @@ from sears_dsl.engine.matches import Edit, Rewrite, Scope, SpanMap, SpanMapChain
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
+from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tokens import Tokens
 
 Prepare: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Tokens]]]

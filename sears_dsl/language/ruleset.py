@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, overload
 
-from sears_dsl.errors import Diagnostic, Span, UsageError
+from sears_dsl.errors import Diagnostic, Span, UsageError, counted
 from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
 from sears_dsl.language.rule import (
     OPTION_NAMES,
@@ -37,7 +37,6 @@ from sears_dsl.language.rule import (
     Test,
     VersionLine,
 )
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher

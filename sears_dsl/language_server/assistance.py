@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from sears_dsl.errors import RuleSyntaxError, SearsError
+from sears_dsl.errors import RuleSyntaxError, SearsError, counted
 from sears_dsl.generating.sentences import Sentences, set_texts
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language.parsing.parser import parse_lines
@@ -32,7 +32,6 @@ from sears_dsl.language_server.sample import (
     read_in_part,
     without_statement,
 )
-from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 
 _AMOUNTS = "; `(2)` in two places, `(25%)` of all the text that it is given"

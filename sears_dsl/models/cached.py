@@ -22,7 +22,7 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TypeAlias, TypeVar
 
-from sears_dsl.errors import CacheError, ModelError, UsageError
+from sears_dsl.errors import CacheError, ModelError, UsageError, counted
 from sears_dsl.models.predictor import (
     REFUSED,
     Answer,
@@ -36,7 +36,6 @@ from sears_dsl.models.predictor import (
     row_key,
 )
 from sears_dsl.runtime.database import Database, rows_of, transaction
-from sears_dsl.runtime.wording import counted
 
 # In the column `confidence`, NULL stands for "nobody asked", this for "asked, and not given".
 _NOT_GIVEN = -1.0

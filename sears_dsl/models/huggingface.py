@@ -32,7 +32,7 @@ from transformers import (
 from transformers.utils import logging
 
 from sears_dsl.answers import Comparison
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import ModelError, UsageError, counted
 from sears_dsl.models.certainty import from_distributions
 from sears_dsl.models.predictor import (
     Answer,
@@ -43,7 +43,6 @@ from sears_dsl.models.predictor import (
     row_key,
 )
 from sears_dsl.pictures import BETWEEN_CHOICES, decoded_picture, need_pictures
-from sears_dsl.runtime.wording import counted
 
 _COLUMNS = ("question", "context")
 _LONGEST_ANSWER = 30  # tokens

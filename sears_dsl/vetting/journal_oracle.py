@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sears_dsl.effects.oracle import Candidate, FunctionOracle, Oracle
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.judge.readings import Reading
 from sears_dsl.language.printer import distinct_ids, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.objects import is_object_name, load_object
 from sears_dsl.runtime.files import is_there
-from sears_dsl.runtime.wording import counted
 from sears_dsl.vetting.decisions import Pair, ReviewState, replay
 from sears_dsl.vetting.journal import read_journal, ruleset_digest
 

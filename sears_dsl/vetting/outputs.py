@@ -21,14 +21,13 @@ from typing import get_args
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
 from sears_dsl.data.batches import Frame
 from sears_dsl.data.dataset import format_of
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.files import write_atomically
-from sears_dsl.runtime.wording import counted
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest

@@ -20,7 +20,7 @@ from sears_dsl.auditing.reports.markdown_tables import (
 from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustness_markdown
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.rewrites import with_code_points
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 from sears_dsl.statistics import Share, percent
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}

@@ -29,8 +29,8 @@ from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
+from sears_dsl.errors import counted
 from sears_dsl.pictures import picture_address
-from sears_dsl.runtime.wording import counted
 from sears_dsl.statistics import Share, percent
 
 _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"}

@@ -13,8 +13,8 @@ from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, model_options, noting, workplace
 from sears_dsl.cli.options.shared import FilePath
 from sears_dsl.cli.screen.console import console, stages
+from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit

@@ -35,8 +35,8 @@ from sears_dsl.cli.screen.console import (
     plain_table,
     stages,
 )
+from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from rich.table import Table

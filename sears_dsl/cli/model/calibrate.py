@@ -8,8 +8,8 @@ import click
 
 from sears_dsl.cli.model.score import pairs_options
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
+from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.calibration import Calibration

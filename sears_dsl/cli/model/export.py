@@ -15,8 +15,7 @@ from sears_dsl.cli.options.shared import (
     oracle_option,
     tagger_of_rules_option,
 )
-from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import DataError, UsageError, counted
 
 
 @click.command("export", epilog="Example: sears export found.sear --data dev.csv -o suite.pkl")

@@ -22,7 +22,7 @@ from sears_dsl.cli.options.model import DataOptions, choices_option, compare_opt
 from sears_dsl.cli.options.shared import FilePath
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison

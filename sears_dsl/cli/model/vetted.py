@@ -11,7 +11,7 @@ import click
 
 from sears_dsl.cli.options.shared import FilePath, chosen_tagger, imports_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import UsageError
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers

@@ -9,7 +9,7 @@ import click
 
 from sears_dsl.cli.options.shared import FilePath, imports_option
 from sears_dsl.cli.screen.console import console, echo_json, excerpt, plain_table
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -10,8 +10,7 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import imports_option
 from sears_dsl.cli.screen.console import as_json_object, echo_json
-from sears_dsl.errors import MOST_SHOWN, Diagnostic, RuleSyntaxError, TaggerError, rendered
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import MOST_SHOWN, Diagnostic, RuleSyntaxError, TaggerError, counted, rendered
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

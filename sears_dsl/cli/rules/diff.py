@@ -16,9 +16,8 @@ import click
 from sears_dsl.cli.options.shared import imports_option
 from sears_dsl.cli.screen.console import console, echo_json, rule_labels, shown
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import is_there
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.diff import Compared, RulesetDiff

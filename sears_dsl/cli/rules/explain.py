@@ -10,8 +10,7 @@ import click
 
 from sears_dsl.cli.options.shared import imports_option, json_option, tagger_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, rule_label
-from sears_dsl.errors import RuleSyntaxError, UsageError
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import RuleSyntaxError, UsageError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.explain import Explanation

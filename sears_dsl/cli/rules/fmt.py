@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sears_dsl.cli.options.shared import imports_option
-from sears_dsl.errors import UsageError
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset

@@ -16,7 +16,7 @@ from sears_dsl.cli.options.shared import (
     output_format_option,
 )
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from sears_dsl.generating.table import Generated

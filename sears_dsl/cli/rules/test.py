@@ -11,8 +11,7 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import imports_option
 from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import TaggerError
-from sears_dsl.runtime.wording import counted
+from sears_dsl.errors import TaggerError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.noise.sources import Sources

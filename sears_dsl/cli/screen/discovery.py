@@ -15,9 +15,9 @@ from sears_dsl.cli.screen.console import excerpt
 from sears_dsl.discovery.result.report import rounded
 from sears_dsl.discovery.settings import HOLDOUT_FROM
 from sears_dsl.engine.matches import Edit
+from sears_dsl.errors import counted
 from sears_dsl.language.printer import print_rule
 from sears_dsl.paraphrasing.prompted import PAIRS_A_ROW
-from sears_dsl.runtime.wording import counted
 from sears_dsl.statistics import wilson_interval
 
 if TYPE_CHECKING:

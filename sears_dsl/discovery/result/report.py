@@ -205,7 +205,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     lines = [
         "# Rules that flip the model",
         "",
-        f"{'1 rule flips' if counts.selected == 1 else f'{counts.selected} rules flip'} "
+        f"{counted(counts.selected, 'rule flips', 'rules flip')} "
         f"{counts.rows_flipped:,} of the {searched:,} rows that the "
         f"model has right and the rules were found on "
         f"({100 * counts.rows_flipped / max(1, searched):.1f}%), with S ≥ τ{known}.",

@@ -15,12 +15,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Unpack
 
-from sears_dsl.errors import ModelError
+from sears_dsl.errors import ModelError, counted
 from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.http.prompts import PromptSettings
 from sears_dsl.models.predictor import Row, RowsRefused, excerpt, row_key
-from sears_dsl.runtime.wording import counted
 
 # What tokens of English have on average, by the tokenizers that are in use; only for forecasts.
 _CHARACTERS_A_TOKEN = 4
