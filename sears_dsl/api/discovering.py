@@ -28,7 +28,7 @@ from sears_dsl.api.arguments import (
 )
 from sears_dsl.api.results import Result, TableResult, draw_bars, shown_findings
 from sears_dsl.defaults import DEFAULT_SCORER
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:

@@ -31,8 +31,7 @@ from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, Round, 
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
-from sears_dsl.discovery.proposing.contractions import outside_questions
-from sears_dsl.discovery.proposing.proposal import propose
+from sears_dsl.discovery.proposing.proposal import outside_questions, propose
 from sears_dsl.discovery.result.found_rules import HeldOutRows
 from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage

@@ -15,8 +15,11 @@ mean of the ratios, weighted by P(x|x), so that one of them reaches tau where th
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +28,6 @@ import torch
 from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
 from sears_dsl.paraphrasing.guide import ParaphraseGuide
 from sears_dsl.translation.beam_search import DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
@@ -328,3 +330,94 @@ def _mean_totals(readings: Sequence[Originals]) -> np.ndarray[tuple[int], np.dty
     totals = np.stack([originals.totals for originals in readings])
     mean = np.logaddexp.reduce(totals, axis=0) - math.log(len(readings))
     return np.asarray(mean, np.float64)
+
+
+# ---------------------------------------------------------------- the spacing of a sentence
+
+# A sentence may be tokenized (``it 's a good movie .``), with odd spaces or characters that a model
+# normalizes. Only white space differs between it and its natural form.
+
+_JOINED = re.compile(
+    r"\s+(?=(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b)"  # clitics
+    r"|(?<=\S)\s+(?=[.,;:!?)\]}…])"  # closing punctuation
+    r"|(?<=[(\[{])\s+(?=\S)",  # opening punctuation
+    re.IGNORECASE,
+)
+_ATOM = re.compile(r"\w+|[^\w\s]+")
+
+
+def natural_form(text: str) -> str:
+    """The text with the spaces of tokenization taken out."""
+    return " ".join(_JOINED.sub("", text).split())
+
+
+class Surface:
+    """How a sentence is written, for its paraphrases.
+
+    One that changes nothing gives the very same sentence. Where the model's normalized text cannot
+    be matched to the sentence token by token, paraphrases stay as the model wrote them.
+    """
+
+    def __init__(self, original: str, plain: str) -> None:
+        self._original = original
+        self._plain = plain
+        natural = natural_form(original)
+        spans = [match.span() for match in _ATOM.finditer(natural)]
+        places = [place for place, character in enumerate(original) if not character.isspace()]
+        # For each character how many characters other than spaces stand before it.
+        rank = list(accumulate((not each.isspace() for each in natural), initial=0))
+        self._spans = [
+            (places[rank[begin]], places[rank[end - 1]] + 1) if places else (0, 0)
+            for begin, end in spans
+        ]
+        self._plain_spans = [match.span() for match in _ATOM.finditer(plain)]
+        self._matched = len(self._spans) == len(self._plain_spans)
+
+    def restore(self, paraphrase: str) -> str:
+        """The paraphrase of the plain text with what it kept written as in the original."""
+        if self._original == self._plain or not self._matched:
+            return paraphrase
+        spans = [match.span() for match in _ATOM.finditer(paraphrase)]
+        source = self._sources([paraphrase[begin:end] for begin, end in spans])
+        if not spans or not self._spans:
+            return paraphrase
+        written = [self._original[: self._spans[0][0]]]
+        for place, (begin, end) in enumerate(spans):
+            source_place = source[place]
+            if place:
+                gap = paraphrase[spans[place - 1][1] : begin]
+                written.append(self._gap(source[place - 1], source_place, gap))
+            written.append(
+                paraphrase[begin:end]
+                if source_place is None
+                else self._original[slice(*self._spans[source_place])]
+            )
+        written.append(self._original[self._spans[-1][1] :])
+        return "".join(written)
+
+    def _sources(self, atoms: list[str]) -> list[int | None]:
+        """For each atom of a paraphrase the atom of the plain text that it is."""
+        ours = [self._plain[begin:end] for begin, end in self._plain_spans]
+        source: list[int | None] = [None] * len(atoms)
+        for ours_at, theirs_at, count in SequenceMatcher(
+            None, ours, atoms, autojunk=False
+        ).get_matching_blocks():
+            for step in range(count):
+                source[theirs_at + step] = ours_at + step
+        return source
+
+    def _gap(self, left: int | None, right: int | None, gap: str) -> str:
+        """The white space between two atoms: the original's where the plain text agrees."""
+        if right is not None and right > 0:
+            between = right - 1, right
+        elif left is not None and left + 1 < len(self._spans):
+            between = left, left + 1
+        else:
+            return gap
+        if left is not None and right is not None and left + 1 != right:
+            return gap
+        before, after = between
+        plain = self._plain[self._plain_spans[before][1] : self._plain_spans[after][0]]
+        if plain != gap:
+            return gap
+        return self._original[self._spans[before][1] : self._spans[after][0]]

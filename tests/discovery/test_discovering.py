@@ -28,7 +28,7 @@ from sears_dsl.cli.screen.console import stages
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, believed, load_known
-from sears_dsl.discovery.proposing.contractions import outside_questions
+from sears_dsl.discovery.proposing.proposal import outside_questions
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.flips import RightRows

