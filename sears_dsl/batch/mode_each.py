@@ -78,24 +78,38 @@ def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
             if batch.copies > 1:
                 of_draw = texts.at(among)
                 intact = intact and [intact[place] for place in among]
-            rewrites = matcher.apply(
+            of_texts = matcher.apply(
                 of_draw.texts, scope=plan.scope, protected=intact, unit=plan.unit, draw=draw
             )
             if intact is not None:
-                require_all_intact(rewrites, intact, matcher.rule_ids)
-            count_unrenderable(tally, matcher.rule_ids, rewrites)
-            part = _as_columns(rewrites)
+                require_all_intact(of_texts, intact, matcher.rule_ids)
+            count_unrenderable(tally, matcher.rule_ids, of_texts)
+            part = _as_columns(of_texts)
             drawn.append(replace(part, rows=np.asarray(of_draw.rows, np.int32)[part.rows]))
         parts.append(spans.carried(column, texts, RewriteColumns.merged(drawn)))
-    all_rewrites = RewriteColumns.merged(parts)
-    _count(tally, all_rewrites, matcher.rule_ids)
+    rewrites = RewriteColumns.merged(parts)
+    _count(tally, rewrites, matcher.rule_ids)
     spans.count(tally)
-    rows, row_of = _runs(all_rewrites.rows)
-    rules, rule_of = dense(all_rewrites.rules.astype(np.int64), len(matcher.rule_ids))
+    columns = _columns_of_records(batch, plan, matcher.rule_ids, rewrites, parts=parts, spans=spans)
+    return Records(columns, rewrites.rows, tally)
+
+
+def _columns_of_records(
+    batch: Batch,
+    plan: Plan,
+    rule_ids: Sequence[str],
+    rewrites: RewriteColumns,
+    *,
+    parts: Sequence[RewriteColumns],
+    spans: _Spans,
+) -> dict[str, Sequence[Any]]:
+    """What is written of rewrites, which are those of the rewritten columns together."""
+    rows, row_of = _runs(rewrites.rows)
+    rules, rule_of = dense(rewrites.rules.astype(np.int64), len(rule_ids))
     columns: dict[str, Sequence[Any]] = {
         "id": _values_of_records(batch, plan.id_column, rows, row_of),
-        **({DRAW: (all_rewrites.rows % batch.copies).tolist()} if batch.copies > 1 else {}),
-        "rule": Repeated([matcher.rule_ids[rule] for rule in rules.tolist()], rule_of.tolist()),
+        **({DRAW: (rewrites.rows % batch.copies).tolist()} if batch.copies > 1 else {}),
+        "rule": Repeated([rule_ids[rule] for rule in rules.tolist()], rule_of.tolist()),
     }
     texts_of = row_of
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
@@ -104,17 +118,17 @@ def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
         columns["column"] = Repeated(plan.rewritten, places.tolist())
         _, texts_of = _runs(row_of * np.int64(len(parts)) + places)
     examples = np.flatnonzero(np.diff(texts_of, prepend=-1))
-    originals = [all_rewrites.originals[example] for example in examples.tolist()]
+    originals = [rewrites.originals[example] for example in examples.tolist()]
     columns["original"] = Repeated(originals, texts_of.tolist())
-    columns["rewritten"] = all_rewrites.texts()
-    columns["edits"] = EditColumn(all_rewrites)
+    columns["rewritten"] = rewrites.texts()
+    columns["edits"] = EditColumn(rewrites)
     for name in plan.keep:
         if name in spans.columns:
             values = [new.get(name) for new in spans.moved]
             columns[name] = [values[place] for place in order.tolist()]
         else:
             columns[name] = _values_of_records(batch, name, rows, row_of)
-    return Records(columns, all_rewrites.rows, tally)
+    return columns
 
 
 def _values_of_records(

@@ -41,7 +41,7 @@ _RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")
 # What the number of a text decides, among all that numbers of texts decide.
 _SHARE = "share"
 _EXAMPLES = 2
-_KEPT_REASONS = 1_000
+_MOST_REASONS = 1_000
 # The counts of a rule, and of all rules together.
 _OF_RULE = ("rows", "edits", "unrenderable", "left_out")
 _COUNTS = ("rows", "changed", "characters", "records", "missing", "decomposed", "touched",
@@ -421,7 +421,7 @@ class Tally:
         """Count later rows."""
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.reasons = [*self.reasons, *other.reasons][:_KEPT_REASONS]
+        self.reasons = [*self.reasons, *other.reasons][:_MOST_REASONS]
         for rule, tally in other.rules.items():
             self.of(rule).add(tally)
 
@@ -442,7 +442,7 @@ class Tally:
             for reasons in (touched, misplaced, absent)
         )
         self.touched, self.misplaced, self.absent = len(touched), len(misplaced), len(absent)
-        first = sorted({**absent, **touched, **misplaced}.items())[:_KEPT_REASONS]
+        first = sorted({**absent, **touched, **misplaced}.items())[:_MOST_REASONS]
         self.reasons = [(ids[row], why) for row, why in first]
 
     def to_json(self) -> dict[str, Any]:

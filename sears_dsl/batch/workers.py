@@ -29,7 +29,7 @@ from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.dataset import Dataset, format_named
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import noise_identity, sources_for
-from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.errors import DataError, SearsError
@@ -73,8 +73,6 @@ class RulesetRecipe:
         >>> recipe = RulesetRecipe((parse("What NOUN -> Which NOUN"),), tagger="pinned")
         >>> sorted(recipe.identity())
         ['rules', 'tagger']
-
-    Where rules draw, the seed and the table of look-alikes belong to the identity.
     """
 
     rulesets: tuple[Ruleset, ...]  # applied in this order
@@ -87,8 +85,6 @@ class RulesetRecipe:
 
     def build(self) -> Matcher:
         """Compile the rules."""
-        from sears_dsl.engine.matcher import compile_rules  # noqa: PLC0415 - brings numba
-
         cache = None
         if self.cached and needs_cache(self.tagger):
             from sears_dsl.tagging.cache import TagCache  # noqa: PLC0415 - brings sqlite

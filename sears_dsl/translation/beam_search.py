@@ -129,8 +129,8 @@ def beam_search(
     ]
     last: torch.Tensor | None = None
     while prefixes:
-        each, states = _step(readers, outputs, states, last)
-        scores = _mixture(each, weights)
+        of_readers, states = _step(readers, outputs, states, last)
+        scores = _mixture(of_readers, weights)
         search.finish(prefixes, scores[:, end].tolist())
         scores[:, torch.from_numpy(silent).to(model.device)] = -math.inf
         parents: list[int] = []
@@ -150,8 +150,8 @@ def beam_search(
             column = torch.from_numpy(np.searchsorted(written, last_pieces)).to(model.device)
             share = scores[index, column]
             weights = [
-                weight[index] + one[index, column] - share
-                for weight, one in zip(weights, each, strict=True)
+                weight[index] + of_reader[index, column] - share
+                for weight, of_reader in zip(weights, of_readers, strict=True)
             ]
     for hypotheses in search.hypotheses:
         hypotheses.sort(key=lambda item: (-item.log_probability, item.pieces))

@@ -130,7 +130,7 @@ def _tiles(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
     yield (
         percent(flipped.rate),
         "of the right rows that rules change become wrong under some rule",
-        _counted(flipped),
+        _with_interval(flipped),
     )
     counts = document.verdict.counts
     # Without a limit none can fail it, and "0 of 41" would read as praise.
@@ -153,7 +153,7 @@ def _tiles_without_rules(document: AuditDocument) -> Iterator[tuple[str, str, st
     """Templates alone: accuracy, its mean over templates, and what the constant answer has."""
     accuracy = document.together.accuracy
     if accuracy is not None:
-        yield percent(accuracy.before.rate), "accuracy", _counted(accuracy.before)
+        yield percent(accuracy.before.rate), "accuracy", _with_interval(accuracy.before)
     for column in document.columns:
         label = f"accuracy in the mean over {column.values:,} values of {column.column}"
         yield percent(column.mean), label, "each counts alike, however many rows it has"
@@ -163,7 +163,7 @@ def _tiles_without_rules(document: AuditDocument) -> Iterator[tuple[str, str, st
             yield percent(constant.rate), f"for always answering “{constant.answer}”", beside
 
 
-def _counted(share: Share) -> str:
+def _with_interval(share: Share) -> str:
     ends = f"{percent(share.low)}–{percent(share.high)}"
     return f"{share.count:,} of {share.total:,} rows, 95% {ends}"
 
