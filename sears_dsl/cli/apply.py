@@ -22,11 +22,7 @@ from sears_dsl.cli.options.shared import (
     quiet_option,
     scope_option,
     tagger_option,
-    tell_of_paraphrases,
-    tell_of_templates,
     unit_option,
-    warn_of_chain,
-    warn_of_tagger,
     with_other_rules,
 )
 from sears_dsl.cli.screen.console import (
@@ -37,6 +33,10 @@ from sears_dsl.cli.screen.console import (
     excerpt,
     plain_table,
     rule_labels,
+    tell_of_paraphrases,
+    tell_of_templates,
+    warn_of_chain,
+    warn_of_tagger,
 )
 from sears_dsl.errors import counted
 

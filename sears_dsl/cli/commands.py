@@ -352,7 +352,7 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Everything else is printed here."""
-        from sears_dsl.cli.options.shared import say_when_compiling
+        from sears_dsl.cli.screen.console import say_when_compiling
 
         say_when_compiling()
         with _printing():

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from sears_dsl.cli.options.shared import COMPILING, NAME_FOLDER, NO_FOLDER
+from sears_dsl.cli.screen.console import COMPILING, NAME_FOLDER, NO_FOLDER
 from sears_dsl.errors import counted
 
 

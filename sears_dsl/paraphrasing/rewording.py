@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.engine.compile.requirements import reword
-from sears_dsl.engine.noise.sources import Sources, Vectors
+from sears_dsl.engine.noise.sources import NO_SOURCES, Sources, Vectors
 from sears_dsl.language.ruleset import Ruleset
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ class BestParaphrases:
 
 def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> Sources:
     """Where a run with these rulesets looks words and texts up; no model is loaded before that."""
-    return Sources(vectors=vectors, paraphrases=BestParaphrases() if reword(rulesets) else None)
+    paraphrases = BestParaphrases() if reword(rulesets) else None
+    if vectors is None and paraphrases is None:
+        return NO_SOURCES
+    return Sources(vectors=vectors, paraphrases=paraphrases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,11 @@ from sears_dsl.cli.options.shared import (
     quiet_option,
     scope_option,
     tagger_of_rules_option,
-    tell_of_templates,
     unit_option,
     with_options,
     with_other_rules,
 )
+from sears_dsl.cli.screen.console import tell_of_templates
 from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:

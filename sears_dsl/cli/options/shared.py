@@ -1,15 +1,13 @@
 """Options that several kinds of commands have, each declared once, and what they mean.
 
 Always holds: what a person names is the tagger, of what a file names only one that is installed;
-warnings change neither output nor exit code; of who works on a folder, what does not go together is
-refused before anything starts, and nothing leaves this machine unless an address is named; of
-compiling is spoken once in a run, and only where there is no compiled code on disk.
+of who works on a folder, what does not go together is refused before anything starts, and nothing
+leaves this machine unless an address is named.
 """
 
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,17 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.screen.console import tell_of_paraphrases, warn_of_tagger
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
-    from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
-
-COMPILING = "compiling the inner loops, up to half a minute"
-NO_FOLDER = "no folder could be written to keep them"
-NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
 
 TYPED = f"{__name__}.typed"
 """Under this a context knows the words that stand behind the command."""
@@ -53,13 +47,6 @@ class FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def say_when_compiling() -> None:
-    """Let nobody wait for the compiler without knowing it."""
-    from sears_dsl.runtime.kernels import when_compiling
-
-    when_compiling(_say)
-
-
 def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
     """The callback of ``--quiet``: the compiler is not spoken of either."""
     from sears_dsl.runtime.kernels import when_compiling
@@ -67,20 +54,6 @@ def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> b
     if quiet:
         when_compiling(None)
     return quiet
-
-
-def _say() -> None:
-    from sears_dsl.runtime.kernels import compiles_beside, keeps_code
-
-    advice = (
-        "once; `sears warm-up` does it beforehand"
-        if keeps_code()
-        else f"in every run: {NO_FOLDER}; {NAME_FOLDER}"
-    )
-    if compiles_beside():
-        advice = f"{advice}; the work goes on meanwhile, slowly"
-    # Where a progress bar stands, it has taken the place of this stream, and makes room.
-    sys.stderr.write(f"{COMPILING} ({advice})\n")
 
 
 imports_option = click.option(
@@ -221,48 +194,3 @@ def with_other_rules(names: Sequence[str], others: Sequence[str]) -> str:
             words.remove(name)
         command = ["sears", ctx.info_name or "", *words[:place], *others, *words[place:]]
     return f"everything else runs as: {shlex.join(command)}"
-
-
-def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:
-    """What is to be said about a tagger; it is said on standard error, unless it is to be quiet."""
-    from sears_dsl.batch.provenance import tagger_findings
-    from sears_dsl.tagging.tagger import load_tagger
-
-    return _told(tagger_findings(rulesets, lambda: load_tagger(name)), quiet)
-
-
-def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
-    """Whether rules write paraphrases; what these cost is said before they are looked for."""
-    from sears_dsl.engine.compile.requirements import reword
-
-    writes_paraphrases = reword(rulesets)
-    if writes_paraphrases and not quiet:
-        click.echo(
-            "paraphrases: each distinct text is translated and back by models, some sentences a "
-            "second",
-            err=True,
-        )
-    return writes_paraphrases
-
-
-def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
-    """How many templates a command passes by, on standard error, unless it is to be quiet."""
-    count = sum(len(ruleset.templates) for ruleset in rulesets)
-    if count and not quiet:
-        templates = counted(count, "template was", "templates were")
-        click.echo(
-            f"note: {templates} passed by: `sears generate` writes their sentences", err=True
-        )
-
-
-def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:
-    """What is to be said about the order of rules; on standard error, unless it is to be quiet."""
-    from sears_dsl.language.check_drawn import chain_findings
-
-    return _told(chain_findings(rulesets), quiet)
-
-
-def _told(findings: list[Diagnostic], quiet: bool) -> list[Diagnostic]:
-    for finding in () if quiet else findings:
-        click.echo(finding.render(), err=True)
-    return findings

@@ -6,6 +6,9 @@ On a terminal a change is red struck through and green; elsewhere it is marked a
 How far a command is (`stages`) is told on standard error: the lines go on while a model works and
 tells nothing; what a command prints in between (`Stages.aside`) is not drawn over; nothing is
 written after the end of the block. Costs a thread that sleeps.
+
+Warnings and notes (`warn_of_tagger`, `tell_of_templates`, …) change neither output nor exit code;
+of compiling is spoken once in a run, and only where there is no compiled code on disk.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
+
+from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -313,3 +318,76 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+# ---------------------------------------------------------------- what is said beside the work
+
+COMPILING = "compiling the inner loops, up to half a minute"
+NO_FOLDER = "no folder could be written to keep them"
+NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
+
+
+def say_when_compiling() -> None:
+    """Let nobody wait for the compiler without knowing it."""
+    from sears_dsl.runtime.kernels import when_compiling
+
+    when_compiling(_say)
+
+
+def _say() -> None:
+    from sears_dsl.runtime.kernels import compiles_beside, keeps_code
+
+    advice = (
+        "once; `sears warm-up` does it beforehand"
+        if keeps_code()
+        else f"in every run: {NO_FOLDER}; {NAME_FOLDER}"
+    )
+    if compiles_beside():
+        advice = f"{advice}; the work goes on meanwhile, slowly"
+    # Where a progress bar stands, it has taken the place of this stream, and makes room.
+    sys.stderr.write(f"{COMPILING} ({advice})\n")
+
+
+def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:
+    """What is to be said about a tagger; it is said on standard error, unless it is to be quiet."""
+    from sears_dsl.batch.provenance import tagger_findings
+    from sears_dsl.tagging.tagger import load_tagger
+
+    return _told(tagger_findings(rulesets, lambda: load_tagger(name)), quiet)
+
+
+def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
+    """Whether rules write paraphrases; what these cost is said before they are looked for."""
+    from sears_dsl.engine.compile.requirements import reword
+
+    writes_paraphrases = reword(rulesets)
+    if writes_paraphrases and not quiet:
+        click.echo(
+            "paraphrases: each distinct text is translated and back by models, some sentences a "
+            "second",
+            err=True,
+        )
+    return writes_paraphrases
+
+
+def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
+    """How many templates a command passes by, on standard error, unless it is to be quiet."""
+    count = sum(len(ruleset.templates) for ruleset in rulesets)
+    if count and not quiet:
+        templates = counted(count, "template was", "templates were")
+        click.echo(
+            f"note: {templates} passed by: `sears generate` writes their sentences", err=True
+        )
+
+
+def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:
+    """What is to be said about the order of rules; on standard error, unless it is to be quiet."""
+    from sears_dsl.language.check_drawn import chain_findings
+
+    return _told(chain_findings(rulesets), quiet)
+
+
+def _told(findings: list[Diagnostic], quiet: bool) -> list[Diagnostic]:
+    for finding in () if quiet else findings:
+        click.echo(finding.render(), err=True)
+    return findings
