@@ -344,7 +344,7 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
     if not record.rows:
         return "not judged", "nothing to test on: no row is changed"
     if record.rows < gates.support:
-        counts = f"{_counted(record)} take part, {gates.support} are needed"
+        counts = f"{_number_of(record)} take part, {gates.support} are needed"
         return "not judged", f"too little support: {counts}"
     if gate.demand not in ("robust", "invariant"):
         return _at_least(gate, record, gates.judge_by)
@@ -365,7 +365,7 @@ def _at_least(
     local = record.local
     if gate.demand == "local":
         sentence = (
-            f"{local.count:,} of {_counted(record)} are robust each by itself at τ = "
+            f"{local.count:,} of {_number_of(record)} are robust each by itself at τ = "
             f"{100 * record.tolerance:g}%, {tenths(local.rate)} (95% {tenths(local.low)} to "
             f"{tenths(local.high)})"
         )
@@ -398,16 +398,16 @@ def in_words(record: RobustnessRecord) -> str:
     by = f"{points(record.gap)} points (95% {points(record.low)} to {points(record.high)})"
     if record.of_templates:
         return (
-            f"accuracy is {tenths(record.after)} on {_counted(record)}, {by} from "
+            f"accuracy is {tenths(record.after)} on {_number_of(record)}, {by} from "
             f"{tenths(record.before)}"
         )
     return (
         f"accuracy goes from {tenths(record.before)} to {tenths(record.after)} on "
-        f"{_counted(record)}, by {by}"
+        f"{_number_of(record)}, by {by}"
     )
 
 
-def _counted(record: RobustnessRecord) -> str:
+def _number_of(record: RobustnessRecord) -> str:
     return counted(record.rows, "sentence" if record.of_templates else "row")
 
 

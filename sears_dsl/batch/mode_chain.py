@@ -34,7 +34,7 @@ from sears_dsl.data.dataset import row_ids
 from sears_dsl.data.protection import Spans
 from sears_dsl.engine.chain import ChainedRow
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.matches import apply_edits
 from sears_dsl.errors import DataError
 
 
@@ -62,14 +62,9 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
             count_unrenderable(tally, matcher.rule_ids, drawn)
     if len(columns) > 1 and any(column.leaves_out for column in columns):
         _agree(columns)
-    touched: dict[int, str] = {}
-    misplaced: dict[int, str] = {}
-    absent: dict[int, str] = {}
-    dropped: set[int] = set()
     moved: list[dict[int, dict[str, Any]]] = []
+    touched: dict[int, str] = {}
     for column in columns:
-        misplaced |= column.misplaced
-        absent |= column.absent
         column.require_intact()
         new, lost = column.moved()
         if lost and plan.on_touched == "error":
@@ -78,10 +73,38 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
                 f"{row_name(batch, row, plan.id_column)}: {why} by rule {first} or one after it",
                 help="--protect the column, or choose --on-touched keep or drop",
             )
-        if plan.on_touched == "drop":
-            dropped |= lost.keys()
-        touched |= {row: why for row, (why, _) in lost.items()}
         moved.append(new)
+        touched |= {row: why for row, (why, _) in lost.items()}
+    dropped = frozenset(touched if plan.on_touched == "drop" else ())
+    values = _values_of_rows(matcher, columns, moved, dropped=dropped, tally=tally)
+    left_out: dict[tuple[int, int], str] = {}
+    misplaced: dict[int, str] = {}
+    absent: dict[int, str] = {}
+    for column in columns:
+        left_out |= column.reasons()
+        misplaced |= column.misplaced
+        absent |= column.absent
+    for row, rule in sorted(left_out):
+        tally.of(matcher.rule_ids[rule]).left_out += 1
+        touched.setdefault(row, left_out[row, rule])
+    tally.changed = len(values)
+    tally.records = batch.rows - len(dropped)
+    if touched or misplaced or absent:
+        touched = {row: why for row, why in touched.items() if row not in misplaced}
+        ids = row_ids(batch, plan.id_column)
+        tally.give_reasons(touched, misplaced, absent, ids, batch.copies)
+    return Changed(values, dropped, tally)
+
+
+def _values_of_rows(
+    matcher: Matcher,
+    columns: Sequence[_ChainColumn],
+    moved: Sequence[Mapping[int, Mapping[str, Any]]],
+    *,
+    dropped: frozenset[int],
+    tally: Tally,
+) -> dict[int, dict[str, Any]]:
+    """The new values of rows that stay, where a rule changed one; what each rule did is counted."""
     values: dict[int, dict[str, Any]] = {}
     rows_of_rules: set[tuple[int, int]] = set()
     for column, new in zip(columns, moved, strict=True):
@@ -92,24 +115,12 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
             before = column.texts[place]
             for rule, edits in column.results[place].steps if left else ():
                 rows_of_rules |= {(row, rule) for row in left}
-                after = _edited(before, edits)
+                after = apply_edits(before, edits)
                 tally.of(matcher.rule_ids[rule]).count(before, after, edits)
                 before = after
     for _, rule in rows_of_rules:
         tally.of(matcher.rule_ids[rule]).rows += 1
-    left_out: dict[tuple[int, int], str] = {}
-    for column in columns:
-        left_out |= column.reasons()
-    for row, rule in sorted(left_out):
-        tally.of(matcher.rule_ids[rule]).left_out += 1
-        touched.setdefault(row, left_out[row, rule])
-    tally.changed = len(values)
-    tally.records = batch.rows - len(dropped)
-    if touched or misplaced or absent:
-        touched = {row: why for row, why in touched.items() if row not in misplaced}
-        ids = row_ids(batch, plan.id_column)
-        tally.give_reasons(touched, misplaced, absent, ids, batch.copies)
-    return Changed(values, frozenset(dropped), tally)
+    return values
 
 
 class _ChainColumn:
@@ -293,15 +304,6 @@ def _agree(columns: Sequence[_ChainColumn]) -> None:
         for column, places in zip(columns, again, strict=True):
             if places:
                 column.chain_again(sorted(places))
-
-
-def _edited(text: str, edits: Sequence[Edit]) -> str:
-    pieces = []
-    at = 0
-    for edit in edits:
-        pieces += [text[at : edit.start], edit.new]
-        at = edit.end
-    return "".join([*pieces, text[at:]])
 
 
 def _shared(batch: Batch, column: str) -> tuple[Texts, list[Sequence[int]] | None]:

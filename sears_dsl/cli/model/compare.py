@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -51,27 +52,23 @@ def compare_command(
     from sears_dsl.auditing.grid import grid
     from sears_dsl.auditing.reports.files import write_three
 
+    document: ComparisonDocument | GridDocument
     if more:
-        several = grid(read_audits([before, after, *more]))
-        if output is not None:
-            write_three(several, output)
-        if options["as_json"]:
-            echo_document(several.model_dump_json())
-        elif not options["quiet"]:
-            print_grid(several)
-            _print_written(output)
-        if options["fail_if_worse"] and several.worse:
-            sys.exit(1)
-        return
-    comparison = compare(read_audit(before), read_audit(after))
+        document = several = grid(read_audits([before, after, *more]))
+        show = partial(print_grid, several)
+    else:
+        document = comparison = compare(read_audit(before), read_audit(after))
+        show = partial(_print_comparison, comparison)
     if output is not None:
-        write_three(comparison, output)
+        write_three(document, output)
     if options["as_json"]:
-        echo_document(comparison.model_dump_json())
+        echo_document(document.model_dump_json())
     elif not options["quiet"]:
-        _print_comparison(comparison)
-        _print_written(output)
-    if options["fail_if_worse"] and comparison.worse:
+        show()
+        if output is not None:
+            files = "comparison.html, comparison.md, comparison.json"
+            click.echo(f"written: {output}/{files}", err=True)
+    if options["fail_if_worse"] and document.worse:
         sys.exit(1)
 
 
@@ -130,8 +127,3 @@ def print_grid(grid: GridDocument) -> None:
         out.print(f"and {len(tested) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in grid.summary:
         out.print(line)
-
-
-def _print_written(output: Path | None) -> None:
-    if output is not None:
-        click.echo(f"written: {output}/comparison.html, comparison.md, comparison.json", err=True)
