@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.result.manifest import Manifest
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.discovery.settings import Across, ProposeFrom
+    from sears_dsl.discovery.strategic import StrategicSettings
+    from sears_dsl.effects.rule_effects import OnStage
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
@@ -489,8 +491,7 @@ def adversaries(
     from sears_dsl.discovery.algorithm import adversaries_of
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.discovery.settings import Settings
-    from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
-    from sears_dsl.effects.flips import RightRows
+    from sears_dsl.discovery.strategic import StrategicSettings
 
     strategic = unit == "sentence" or avoid_important > 0
     with in_python(all="every"):
@@ -522,20 +523,11 @@ def adversaries(
                     avoid=avoid_important,
                     unit=unit,
                     tau=parts.scorer.tau if tau is None else tau,
-                    comparison=settings.comparison,
+                    comparison=comparison,
                     wrong_rows=every,
                 )
-                rewordings = reword(
-                    rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
-                    tagger=searching, journal=parts.journal, settings=strategy, on_stage=show,
-                    note=remark,
-                )  # fmt: skip
-                return AdversaryResult(
-                    reworded_columns([each for each in rewordings if each.flips or every], rows),
-                    right=len(RightRows(rows, predictor, comparison=settings.comparison)),
-                    rows_flipped=sum(each.flips for each in rewordings),
-                    skipped=0,
-                    cut_short=(),
+                return _reworded_strategically(
+                    rows, predictor, searching, parts, settings=strategy, show=show
                 )
             right, search, skipped, cut_short = adversaries_of(
                 rows,
@@ -556,3 +548,30 @@ def adversaries(
                 skipped=skipped,
                 cut_short=cut_short,
             )
+
+
+def _reworded_strategically(
+    rows: LabelledRows,
+    predictor: CachedPredictor,
+    tagger: Tagger,
+    parts: Parts,
+    *,
+    settings: StrategicSettings,
+    show: OnStage,
+) -> AdversaryResult:
+    """One rewording a row, sentence by sentence, without the words that the answer hangs on."""
+    from sears_dsl.discovery.strategic import reword, reworded_columns
+    from sears_dsl.effects.flips import RightRows
+
+    rewordings = reword(
+        rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer, tagger=tagger,
+        journal=parts.journal, settings=settings, on_stage=show, note=remark,
+    )  # fmt: skip
+    written = [each for each in rewordings if each.flips or settings.wrong_rows]
+    return AdversaryResult(
+        reworded_columns(written, rows),
+        right=len(RightRows(rows, predictor, comparison=settings.comparison)),
+        rows_flipped=sum(each.flips for each in rewordings),
+        skipped=0,
+        cut_short=(),
+    )

@@ -116,17 +116,9 @@ def reword(
     model = AskedModel(predictor)
     answers = model.answers(data.rows, on_progress=partial(on_stage, "asking the model"))
     judged = _AnsweredRows(data, answers, settings.comparison)
-    places = [
-        place for place, answer in enumerate(answers)
-        if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
-    ]  # fmt: skip
+    places = _rows_to_reword(judged, settings, note)
     words: list[tuple[ImportantWord, ...]] = [()] * len(places)
     if settings.avoid:
-        unsure = sum(answers[place].confidence is None for place in places)
-        places = [place for place in places if answers[place].confidence is not None]
-        if unsure:
-            rows = counted(unsure, "row was", "rows were")
-            note(f"note: {rows} left out: the model does not say how sure it is of them")
         words = important_words(
             judged, model, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
         )
@@ -177,6 +169,22 @@ def reword(
         for (number, text), answer in zip(rewritten.items(), after, strict=True)
         if answer.label != REFUSED
     ]
+
+
+def _rows_to_reword(
+    judged: _AnsweredRows, settings: StrategicSettings, note: Callable[[str], None]
+) -> list[int]:
+    """The places of rows that the model has right, or all; it has to be sure where words count."""
+    places = [
+        place for place, answer in enumerate(judged.answers)
+        if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
+    ]  # fmt: skip
+    sure = [place for place in places if judged.answers[place].confidence is not None]
+    if not settings.avoid or len(sure) == len(places):
+        return places
+    rows = counted(len(places) - len(sure), "row was", "rows were")
+    note(f"note: {rows} left out: the model does not say how sure it is of them")
+    return sure
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ import numpy as np
 from sears_dsl.answers import Comparison, answers_equal, carried_back
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.effects.applications import applications_in, by_rule
+from sears_dsl.effects.applications import Applications, applications_in, by_rule
 from sears_dsl.effects.asked_model import AskedModel
 from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
@@ -198,37 +198,20 @@ def rule_effects(
         ],
         np.bool_,
     )
-    table = applications_in(rewrites, data.texts)
-    rows_of_rewrites = table.rows.tolist()
-    rewritten_rows = data.rewritten(rows_of_rewrites, table.texts)
-    after = _answers(model, rewritten_rows, "asking about rewrites", on_stage)
-    if comparison == "entities":
-        after = _carried_back(after, rewrites)
-    before = [answers[row] for row in rows_of_rewrites]
-    right_after = np.array(
-        [
-            answers_equal(answer.label, labels[row], comparison=comparison)
-            for answer, row in zip(after, rows_of_rewrites, strict=True)
-        ],
-        np.bool_,
+    asked = _asked_rewrites(
+        model, data, rewrites, answers, labels, comparison=comparison, on_stage=on_stage
     )
-    refused = np.array(
-        [REFUSED in (now.label, then.label) for now, then in zip(after, before, strict=True)],
-        np.bool_,
-    )
-    answered = ~refused[table.rewrites]
-    counted = table.where(answered)
-    edits = [rewrites[place].edits for place in by_rule(rewrites)[answered].tolist()]
+    table = asked.table
     ids = matcher.rule_ids
     effects = []
     for number, (name, rule) in enumerate(zip(ids, matcher.rules, strict=True)):
         on_stage("scoring" if scorer else "judging", number, len(ids))
-        own = counted.of_rule(number)
-        rows = counted.rows[own]
-        pairs = counted.pairs(own)
-        later = [after[rewrite] for rewrite in own.tolist()]
-        earlier = [before[rewrite] for rewrite in own.tolist()]
-        first, last = counted.rule_offsets[number : number + 2].tolist()
+        own = table.of_rule(number)
+        rows = table.rows[own]
+        pairs = table.pairs(own)
+        later = [asked.after[rewrite] for rewrite in own.tolist()]
+        earlier = [answers[row] for row in rows.tolist()]
+        first, last = table.rule_offsets[number : number + 2].tolist()
         effects.append(
             RuleEffect(
                 id=name,
@@ -238,11 +221,11 @@ def rule_effects(
                 rows=rows,
                 originals=tuple(original for original, _ in pairs),
                 rewritten=tuple(text for _, text in pairs),
-                edits=tuple(edits[first:last]),
+                edits=tuple(asked.edits[first:last]),
                 before=tuple(answer.label for answer in earlier),
                 after=tuple(answer.label for answer in later),
                 right_before=right[rows],
-                right_after=right_after[own],
+                right_after=asked.right[own],
                 confidence_before=_confidences(earlier),
                 confidence_after=_confidences(later),
                 scores=None
@@ -259,7 +242,47 @@ def rule_effects(
         rules=tuple(effects),
         answers=tuple(answers),
         right=right,
+        refused=asked.refused,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _AskedRewrites:
+    """Distinct rewrites, what the model says of them, and the applications that count."""
+
+    table: Applications  # those of which the model refused neither answer
+    refused: int  # how many it refused
+    edits: Sequence[tuple[Edit, ...]]  # of each application that counts
+    after: Sequence[Answer]  # to each rewrite
+    right: Flags  # which rewrites the model has right, by the labels of their rows
+
+
+def _asked_rewrites(
+    model: AskedModel,
+    data: LabelledRows,
+    rewrites: Rewrites,
+    answers: Sequence[Answer],
+    labels: Sequence[tuple[str, ...]],
+    *,
+    comparison: Comparison,
+    on_stage: OnStage,
+) -> _AskedRewrites:
+    """Ask the model about rewrites of rows to which it gave these answers."""
+    table = applications_in(rewrites, data.texts)
+    rows = table.rows.tolist()
+    after = _answers(model, data.rewritten(rows, table.texts), "asking about rewrites", on_stage)
+    if comparison == "entities":
+        after = _carried_back(after, rewrites)
+    pairs = list(zip(after, rows, strict=True))
+    right = [answers_equal(now.label, labels[row], comparison=comparison) for now, row in pairs]
+    refused = np.array([REFUSED in (now.label, answers[row].label) for now, row in pairs], np.bool_)
+    answered = ~refused[table.rewrites]
+    return _AskedRewrites(
+        table.where(answered),
         refused=int((~answered).sum()),
+        edits=[rewrites[place].edits for place in by_rule(rewrites)[answered].tolist()],
+        after=after,
+        right=np.array(right, np.bool_),
     )
 
 
