@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.discovery.settings import Across, ProposeFrom
     from sears_dsl.discovery.strategic import StrategicSettings
-    from sears_dsl.effects.rule_effects import OnStage
+    from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor

@@ -25,8 +25,9 @@ from sears_dsl.auditing.template_answers import template_answers
 from sears_dsl.batch.provenance import FoundScoring, found_on, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
+from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.oracle import Oracle, sentence_filter
-from sears_dsl.effects.rule_effects import Effects, OnStage, rule_effects
+from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import Generated, generated
@@ -39,7 +40,7 @@ from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 if TYPE_CHECKING:
-    from sears_dsl.discovery.parts import OwnParts, PartsChoice, Show
+    from sears_dsl.discovery.parts import OwnParts, PartsChoice
     from sears_dsl.meaning.scorers import Scorer
 
 
@@ -126,7 +127,7 @@ def scorer_of_audit(
     *,
     folder: Path | None,
     language: str,
-    show: Show,
+    show: OnStage,
     note: Callable[[str], None],
 ) -> Iterator[Scorer | None]:
     """What says whether meaning is kept, scores in a folder or in memory; None for no scorer."""

@@ -38,8 +38,8 @@ from sears_dsl.auditing.robustness import (
     writable,
 )
 from sears_dsl.auditing.slices import SliceResult
-from sears_dsl.effects.asked_model import AskedModel
-from sears_dsl.effects.rule_effects import Effects, OnStage
+from sears_dsl.effects.asked_model import AskedModel, OnStage
+from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import Template

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
+from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.flips import require_confidence, try_model
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.meaning.scorers import require_judge, translates, unfitted
@@ -47,9 +48,6 @@ BEAM_WIDTH = 30
 
 NO_SCORER = "none"
 """In the place of a scorer where nothing is scored."""
-
-Show: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with a stage, how many are done and how many there are; None where nobody knows."""
 
 # Each process has its own models, some 700 MiB.
 _MOST_JOBS = 8
@@ -166,7 +164,7 @@ def check_rows(
     *,
     comparison: Comparison,
     confidence: bool = False,
-    show: Show = lambda stage, done, total: None,
+    show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Say what cannot work before an hour of work: halves of characters, strange models."""
@@ -215,7 +213,7 @@ def open_parts(
     *,
     folder: Path | None,
     language: str | None = None,
-    show: Show = lambda stage, done, total: None,
+    show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Parts]:
     """What rewords sentences, if that is wanted, and scores pairs.

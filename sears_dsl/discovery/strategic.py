@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from sears_dsl.answers import Comparison, answers_equal
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.effects.asked_model import AskedModel
+from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.flips import require_confidence
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
 from sears_dsl.errors import counted
@@ -39,8 +39,6 @@ from sears_dsl.paraphrasing.rewording import words_of
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
-#: Called with a stage, how many are done and how many there are.
-OnStage = Callable[[str, int, int | None], None]
 Span = tuple[int, int]
 
 # Of a sentence's paraphrases so many are scored: the best ones that change a word.

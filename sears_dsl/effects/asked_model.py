@@ -11,9 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import TypeAlias
 
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
+
+OnStage: TypeAlias = Callable[[str, int, int | None], None]
+"""Called with a stage, how many are done and how many there are; None where nobody knows."""
 
 
 class Questions:

@@ -15,11 +15,11 @@ a row and one for each distinct rewrite, and a score for each sampled pair.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from sears_dsl.answers import Comparison, answers_equal, carried_back
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import Applications, applications_in, by_rule
-from sears_dsl.effects.asked_model import AskedModel
+from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, Unit
@@ -39,9 +39,6 @@ from sears_dsl.runtime.array_types import Flags, Floats, Int32Array
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
-
-#: Called with the name of a stage, and how many of how many are done.
-OnStage: TypeAlias = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

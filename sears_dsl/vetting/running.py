@@ -35,6 +35,7 @@ from sears_dsl.vetting.web.routes import application
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.cached import CachedPredictor
@@ -69,7 +70,7 @@ class Sitting:
         ruleset: Ruleset,
         journals: Mapping[str, Journal],
         *,
-        show: Callable[[str, int, int | None], None],
+        show: OnStage,
         note: Callable[[str], None],
     ) -> dict[str, Session]:
         """A session for each reviewer."""

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.grid import GridDocument
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.discovery.parts import PartsChoice
-    from sears_dsl.effects.rule_effects import OnStage
+    from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.generating.table import Generated
     from sears_dsl.language.ruleset import Ruleset

@@ -36,9 +36,9 @@ from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
-    from sears_dsl.cli.screen.console import ShowStage
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.parts import Parts, PartsChoice
+    from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.judge.readings import Reading
     from sears_dsl.models.cached import CachedPredictor, PredictionStore
     from sears_dsl.tagging.tagger import Tagger
@@ -352,7 +352,7 @@ def asking(
     chosen: AskingOptions,
     *,
     models: Sequence[str],
-    show: ShowStage,
+    show: OnStage,
     goes_on: bool = False,
 ) -> Iterator[RunInputs]:
     """Open the first of some models and its data; what it said stays until the run is done.
@@ -406,7 +406,7 @@ def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
 
 @contextmanager
 def workplace(
-    output: Path, chosen: SearchingOptions, *, show: ShowStage, confidence: bool = False
+    output: Path, chosen: SearchingOptions, *, show: OnStage, confidence: bool = False
 ) -> Iterator[Workplace]:
     """`asking`, and what rewords sentences and scores pairs; the model may have to be confident.
 

@@ -17,10 +17,10 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -165,9 +165,6 @@ def _first_mark(plain: str) -> str:
     marks = [mark for mark in ("[-", "{+") if mark in plain]
     return min(marks, key=plain.find, default="")
 
-
-ShowStage: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with a stage, how many are done and how many there are; None where nobody knows."""
 
 EVERY = 10.0
 

@@ -39,6 +39,7 @@ from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
 from sears_dsl.effects.applications import mined_options
+from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.flips import lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError
@@ -222,9 +223,6 @@ _Tell: TypeAlias = Callable[[int, int], None]
 Spread: TypeAlias = Callable[[Sequence[Pair]], Floats]
 """Of each pair the standard deviation, in log-odds, of the error that a change shares."""
 
-OnJudged: TypeAlias = Callable[[str, int, int], None]
-"""Called with a stage of judging, and how many of how many rules are through it."""
-
 _Form: TypeAlias = tuple[Rule, TextVerdict]
 
 SAMPLE = 60
@@ -306,7 +304,7 @@ def judge_rules(
     supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None = None,
     stop: Callable[[], bool] = lambda: False,
     portion: int = 1024,
-    on_progress: OnJudged = lambda stage, done, total: None,
+    on_progress: OnStage = lambda stage, done, total: None,
 ) -> RuleJudgements:
     """Judge rules on a corpus, and narrow those that fail in some places only.
 
@@ -445,7 +443,7 @@ class _RuleJudge:
     spread: Spread | None
     stop: Callable[[], bool]
     portion: int
-    on_progress: OnJudged
+    on_progress: OnStage
     size: int
     decisions: int = 0
 

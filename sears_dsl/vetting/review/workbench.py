@@ -12,7 +12,7 @@ rule adds.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
@@ -28,7 +28,7 @@ from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
-from sears_dsl.effects.asked_model import AskedModel
+from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import compile_rules
@@ -81,8 +81,6 @@ def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
 _BESIDE = 300
 # Pixels of a picture on the page, along its longer side.
 _PICTURE = 320
-
-OnStageProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +210,7 @@ class Workbench:
         tau: float | None = None,
         oracle: Oracle | None = None,
         comparison: Comparison = "exact",
-        on_progress: OnStageProgress = lambda _stage, _done, _total: None,
+        on_progress: OnStage = lambda _stage, _done, _total: None,
     ) -> None:
         self.oracle = oracle
         self.rejected = 0
@@ -295,7 +293,7 @@ class Workbench:
         self,
         rules: Sequence[Rule],
         *,
-        on_progress: OnStageProgress = lambda _stage, _done, _total: None,
+        on_progress: OnStage = lambda _stage, _done, _total: None,
     ) -> RuleTable:
         """What rules do: applied, asked and, with a scorer, scored."""
         applied = self.apply(rules)
