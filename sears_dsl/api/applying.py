@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from sears_dsl.api.arguments import (
+    AnyRules,
     in_python,
     names_of,
     names_of_columns,
@@ -23,7 +24,6 @@ from sears_dsl.errors import UsageError
 from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
-    from sears_dsl.api.arguments import AnyRules
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
     from sears_dsl.batch.plan import Mode, TextShare, Touched
     from sears_dsl.batch.workers import RulesetRecipe

@@ -21,16 +21,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.array_types import Int64Array
 from sears_dsl.statistics import Share, difference_interval, share_of
-
-Ints: TypeAlias = NDArray[np.int64]
 
 _DRAWS = 5_000
 # Numbers that the bootstrap holds at once.
@@ -171,7 +170,7 @@ def _measured(
     )
 
 
-def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Ints, Ints]:
+def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Int64Array, Int64Array]:
     """For each row how many of its rewrites are answered as expected, and how many it has."""
     places, good = np.asarray(rows, np.int64).ravel(), np.asarray(correct, np.bool_).ravel()
     if len(places) != len(good):

@@ -38,7 +38,7 @@ from sears_dsl.cli.screen.console import (
     warn_of_chain,
     warn_of_tagger,
 )
-from sears_dsl.errors import counted
+from sears_dsl.errors import Diagnostic, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Unit
-    from sears_dsl.errors import Diagnostic
     from sears_dsl.language.ruleset import Ruleset
 
 # So many rules, and so many rows with a span in the way, are in a summary.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from sears_dsl.cli.screen.console import echo_json
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.translation.model_files import ModelFiles
@@ -111,8 +111,6 @@ def verify_command(names: tuple[str, ...]) -> None:
 
     Exits 1 if one differs.
     """
-    from sears_dsl.errors import ModelError
-
     models = {model.name: model for model in _all_models()}
     unknown = [name for name in names if name not in models]
     if unknown:

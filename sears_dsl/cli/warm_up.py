@@ -7,7 +7,7 @@ import time
 import click
 
 from sears_dsl.cli.screen.console import COMPILING, NAME_FOLDER, NO_FOLDER
-from sears_dsl.errors import counted
+from sears_dsl.errors import UsageError, counted
 
 
 @click.command("warm-up", epilog="Example: sears warm-up")
@@ -20,7 +20,6 @@ def warm_up_command() -> None:
     NUMBA_CACHE_DIR names.
     """
     from sears_dsl.engine.warming import warm_up
-    from sears_dsl.errors import UsageError
     from sears_dsl.runtime.kernels import keeps_code, when_compiling
 
     when_compiling(lambda: click.echo(COMPILING, err=True))

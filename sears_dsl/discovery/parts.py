@@ -19,7 +19,7 @@ from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
 from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.flips import require_confidence, try_model
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.meaning.scorers import require_judge, translates, unfitted
+from sears_dsl.meaning.scorers import Scorer, load_scorer, require_judge, translates, unfitted
 from sears_dsl.paraphrasing.plugins import (
     AnyParaphraser,
     AnyScorer,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.judge.readings import Reading
-    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Predictor
     from sears_dsl.paraphrasing.remembered import ParaphraseSource
@@ -324,7 +323,6 @@ def load_chosen_scorer(
     if own is not None:
         return own
     # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
-    from sears_dsl.meaning.scorers import load_scorer  # noqa: PLC0415
 
     loaded = None
     if pivots:

@@ -30,8 +30,14 @@ from numpy.typing import NDArray
 
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.mistakes import VERSION, mistakes
-from sears_dsl.judge.networks import GrammarFile, SmallNetwork, plain_word, read_grammar_file
-from sears_dsl.runtime.array_types import Floats
+from sears_dsl.judge.networks import (
+    LONG_DRAWN,
+    GrammarFile,
+    SmallNetwork,
+    plain_word,
+    read_grammar_file,
+)
+from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.tagger import load_tagger
 
@@ -53,8 +59,6 @@ GRAMMAR: tuple[str, ...] = ("worse_place", "worse_word", "worse_text", "odd_plac
 SMALL = Path(__file__).with_name("grammar_en.npz")
 DEEP = Path(__file__).with_name("grammar_deep_en.npz")
 
-Vectors = NDArray[np.float32]
-
 # Log odds that no word falls below.
 _LEAST_ODDS = -8.0
 _MOST_PIECES = 4096
@@ -65,7 +69,6 @@ _ENGLISH = 0.6
 _ENDS = frozenset(".!?")
 _LOWER = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-_LONG_DRAWN = re.compile(r"(\w)\1{2,}")
 
 
 class Network(Protocol):
@@ -74,7 +77,7 @@ class Network(Protocol):
     def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
         """What it sees of each word, as a number that stands for that as long as it lives."""
 
-    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Vectors]:
+    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """Log odds of each word of each piece; of a piece the same, whatever the others are."""
 
 
@@ -110,7 +113,7 @@ class Grammar:
     common: frozenset[str]
     about: Mapping[str, Any]
     identity: str
-    _memory: OrderedDict[bytes, Vectors] = field(
+    _memory: OrderedDict[bytes, Float32Array] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
 
@@ -194,7 +197,7 @@ class Grammar:
         plain = plain_word(word)
         if plain in self.known or not _LETTERS.fullmatch(plain):
             return True
-        short = _LONG_DRAWN.sub(r"\1", plain)
+        short = LONG_DRAWN.sub(r"\1", plain)
         if short != plain and short in self.known:
             return True
         if "'" in plain:
@@ -224,13 +227,13 @@ class Grammar:
             )
         return cut_texts
 
-    def _logits(self, texts: Sequence[_EncodedText]) -> list[Vectors]:
+    def _logits(self, texts: Sequence[_EncodedText]) -> list[Float32Array]:
         """The log odds of each word of each text; each distinct piece is read once."""
         which = [
             [(text.numbers[low:high].tobytes(), low, high) for low, high in pairwise(text.cuts)]
             for text in texts
         ]
-        by_piece: dict[bytes, Vectors] = {}
+        by_piece: dict[bytes, Float32Array] = {}
         new: dict[bytes, NDArray[np.int64]] = {}
         for text, pieces in zip(texts, which, strict=True):
             for key, low, high in pieces:
@@ -308,5 +311,5 @@ def _near(text: _EncodedText, spans: Iterable[tuple[int, int]]) -> NDArray[np.bo
     return near
 
 
-def _softplus(x: Vectors) -> Floats:
+def _softplus(x: Float32Array) -> Floats:
     return np.logaddexp(0.0, x.astype(np.float64))

@@ -240,7 +240,7 @@ SHAPES = 5
 _GAP = 2  # empty rows between pieces: the wider window reaches so far
 _WORDS_AT_ONCE = 8192
 _DIGIT = re.compile(r"\d")
-_LONG_DRAWN = re.compile(r"(\w)\1{2,}")
+LONG_DRAWN = re.compile(r"(\w)\1{2,}")
 
 
 def plain_word(text: str) -> str:
@@ -277,7 +277,7 @@ def row_of(word: str, rows: Mapping[str, int]) -> int:
     """
     row = rows.get(word)
     if row is None:
-        row = rows.get(_LONG_DRAWN.sub(r"\1", word))
+        row = rows.get(LONG_DRAWN.sub(r"\1", word))
     if row is None and "-" in word:
         row = rows.get(word.rpartition("-")[2])
     return ending_row(word, len(rows)) if row is None else row

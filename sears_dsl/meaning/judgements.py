@@ -22,8 +22,7 @@ from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.data.sources import RowSource
 from sears_dsl.errors import DataError
-
-Pair = tuple[str, str]
+from sears_dsl.meaning.scorers import Pair
 
 # How the two texts of a pair are usually called; the first name stands for the original.
 _USUAL = (

@@ -22,12 +22,10 @@ from torch.nn import functional
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.encoder import Bert
-from sears_dsl.translation.long_texts import differing_parts
+from sears_dsl.runtime.array_types import Float32Array
+from sears_dsl.translation.long_texts import Pair, differing_parts
 from sears_dsl.translation.model_files import carried_encoder
 from sears_dsl.translation.weight_file import file_hash
-
-Pair = tuple[str, str]
-Vectors = NDArray[np.float32]
 
 _LONGEST = 256
 _BATCH = 64
@@ -52,7 +50,7 @@ class MiniLM:
         """The name and the first 16 hex digits of the SHA-256 of the weights."""
         return f"minilm-{file_hash(self._weights)[:16]}"
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
+    def encode(self, texts: Sequence[str]) -> Float32Array:
         """A vector of length 1 for each text, (N, W); what is beyond 256 pieces is not read."""
         distinct = sorted(dict.fromkeys(texts), key=lambda text: (len(text), text))
         place = {text: number for number, text in enumerate(distinct)}
@@ -62,15 +60,15 @@ class MiniLM:
         ]
         if not batches:
             return np.zeros((0, len(self._network.kind)), np.float32)
-        vectors: Vectors = np.concatenate(batches)
+        vectors: Float32Array = np.concatenate(batches)
         return vectors[[place[text] for text in texts]]
 
     @torch.no_grad()
-    def _encode(self, texts: list[str]) -> Vectors:
+    def _encode(self, texts: list[str]) -> Float32Array:
         state, real = self._network.states(texts)
         # The mean of the pieces has the direction of their sum.
         total = (state * real[..., None]).sum(1)
-        vectors: Vectors = functional.normalize(total, dim=-1).cpu().numpy()
+        vectors: Float32Array = functional.normalize(total, dim=-1).cpu().numpy()
         return vectors
 
 

@@ -26,12 +26,11 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
-from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import OnError, Predictor
 from sears_dsl.runtime.files import is_file, is_folder
 
 if TYPE_CHECKING:
-    from sears_dsl.models.cached import PredictionStore
     from sears_dsl.models.http.language_model import LanguageModel
     from sears_dsl.models.http.posting import Waits
 

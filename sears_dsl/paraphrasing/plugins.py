@@ -31,7 +31,7 @@ from sears_dsl.data.dataset import Dataset
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.meaning.judgements import pair_columns, pairs_of
-from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped
+from sears_dsl.meaning.scorers import Pair, Scorer, load_scorer, shipped
 from sears_dsl.models.objects import (
     describe_error,
     is_object_name,
@@ -42,8 +42,6 @@ from sears_dsl.models.objects import (
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
 from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
 from sears_dsl.runtime.files import is_file
-
-Pair = tuple[str, str]
 
 PARAPHRASERS, SCORERS = "sears.paraphrasers", "sears.scorers"
 """The groups of entry points in which packages offer parts."""

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorers import load_scorer, shipped
+from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.loading import language_model
 from sears_dsl.models.predictor import REFUSED, Row
 
 if TYPE_CHECKING:
-    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.http.language_model import LanguageModel
 
 PREFIX = "llm:"

@@ -12,19 +12,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorers import scores_from
+from sears_dsl.meaning.scorers import Pair, Scorer, scores_from
 from sears_dsl.runtime.database import RunJournal
 
-if TYPE_CHECKING:
-    from sears_dsl.meaning.scorers import Scorer
-
-Pair = tuple[str, str]
 OnPortion = Callable[[int, int], None]
 """Called with how many of how many are done."""
 

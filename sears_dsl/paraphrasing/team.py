@@ -20,18 +20,23 @@ from numpy.typing import NDArray
 
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.meaning.scorers import load_scorer, scores_from, search_tau, shipped, translates
+from sears_dsl.meaning.scorers import (
+    Pair,
+    Scorer,
+    load_scorer,
+    scores_from,
+    search_tau,
+    shipped,
+    translates,
+)
 from sears_dsl.paraphrasing.remembered import GROUP
 from sears_dsl.runtime.processes import Children
 
 if TYPE_CHECKING:
     from sears_dsl.judge.readings import Reading, Readings
     from sears_dsl.meaning.pivot_score import PivotScorer
-    from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser, SearchBounds
     from sears_dsl.translation.pivots import Pivot
-
-Pair = tuple[str, str]
 
 # Pairs that are scored together: so many, then on to the end of an original's rewrites, since
 # scorers read it once for all of them; at most so many where it has very many.

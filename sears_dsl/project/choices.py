@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import TaggerError, UsageError
 from sears_dsl.project.consent import agreed, what_it_does
 from sears_dsl.project.fields import DatasetFields, GateFields, Model, UseOfCommand
 from sears_dsl.project.file import Project
@@ -191,7 +191,6 @@ class _Choosing:
             yield "--text-column", ProjectChoice(fields.text_column, key("text_column"))
 
     def _tagger(self) -> Iterator[tuple[str, ProjectChoice]]:
-        from sears_dsl.errors import TaggerError  # noqa: PLC0415 - for those that name one
         from sears_dsl.tagging.tagger import load_named, may_be_named  # noqa: PLC0415
 
         name, key = self.project.fields.tagger, self.project.key("tagger")

@@ -17,7 +17,6 @@ from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, carried_back
 from sears_dsl.data.labelled import LabelledRows, column_sets
@@ -38,12 +37,11 @@ from sears_dsl.repair.augmented import (
 )
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, differ, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
+from sears_dsl.runtime.array_types import Flags
 from sears_dsl.runtime.database import RunJournal
 
 TrainingVariant: TypeAlias = Literal["original", "augmented", "control"]
 """Trained on the rows as they are, with rewrites, or with random copies of rows."""
-
-_Flags: TypeAlias = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +218,7 @@ class _Items:
         self.all_rows = np.arange(len(held_out.rows))
         self.rows = np.array([each.row for each in expansion.rewrites], np.int64)
 
-    def wrong(self, answers: Sequence[Sequence[Sequence[str]]]) -> tuple[_Flags, _Flags]:
+    def wrong(self, answers: Sequence[Sequence[Sequence[str]]]) -> tuple[Flags, Flags]:
         """Which rows (seeds, rows), and which rewrites (seeds, rewrites), each model has wrong."""
         of_rewrites = [
             self._labels[each.row] if each.label is None else (each.label,)
@@ -239,8 +237,8 @@ class _Items:
 
     def outcomes(
         self,
-        wrong: Mapping[TrainingVariant, _Flags],
-        counted: Mapping[TrainingVariant, _Flags] | None = None,
+        wrong: Mapping[TrainingVariant, Flags],
+        counted: Mapping[TrainingVariant, Flags] | None = None,
         *,
         rule: int | None = None,
     ) -> dict[TrainingVariant, Outcomes]:

@@ -14,14 +14,12 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
-from sears_dsl.cli.options.model import SearchingOptions, model_options, workplace
+from sears_dsl.cli.options.model import SearchingOptions, Workplace, model_options, workplace
 from sears_dsl.cli.options.shared import FilePath
-from sears_dsl.cli.screen.console import console, echo_document, stages
+from sears_dsl.cli.screen.console import Stages, console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
-    from sears_dsl.cli.options.model import Workplace
-    from sears_dsl.cli.screen.console import Stages
     from sears_dsl.discovery.known_rules import KnownFlips
     from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
     from sears_dsl.effects.flips import RightRows

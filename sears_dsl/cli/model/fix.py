@@ -22,7 +22,7 @@ from sears_dsl.cli.options.model import DataOptions, choices_option, compare_opt
 from sears_dsl.cli.options.shared import FilePath
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
-from sears_dsl.errors import counted
+from sears_dsl.errors import DataError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
@@ -315,7 +315,6 @@ def _trainer(
 
 def _keep(place: Path, target: Path) -> None:
     """Move a trained model, a file or a folder, to where it was asked for."""
-    from sears_dsl.errors import DataError
     from sears_dsl.repair.trainers import MODEL
 
     try:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from sears_dsl.errors import counted
+from sears_dsl.errors import Diagnostic, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sears_dsl.engine.matches import Edit
-    from sears_dsl.errors import Diagnostic
     from sears_dsl.language.rule import Rule
     from sears_dsl.language.ruleset import Ruleset
 

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sears_dsl.catalogue import manifest_path
 from sears_dsl.discovery.counts import Closest, Flip, TextVerdict
@@ -30,10 +29,7 @@ from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.tagging.tagger import identity_of
-
-if TYPE_CHECKING:
-    from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.tagging.tagger import Tagger, identity_of
 
 _SHOWN = 2
 _PACKAGES = ("sears-dsl", "spacy", "torch", "transformers", "numpy")

@@ -35,6 +35,7 @@ from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import sources_of
 from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.vetting.decisions import Pair
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
 _LONGEST = 2_000
@@ -152,9 +153,6 @@ class Trials:
         if len(self._effects) > _REMEMBERED:
             del self._effects[next(iter(self._effects))]
         return effects
-
-
-Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
