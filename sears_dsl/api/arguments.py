@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.protection import Protection
+    from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.engine.matcher import Matcher
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
@@ -317,7 +318,7 @@ def matcher_of(
     return compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
 
 
-def shown(on_progress: OnProgress | None) -> Callable[[str, int, int | None], None]:
+def shown(on_progress: OnProgress | None) -> OnStage:
     """What tells how far a stage is, or nothing."""
 
     def show(stage: str, done: int, total: int | None) -> None:

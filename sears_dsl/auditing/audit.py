@@ -68,11 +68,11 @@ def decide(
 ) -> Verdict:
     """The decision, with its reasons: what failed first, then what could not be judged."""
     counts: Counter[JudgementOutcome] = Counter(each.outcome for each in judgements)
-    told_counts: dict[JudgementOutcome, int] = {
+    all_counts: dict[JudgementOutcome, int] = {
         outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
     }
     if not gates.any_limit:
-        return Verdict(outcome="measured", reasons=("no limit is set",), counts=told_counts)
+        return Verdict(outcome="measured", reasons=("no limit is set",), counts=all_counts)
     all_rules, about_all = _judge_all(whole, gates)
     fails = ("failed", "not judged") if gates.require_support else ("failed",)
     failures = [
@@ -80,9 +80,9 @@ def decide(
         for effect, judgement in zip(effects.rules, judgements, strict=True)
         if judgement.outcome in fails
     ]
-    told_of_all = f"all rules together: {about_all}"
+    of_all_rules = f"all rules together: {about_all}"
     if all_rules in fails:
-        failures.append(told_of_all)
+        failures.append(of_all_rules)
     of_robustness = () if robustness is None else robustness.gates
     failures += [f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome in fails]
     unjudged = list(_unjudged(judgements))
@@ -90,7 +90,7 @@ def decide(
         unjudged += [
             f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome == "not judged"
         ]
-        unjudged += [told_of_all] if all_rules == "not judged" else []
+        unjudged += [of_all_rules] if all_rules == "not judged" else []
     passed = counts["passed"] or "passed" in (all_rules, *(each.outcome for each in of_robustness))
     if not (failures or unjudged or passed):
         unjudged.append("no rule was tested on enough rows to be judged")
@@ -98,7 +98,7 @@ def decide(
     return Verdict(
         outcome=outcome,
         reasons=(*failures, *unjudged) if outcome != "passed" else (),
-        counts=told_counts,
+        counts=all_counts,
         all_rules=all_rules,
         all_rules_reason=about_all,
     )

@@ -131,12 +131,12 @@ class ErrorsDocument(DocumentRecord):
         return f"Wrong answers can be foreseen{by}: {scores}."
 
 
-Kind: TypeAlias = Literal["number", "category"]
+FeatureKind: TypeAlias = Literal["number", "category"]
 
 #: The value of the feature ``rule`` for rows as they are.
 UNTOUCHED = "(untouched)"
 # Features of every audit: name, kind, attribute of an answer.
-_KNOWN: tuple[tuple[str, Kind, str], ...] = (
+_KNOWN: tuple[tuple[str, FeatureKind, str], ...] = (
     ("audit", "category", "audit"),
     ("rule", "category", "rule"),
     ("ruleset", "category", "ruleset"),
@@ -150,7 +150,7 @@ class Feature:
     """Something that is known of each answer; None where it is not."""
 
     name: str
-    kind: Kind
+    kind: FeatureKind
     values: Sequence[SliceValue]
 
 
@@ -191,7 +191,8 @@ def instances(
                 f"{name} has {len(values):,} values for {total:,} rows",
                 help="name the file that was audited",
             )
-        kind: Kind = "category" if any(isinstance(each, str) for each in values) else "number"
+        of_words = any(isinstance(each, str) for each in values)
+        kind: FeatureKind = "category" if of_words else "number"
         features.append(Feature(name, kind, [values[each.row] for each in answers]))
     return LearningRows(
         wrong=np.array([each.wrong for each in answers], np.bool_),

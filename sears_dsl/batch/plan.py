@@ -167,7 +167,7 @@ def planned(
         columns = ("text",) if nothing else (default_column(first, where=where),)
     id_column = id_column or ("id" if "id" in names else None)
     carried = (
-        () if nothing else kept_columns(keep, names, columns, id_column, draws=options["draws"])
+        () if nothing else carried_columns(keep, names, columns, id_column, draws=options["draws"])
     )
     plan = Plan(columns=columns, id_column=id_column, keep=carried, **options)
     if not nothing:
@@ -177,7 +177,7 @@ def planned(
     return plan
 
 
-def kept_columns(
+def carried_columns(
     keep: Sequence[str],
     names: Sequence[str],
     rewritten: Sequence[str],
@@ -191,7 +191,7 @@ def kept_columns(
     already. A name with commas that is not a column stands for several.
 
     Example:
-        >>> kept_columns(["all"], ["id", "text", "label"], ["text"], "id")
+        >>> carried_columns(["all"], ["id", "text", "label"], ["text"], "id")
         ('label',)
     """
     columns: list[str] = []

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from sears_dsl.batch.plan import Mode, Plan, kept_columns
+from sears_dsl.batch.plan import Mode, Plan, carried_columns
 from sears_dsl.batch.workers import BatchTask, MatcherRecipe
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.columnar import RecordBatchColumns, require_pyarrow
@@ -107,7 +107,7 @@ class ArrowRewriter:
                 "records of mode each need ids, since a batch does not know its place",
                 help="name a column: id_column='…'",
             )
-        names = kept_columns(self._keep, schema.names, plan.columns, ids)
+        names = carried_columns(self._keep, schema.names, plan.columns, ids)
         whole = replace(plan, id_column=ids, keep=names)
         pointed = (spec.text_column for spec in plan.spans)
         for name in dict.fromkeys([*whole.columns, *whole.needed, *pointed]):

@@ -25,7 +25,7 @@ from sears_dsl.errors import DataError, UsageError
 
 _PORTION = 10_000
 
-Spans: TypeAlias = Sequence[Sequence[tuple[int, int]]] | None
+SpansOfRows: TypeAlias = Sequence[Sequence[tuple[int, int]]] | None
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class _ApplyPortion:
     draw: int
 
     def __call__(
-        self, portion: tuple[int, Sequence[str], Spans]
+        self, portion: tuple[int, Sequence[str], SpansOfRows]
     ) -> tuple[int, RewriteColumns, Counter[int]]:
         first, texts, protected = portion
         rewrites = self.recipe.build().apply(
@@ -79,7 +79,7 @@ class RemoteMatcher(Matcher):
         texts: Sequence[str],
         *,
         scope: Scope = "first",
-        protected: Spans = None,
+        protected: SpansOfRows = None,
         jobs: int = 1,
         prefilter: bool = True,
         unit: Unit | None = None,

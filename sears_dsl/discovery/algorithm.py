@@ -178,7 +178,7 @@ def discover(
             f"what one model has, none shares and none is told apart by ({settings.across})",
             help="name several: every:SPEC,SPEC",
         )
-    here, held = _parts(right, settings)
+    here, held = _held_apart(right, settings)
     searched, apart = right.part(here), search.held_out(right.part(held))
     outcome = (
         paper_order(search, searched)
@@ -314,7 +314,7 @@ def _with_numbers(
     )  # fmt: skip
 
 
-def _parts(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:
+def _held_apart(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:
     """The right rows to find rules on, and those that only say what the rules do."""
     share = settings.share_held_out(len(right))
     if not share:

@@ -346,10 +346,9 @@ def load_chosen_scorer(
     own = _own_scorer(name, pivots=pivots, tau=tau)
     if own is not None:
         return own
-    # Torch and transformers, which take seconds: whatever can go wrong without them is behind us.
-
     loaded = None
     if pivots:
+        # Torch takes seconds: whatever can go wrong without it is behind us.
         from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
         loaded = load_pivots(tuple(pivots), device=device)

@@ -62,7 +62,7 @@ METADATA_HELP = {
 """Of each key what its line says."""
 
 
-Kind: TypeAlias = Literal["function", "set", "key", "tag"]
+NameKind: TypeAlias = Literal["function", "set", "key", "tag"]
 
 # So many sentences of a template, and members of a set, are shown.
 _FEW_SENTENCES, _FEW_MEMBERS = 3, 8
@@ -89,7 +89,7 @@ class Completion:
     """What may be written at a place."""
 
     label: str
-    kind: Kind
+    kind: NameKind
     detail: str
 
 

@@ -163,8 +163,12 @@ def answers_of(
 
 def excerpt(row: Row) -> str:
     """The text of a row for a message: its first column, shortened and quoted."""
-    text = next(iter(row.values()), "")
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+    return quoted(next(iter(row.values()), ""))
+
+
+def quoted(text: str, *, most: int = _SHOWN) -> str:
+    """A text for a message, shortened and quoted."""
+    return repr(text if len(text) <= most else text[:most] + "…")
 
 
 def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:

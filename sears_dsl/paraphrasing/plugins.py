@@ -39,6 +39,7 @@ from sears_dsl.models.objects import (
     load_object,
     object_name,
 )
+from sears_dsl.models.predictor import quoted
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
 from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
 from sears_dsl.runtime.files import is_file
@@ -186,12 +187,12 @@ class OwnParaphraser:
     def _texts(self, sentence: str, answer: object) -> Iterable[str]:
         paraphrases = _call_part(self.name, lambda: listed(answer))
         if isinstance(paraphrases, Mapping | str | bytes) or not isinstance(paraphrases, Iterable):
-            raise _wrong(f"{self.name} gave {_kind(paraphrases)} for {_excerpt(sentence)}")
+            raise _wrong(f"{self.name} gave {_kind(paraphrases)} for {quoted(sentence)}")
         for each in paraphrases:
             text = each if isinstance(each, str) else getattr(each, "text", None)
             if not isinstance(text, str):
                 raise _wrong(
-                    f"{self.name} gave {_kind(each)} as a paraphrase of {_excerpt(sentence)}"
+                    f"{self.name} gave {_kind(each)} as a paraphrase of {quoted(sentence)}"
                 )
             if text.strip() and text != sentence:
                 yield text
@@ -471,13 +472,9 @@ def _kind(value: object) -> str:
 
 def _sentences(sentences: Sequence[str]) -> str:
     if len(sentences) == 1:
-        return _excerpt(sentences[0])
-    return f"{len(sentences)} sentences, the first {_excerpt(sentences[0])}"
-
-
-def _excerpt(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+        return quoted(sentences[0])
+    return f"{len(sentences)} sentences, the first {quoted(sentences[0])}"
 
 
 def _pair(pair: Pair) -> str:
-    return f"({_excerpt(pair[0])}, {_excerpt(pair[1])})"
+    return f"({quoted(pair[0])}, {quoted(pair[1])})"

@@ -108,12 +108,12 @@ def _verdict(document: AuditDocument) -> str:
         reasons.append(f"and {len(verdict.reasons) - _REASONS} more")
     counts = ", ".join(f"{count} {name}" for name, count in verdict.counts.items() if count)
     rules = counted(len(document.rules), "rule")
-    told_rules = f"<p>{rules}: {escaped(counts)}.</p>" if document.rules else ""
+    outcomes = f"<p>{rules}: {escaped(counts)}.</p>" if document.rules else ""
     demanded = reasons and verdict.outcome != "measured"
     listed = f"<ul>{sheet.items(reasons)}</ul>" if demanded else ""
     sign, title = _SIGNS[verdict.outcome], _TITLES[verdict.outcome]
     untitled = sentence.removeprefix(f"{title}: ")
-    content = f"<p>{escaped(untitled[:1].upper() + untitled[1:])}</p>{told_rules}{listed}"
+    content = f"<p>{escaped(untitled[:1].upper() + untitled[1:])}</p>{outcomes}{listed}"
     return sheet.verdict(verdict.outcome, sign, title, content)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FixOptions(AugmentationOptions):
+class FixOptions(AugmentationOptions, Resuming):
     """What a person chose of training again."""
 
     training: str
@@ -57,13 +57,6 @@ class FixOptions(AugmentationOptions):
     margin: float
     min_support: int
     same_rows: bool
-    resume: bool
-    restart: bool
-
-    @property
-    def resuming(self) -> Resuming:
-        """What is to become of an interrupted run."""
-        return Resuming(resume=self.resume, restart=self.restart, quiet=self.quiet)
 
     def held_out(self, columns: TableColumns) -> LabelledRows:
         """The rows that errors are measured on; all of them."""
@@ -271,7 +264,7 @@ def _experiment(
     notes = (*held_out.notes, *origin)
     with (
         stages(shown=not chosen.quiet) as show,
-        unfinished_run(output, chosen.resuming, keeps_models=True) as run,
+        unfinished_run(output, chosen, keeps_models=True) as run,
         PredictionStore(run.folder / "predictions.sqlite3") as store,
     ):
         inputs = ExperimentInputs(

@@ -245,7 +245,7 @@ class DataOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskingOptions(DataOptions):
+class AskingOptions(DataOptions, Resuming):
     """The options of a command that asks a model about rows, the model aside."""
 
     batch_size: int | None
@@ -256,15 +256,7 @@ class AskingOptions(DataOptions):
     connections: int | None
     on_error: str | None
     inputs: Path | None
-    resume: bool
-    restart: bool
-    quiet: bool
     tagger: str | None
-
-    @property
-    def resuming(self) -> Resuming:
-        """What is to become of an interrupted run."""
-        return Resuming(resume=self.resume, restart=self.restart, quiet=self.quiet)
 
     def loading(
         self, specs: Sequence[str], store: PredictionStore
@@ -366,7 +358,7 @@ def asking(
     from sears_dsl.tagging.tagger import load_tagger
 
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
-    with unfinished_run(output, chosen.resuming, goes_on=goes_on) as run:
+    with unfinished_run(output, chosen, goes_on=goes_on) as run:
         show("reading rows", 0, None)
         data = chosen.rows()
         show("loading the model", 0, None)

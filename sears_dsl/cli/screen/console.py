@@ -349,7 +349,7 @@ def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> li
     from sears_dsl.batch.provenance import tagger_findings
     from sears_dsl.tagging.tagger import load_tagger
 
-    return _told(tagger_findings(rulesets, lambda: load_tagger(name)), quiet)
+    return _printed(tagger_findings(rulesets, lambda: load_tagger(name)), quiet)
 
 
 def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
@@ -380,10 +380,10 @@ def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnosti
     """What is to be said about the order of rules; on standard error, unless it is to be quiet."""
     from sears_dsl.language.check_drawn import chain_findings
 
-    return _told(chain_findings(rulesets), quiet)
+    return _printed(chain_findings(rulesets), quiet)
 
 
-def _told(findings: list[Diagnostic], quiet: bool) -> list[Diagnostic]:
+def _printed(findings: list[Diagnostic], quiet: bool) -> list[Diagnostic]:
     for finding in () if quiet else findings:
         click.echo(finding.render(), err=True)
     return findings

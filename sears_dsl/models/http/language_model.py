@@ -19,7 +19,7 @@ from sears_dsl.errors import ModelError, counted
 from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.http.prompts import PromptSettings
-from sears_dsl.models.predictor import Row, RowsRefused, excerpt, row_key
+from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted, row_key
 
 # What tokens of English have on average, by the tokenizers that are in use; only for forecasts.
 _CHARACTERS_A_TOKEN = 4
@@ -118,7 +118,7 @@ class LanguageModel:
         label = self._settings.label(answer)
         if label is None:
             raise RowsRefused(
-                f"{self._name} answered {_short(answer)}, which "
+                f"{self._name} answered {quoted(answer, most=_SHOWN)}, which "
                 + ("names none or several of its labels" if self._settings.labels else "is empty")
                 + f"\n  asked about {excerpt(row)}",
                 help="say in the prompt that one word is wanted, and in the settings which words "
@@ -138,7 +138,8 @@ class LanguageModel:
         )
         if isinstance(document, dict) and document.get("error"):
             raise ModelError(
-                f"{self._name} answered that it failed: {_short(_as_json(document['error']))}",
+                f"{self._name} answered that it failed: "
+                f"{quoted(_as_json(document['error']), most=_SHOWN)}",
                 help="that is its own word: what it names has to be mended there, or in the "
                 "settings",
             )
@@ -147,7 +148,7 @@ class LanguageModel:
         if isinstance(choices, list) and len(choices) > 1:
             raise ModelError(
                 f"{self._name} gave {len(choices):,} answers to one question: "
-                f"{_short(_as_json(document))}",
+                f"{quoted(_as_json(document), most=_SHOWN)}",
                 help="one is wanted, and none of several is chosen for you: leave n out of the "
                 "parameters",
             )
@@ -168,7 +169,7 @@ class LanguageModel:
         if not isinstance(answer, str):
             raise ModelError(
                 f"{self._name} answered without a text at /choices/0/message/content: "
-                f"{_short(_as_json(document))}",
+                f"{quoted(_as_json(document), most=_SHOWN)}",
                 help="does the address speak the protocol of chat completions?",
             )
         return answer
@@ -219,7 +220,3 @@ def _is_count(value: Any) -> bool:
 
 def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")

@@ -22,7 +22,7 @@ from typing import Any, TypedDict
 import httpx
 
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.predictor import RowsRefused
+from sears_dsl.models.predictor import RowsRefused, quoted
 
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _REFUSALS = frozenset({400, 413, 422})
@@ -157,7 +157,7 @@ class Posting:
             raise _MayPassError(f"gave no whole answer within {self._timeout:g} seconds") from error
         except httpx.HTTPError as error:
             raise _MayPassError("could not be asked", f": {error}") from error
-        start = repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+        start = quoted(text, most=_SHOWN)
         status = f"answered {answer.status_code} {answer.reason_phrase}"
         if answer.status_code in _TRY_AGAIN:
             # A date or nothing counts as no wish.
