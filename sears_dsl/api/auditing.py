@@ -33,6 +33,7 @@ from sears_dsl.api.results import (
     drawn_name,
     folder_to_write,
     new_axes,
+    short_name,
     shown_audit,
 )
 from sears_dsl.defaults import DEFAULT_SCORER
@@ -121,7 +122,7 @@ class AuditResult(RulesetsResult):
     @property
     def shown_below(self) -> str:
         """The rules that change no row, some of them by name."""
-        silent = [each.name for each in self.rules if not each.changed]
+        silent = [short_name(each.name) for each in self.rules if not each.changed]
         if not silent:
             return ""
         names = ", ".join(silent[:_SILENT_NAMED]) + (", …" if silent[_SILENT_NAMED:] else "")

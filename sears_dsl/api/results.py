@@ -186,8 +186,12 @@ def drawn_name(name: str) -> str:
         >>> drawn_name("$1 -> $1.VBD")
         '\\$1 -> \\$1.VBD'
     """
-    short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-    return short.replace("$", r"\$")
+    return short_name(name).replace("$", r"\$")
+
+
+def short_name(name: str) -> str:
+    """A rule as one of several in a line: cut where it is long."""
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
 def new_axes(axes: Axes | None, **options: Any) -> Axes:

@@ -34,6 +34,8 @@ RewrittenExample: TypeAlias = tuple[str, str, str]
 """A text, what became of it, and what is said after it."""
 
 _GAP = 2
+# Rules that a sentence names.
+_NAMED = 3
 # What an example takes at least, and at most, beside its line; what a first cell keeps.
 _LEAST_ROOM, _MOST_ROOM, _LEAST_FIRST = 40, 90, 20
 
@@ -339,7 +341,9 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
     single = [_cut(each.text) for each in discovery.rules if each.is_one_flip]
     if single:
-        out.print(f"one flip may be chance; more rows would say: {', '.join(single)}")
+        more = f" and {len(single) - _NAMED:,} more" if len(single) > _NAMED else ""
+        names = ", ".join(single[:_NAMED]) + more
+        out.print(f"one flip may be chance; more rows would say: {names}")
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:
