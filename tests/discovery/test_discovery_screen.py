@@ -314,7 +314,10 @@ def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
         (["Good!", "Bad.", "It was fine."], ["2 of 3 rows have one word"]),
         (["word " * 1000, "It was fine."], ["1 of 2 rows have more than 400 words"]),
         (["um filme", "It was fine."], ["1 of 2 rows do not look like English"]),
-        (["", "<p>Fine.</p> 😀", "It was 👍🏽 fine."], []),
+        (["", "Fine. <3 😀", "It was 👍🏽 fine, a < b."], []),
+        (["", "<p>Fine.</p> 😀", "It was fine."], ["1 of 3 rows have markup, such as <p>: "]),
+        (["Soup &amp; salad.", "It was fine."], ["1 of 2 rows have markup, such as &amp;: "]),
+        (["It was fine."] * 6 + ["It was fine!"] * 5 + ["<b>Fine</b> it was."], []),
         ([], []),
     ],
 )

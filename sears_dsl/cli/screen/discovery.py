@@ -6,6 +6,7 @@ in numbers of this run; nothing is asked where nobody can answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
@@ -100,6 +101,8 @@ _LONGEST_RULE = 60
 _FEW_WORDS, _MANY_WORDS = 1, 400
 # Of English rows some 2% to 7% do not look so; fewer than this say nothing.
 _FOREIGN = 0.1
+# A tag or an entity of HTML; a few of them say nothing either.
+_MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#\d+);", re.IGNORECASE)
 
 
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
@@ -108,6 +111,7 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     words = [len(text.split()) for text in texts]
     foreign = sum(not looks_english(text) for text in texts)
     short = sum(count <= _FEW_WORDS for count in words)
+    marked = [found for text in texts if (found := _MARKUP.search(text))]
     long = sum(count > _MANY_WORDS for count in words)
     notes = []
     if some > 1 and len(set(texts)) == 1:
@@ -124,6 +128,11 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
         notes.append(
             f"{foreign:,} of {some:,} rows do not look like English; scores are not calibrated "
             "for them"
+        )
+    if marked and len(marked) >= _FOREIGN * some:
+        notes.append(
+            f"{len(marked):,} of {some:,} rows have markup, such as {marked[0].group()}: a word "
+            "that it touches is another word to a rule; rows without it find more"
         )
     return notes
 
@@ -504,7 +513,10 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
     for each in discovery.closest[:_CLOSEST]:
         yield from _helps(each, discovery)
     if not funnel.candidates:
-        yield "rows of a sentence or two, or a wider --beam: no paraphrase gave a rule"
+        yield (
+            "rows of a sentence or two, a wider --beam, or other --paraphrases where these are "
+            "yours: no paraphrase gave a rule"
+        )
     rows = funnel.rows - funnel.unasked
     yield (
         f"more rows than these {rows:,}: a rule has to change several to show"
