@@ -32,6 +32,7 @@ from sears_dsl.api.results import (
     draw_bars,
     drawn_name,
     folder_to_write,
+    left_out,
     new_axes,
     shown_audit,
 )
@@ -53,9 +54,6 @@ if TYPE_CHECKING:
 
 AS_FOUND = "as found"
 """Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
-
-# Rules that change no row are named below the table of a notebook, as many as fit a line or two.
-_SILENT_NAMED = 5
 
 
 @dataclass(eq=False, repr=False)
@@ -121,11 +119,7 @@ class AuditResult(RulesetsResult):
     def shown_below(self) -> str:
         """The rules that change no row, some of them by name."""
         silent = [each.name for each in self.rules if not each.changed]
-        if not silent:
-            return ""
-        names = ", ".join(silent[:_SILENT_NAMED]) + (", …" if silent[_SILENT_NAMED:] else "")
-        number = counted(len(silent), "rule changes", "rules change")
-        return f"{number} no row: {names}. to_frame() has all {len(self.rules):,}."
+        return left_out(silent, ("rule changes no row", "rules change no row"))
 
     @property
     def summary(self) -> str:
@@ -180,10 +174,24 @@ class GridResult(Result):
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """A row a rule and model; rates are of the rows on which the audit tested the rule."""
+        return self._columns(self.rules)
+
+    @property
+    def shown_columns(self) -> Mapping[str, Sequence[Any]]:
+        """The rules that an audit tested."""
+        return self._columns([each for each in self.rules if each.is_tested])
+
+    @property
+    def shown_below(self) -> str:
+        """The rules that no audit tested, some of them by name."""
+        untested = [each.rule for each in self.rules if not each.is_tested]
+        return left_out(untested, ("rule was tested on no row", "rules were tested on no row"))
+
+    def _columns(self, rules: Sequence[GridRule]) -> Mapping[str, Sequence[Any]]:
         names = [each.name for each in self.document.models]
         cells = [
             (rule, name, cell, cell.failures, cell.against_first)
-            for rule in self.rules
+            for rule in rules
             for name, cell in zip(names, rule.cells, strict=True)
         ]
         return {
@@ -203,9 +211,10 @@ class GridResult(Result):
         return "; ".join(self.document.summary)
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """The failure rate of each rule on each model, as a heat map."""
+        """The failure rate of each rule that was tested on each model, as a heat map."""
         axes = new_axes(axes)
-        shares = [[cell.failures for cell in each.cells] for each in self.rules]
+        rules = [each for each in self.rules if each.is_tested] or self.rules
+        shares = [[cell.failures for cell in each.cells] for each in rules]
         rates = [[None if share is None else share.rate for share in of] for of in shares]
         percent = [[float("nan") if rate is None else 100 * rate for rate in of] for of in rates]
         axes.imshow(percent, cmap="Reds", vmin=0, vmax=100, aspect="auto")
@@ -217,7 +226,7 @@ class GridResult(Result):
                           color="white" if value > 60 else "black")  # fmt: skip
         axes.set_xticks(range(len(self.document.models)),
                         [drawn_name(each.name) for each in self.document.models])  # fmt: skip
-        axes.set_yticks(range(len(self.rules)), [drawn_name(each.rule) for each in self.rules])
+        axes.set_yticks(range(len(rules)), [drawn_name(each.rule) for each in rules])
         axes.set_title("per cent of the rows on which a model fails a rule")
         return axes
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
+from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 50
 _LONGEST_CELL = 400
 _LONGEST_NAME = 60
+_MOST_NAMED = 5
 _OF_FILES = (".html", ".htm", ".json", ".md", ".xml", ".csv", ".pdf")
 # Notebooks set text to the right otherwise.
 _LEFT = '<td style="text-align:left">'
@@ -186,8 +188,26 @@ def drawn_name(name: str) -> str:
         >>> drawn_name("$1 -> $1.VBD")
         '\\$1 -> \\$1.VBD'
     """
-    short = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-    return short.replace("$", r"\$")
+    return short_name(name).replace("$", r"\$")
+
+
+def short_name(name: str) -> str:
+    """A rule as one of several in a line: cut where it is long."""
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+def left_out(names: Sequence[str], verb: tuple[str, str]) -> str:
+    """A sentence on rules that a table leaves out; nothing where there are none.
+
+    Example:
+        >>> left_out(["a -> b"], ("rule changes no row", "rules change no row"))
+        '1 rule changes no row: a -> b. to_frame() has all rules.'
+    """
+    if not names:
+        return ""
+    some = ", ".join(map(short_name, names[:_MOST_NAMED]))
+    more = ", …" if names[_MOST_NAMED:] else ""
+    return f"{counted(len(names), *verb)}: {some}{more}. to_frame() has all rules."
 
 
 def new_axes(axes: Axes | None, **options: Any) -> Axes:

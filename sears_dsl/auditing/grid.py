@@ -87,6 +87,11 @@ class GridRule:
     expect: str
     cells: tuple[Cell, ...]
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether any audit tested it on a row."""
+        return any(cell.failures is not None and cell.failures.total for cell in self.cells)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanConfidence:

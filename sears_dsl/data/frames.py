@@ -305,7 +305,7 @@ class _ArrowTable(MemoryFrame):
 
     def extended(self, copies: Copies) -> Any:
         arrow = require_pyarrow()
-        new = self._table.take(arrow.array(copies.rows, arrow.int64()))
+        new = _taken(self._table, copies.rows)
         for name, values in copies.changed.items():
             place = new.schema.get_field_index(name)
             field = new.schema.field(place)
@@ -315,6 +315,17 @@ class _ArrowTable(MemoryFrame):
             kind = arrow.int64() if name == DRAW else arrow.string()
             whole = whole.append_column(name, arrow.array(values, kind))
         return self.result(whole.slice(len(self._table)) if copies.only_new else whole)
+
+
+def _taken(table: Any, rows: Sequence[int]) -> Any:
+    """Some rows of a table, as often as they are named."""
+    arrow = require_pyarrow()
+    try:
+        return table.take(arrow.array(rows, arrow.int64()))
+    except arrow.ArrowNotImplementedError:
+        # Views of strings, as polars gives them, are not taken; slices of them can be put together.
+        slices = [table.slice(row, 1) for row in rows]
+        return arrow.concat_tables(slices or [table.slice(0, 0)]).combine_chunks()
 
 
 class _ArrowBatch(_ArrowTable):

@@ -277,13 +277,26 @@ def read_labelled(
         data = _of_several(
             rows, known, cells, sets, column=chosen, protection=protection, path=path
         )
-    notes = tuple(_contradictions(rows, known, comparison)) if known else ()
+    if known:
+        notes = tuple(_contradictions(rows, known, comparison))
+    else:
+        notes = tuple(_unused_labels([name for name in dataset.names if name not in needed]))
     data = replace(data, image=image, choices=choices, folder=folder, notes=notes)
     return data if image is None else _with_readable_pictures(data, image)
 
 
 # Answers that are the same or are not: people answer a question each in their own words.
 _COMPARED_WHOLE = ("exact", "set", "entities")
+
+
+def _unused_labels(names: Sequence[str]) -> Iterator[str]:
+    """A sentence on a column that is called as if it held labels, where none is named."""
+    for name in names:
+        if name.lower() in ("label", "labels"):
+            yield (
+                f"there is a column {name!r}, and no column of labels is named, so that whatever "
+                "the model says of an untouched row counts as right"
+            )
 
 
 def _contradictions(

@@ -79,7 +79,14 @@ def test_a_notebook_shows_what_a_person_reads_and_a_long_row_around_its_change()
     table, below = shown.split("</table>")
     assert table.count("<tr>") == 3
     assert table.index("movie -&gt; film … (film)") < table.index("goes -&gt; went")
-    assert below == "<p>1 rule changes no row: book -&gt; novel. to_frame() has all 3.</p>"
+    assert below == "<p>1 rule changes no row: book -&gt; novel. to_frame() has all rules.</p>"
+    both = sears.audit({"a": model, "b": model}, rows, rules, scorer=None)
+    table, below = both._repr_html_().split("</table>")
+    assert table.count("<tr>") == 5
+    assert (
+        below == "<p>1 rule was tested on no row: book -&gt; novel. to_frame() has all rules.</p>"
+    )
+    assert len(both.to_frame()) == 6
     assert "0 of 40" in shown
     assert "0% (0%–9%)" in shown
     [example, _] = [cell for cell in shown.split("<td") if "<del>" in cell]

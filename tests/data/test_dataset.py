@@ -387,6 +387,21 @@ def test_tables_of_other_libraries_are_read_by_their_stream() -> None:
         apply_to(Streamed(arrow.chunked_array([TEXTS])), MATCHER)
 
 
+def test_rows_of_views_of_strings_are_copied() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    if not hasattr(arrow, "string_view"):
+        pytest.skip("this pyarrow has no views")
+    views = arrow.array(TEXTS, arrow.string_view())
+    lists = arrow.array([[each] for each in TEXTS], arrow.list_(arrow.string_view()))
+    data = Streamed(arrow.table({"text": views, "n": [1, 2, 3], "parts": lists}))
+    whole = apply_to(data, MATCHER, mode="chain", with_originals=True)
+    assert whole.column("text").to_pylist() == TEXTS + CHAINED
+    assert whole.column("n").to_pylist() == [1, 2, 3] * 2
+    assert whole.schema.field("text").type == arrow.string_view()
+    few = apply_to(Streamed(data._table.slice(0, 0)), MATCHER, mode="chain", with_originals=True)
+    assert few.num_rows == 0
+
+
 def test_polars_frames_give_polars_frames() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"text": TEXTS, "n": [1, 2, 3]})

@@ -103,6 +103,14 @@ def test_equal_rows_with_different_labels_are_told(
     assert len(data.rows) == len(rows)
 
 
+def test_a_column_of_labels_that_nobody_named_is_told_of() -> None:
+    rows = [{"text": "A film.", "Label": "good"}, {"text": "A play.", "Label": "bad"}]
+    [note] = read_labelled(rows, column="text").notes
+    assert "there is a column 'Label', and no column of labels is named" in note
+    assert read_labelled(rows, column="text", label="Label").notes == ()
+    assert read_labelled(rows, column="text", also=["Label"]).notes == ()
+
+
 def test_what_the_model_reads_besides_and_how_answers_are_compared_tell_rows_apart() -> None:
     rows = [{"text": "Is it?", "about": about, "label": label}
             for about, label in (("a film", "1.0"), ("a play", "1.1"))]  # fmt: skip

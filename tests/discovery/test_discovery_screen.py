@@ -246,6 +246,10 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
         line = "one flip may be chance; more rows would say: allow -> permit\n"
         assert (line in printed(out)) == told
         assert bool(_one_flip(rules)) == told
+    out = screen()
+    many = tuple(replace(alone, text=f"w{number} -> v") for number in range(5))
+    print_discovery(out, discovery(rules=many), Path("found.sear"))
+    assert "more rows would say: w0 -> v, w1 -> v, w2 -> v and 2 more\n" in printed(out)
     assert "`allow` rests on a single row" in _one_flip((alone,))[1]
     assert _why(alone, 0.5).endswith("; one flip may be chance")
     assert "chance" not in _why(borne_out, 0.5)
@@ -310,7 +314,10 @@ def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
         (["Good!", "Bad.", "It was fine."], ["2 of 3 rows have one word"]),
         (["word " * 1000, "It was fine."], ["1 of 2 rows have more than 400 words"]),
         (["um filme", "It was fine."], ["1 of 2 rows do not look like English"]),
-        (["", "<p>Fine.</p> 😀", "It was 👍🏽 fine."], []),
+        (["", "Fine. <3 😀", "It was 👍🏽 fine, a < b."], []),
+        (["", "<p>Fine.</p> 😀", "It was fine."], ["1 of 3 rows have markup, such as <p>: "]),
+        (["Soup &amp; salad.", "It was fine."], ["1 of 2 rows have markup, such as &amp;: "]),
+        (["It was fine."] * 6 + ["It was fine!"] * 5 + ["<b>Fine</b> it was."], []),
         ([], []),
     ],
 )

@@ -108,11 +108,7 @@ def print_grid(grid: GridDocument) -> None:
 
     out = console(stderr=True)
     table = plain_table("rule", *(model.name for model in grid.models))
-    tested = [
-        rule
-        for rule in grid.rules
-        if any(each.failures and each.failures.total for each in rule.cells)
-    ]
+    tested = [rule for rule in grid.rules if rule.is_tested]
     for rule in tested[:_RULES_SHOWN]:
         cells = [
             Text(

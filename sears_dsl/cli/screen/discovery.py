@@ -6,6 +6,7 @@ in numbers of this run; nothing is asked where nobody can answer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
@@ -34,6 +35,8 @@ RewrittenExample: TypeAlias = tuple[str, str, str]
 """A text, what became of it, and what is said after it."""
 
 _GAP = 2
+# Rules that a sentence names.
+_NAMED = 3
 # What an example takes at least, and at most, beside its line; what a first cell keeps.
 _LEAST_ROOM, _MOST_ROOM, _LEAST_FIRST = 40, 90, 20
 
@@ -98,6 +101,8 @@ _LONGEST_RULE = 60
 _FEW_WORDS, _MANY_WORDS = 1, 400
 # Of English rows some 2% to 7% do not look so; fewer than this say nothing.
 _FOREIGN = 0.1
+# A tag or an entity of HTML; a few of them say nothing either.
+_MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#\d+);", re.IGNORECASE)
 
 
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
@@ -106,6 +111,7 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     words = [len(text.split()) for text in texts]
     foreign = sum(not looks_english(text) for text in texts)
     short = sum(count <= _FEW_WORDS for count in words)
+    marked = [found for text in texts if (found := _MARKUP.search(text))]
     long = sum(count > _MANY_WORDS for count in words)
     notes = []
     if some > 1 and len(set(texts)) == 1:
@@ -122,6 +128,11 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
         notes.append(
             f"{foreign:,} of {some:,} rows do not look like English; scores are not calibrated "
             "for them"
+        )
+    if marked and len(marked) >= _FOREIGN * some:
+        notes.append(
+            f"{len(marked):,} of {some:,} rows have markup, such as {marked[0].group()}: a word "
+            "that it touches is another word to a rule; rows without it find more"
         )
     return notes
 
@@ -339,7 +350,9 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
     single = [_cut(each.text) for each in discovery.rules if each.is_one_flip]
     if single:
-        out.print(f"one flip may be chance; more rows would say: {', '.join(single)}")
+        more = f" and {len(single) - _NAMED:,} more" if len(single) > _NAMED else ""
+        names = ", ".join(single[:_NAMED]) + more
+        out.print(f"one flip may be chance; more rows would say: {names}")
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:
@@ -500,7 +513,10 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
     for each in discovery.closest[:_CLOSEST]:
         yield from _helps(each, discovery)
     if not funnel.candidates:
-        yield "rows of a sentence or two, or a wider --beam: no paraphrase gave a rule"
+        yield (
+            "rows of a sentence or two, a wider --beam, or other --paraphrases where these are "
+            "yours: no paraphrase gave a rule"
+        )
     rows = funnel.rows - funnel.unasked
     yield (
         f"more rows than these {rows:,}: a rule has to change several to show"
