@@ -37,7 +37,7 @@ from sears_dsl.api.results import (
     shown_audit,
 )
 from sears_dsl.defaults import DEFAULT_SCORER
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:

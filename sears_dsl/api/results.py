@@ -17,10 +17,9 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
-from sears_dsl.runtime.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
