@@ -46,7 +46,9 @@ class NumberedParts(NamedTuple):
         return having
 
     def of(self, rules: NDArray[np.integer]) -> NumberedParts:
-        """Those of some rules."""
+        """Those of some rules, in their order."""
+        if len(rules) == len(self.offsets) - 1:
+            return self
         offsets, places = places_of(self.offsets, rules)
         return NumberedParts(self.numbers[places], offsets, self.distinct)
 

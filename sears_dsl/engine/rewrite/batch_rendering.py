@@ -124,7 +124,7 @@ def edited_columns(
     protected = run.protected
     missing = forms.outcomes == MISSING
     edits = _BatchEdits(tokens, matches, forms, protected)
-    elsewhere = RewriteColumns.of([])
+    elsewhere: list[RewriteColumns] = []
     if protected is not None and any(protected):
         touching = edits.touching(protected)
         edits.there[touching] = False
@@ -133,9 +133,9 @@ def edited_columns(
             anew = np.isin(matches.rows, matches.rows[touching])
             anew &= compiled.ways[matches.rules] == FIXED
             edits.there[anew] = missing[anew] = False
-            elsewhere = rewrites_by_unit(compiled, tokens, matches.select(anew), run)
+            elsewhere.append(rewrites_by_unit(compiled, tokens, matches.select(anew), run))
     run.unrenderable.update(matches.rules[missing].tolist())
-    return RewriteColumns.merged([edits.columns(), elsewhere])
+    return RewriteColumns.merged([edits.columns(), *elsewhere])
 
 
 class _BatchEdits:

@@ -237,7 +237,8 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
     at = np.int64(0)
     for rule in range(count):
         first, last = element_offsets[rule], element_offsets[rule + 1]
-        used[: last - first] = False
+        for place in range(last - first):
+            used[place] = False
         values[at] = heads[rule]
         at += 1
         for piece in range(piece_offsets[rule], piece_offsets[rule + 1]):
@@ -267,7 +268,8 @@ def _format(  # noqa: PLR0917 - arrays in the order in which they are made
     formats = 0
     for rule in range(count):
         first, last = element_offsets[rule], element_offsets[rule + 1]
-        used[: last - first] = False
+        for place in range(last - first):
+            used[place] = False
         begin, end = piece_offsets[rule], piece_offsets[rule + 1]
         complete = begin < end and known_pieces[pieces[begin], _GLUED] == 0
         at = offsets[formats]

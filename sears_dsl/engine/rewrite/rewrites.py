@@ -154,17 +154,16 @@ class RewriteColumns:
     def distinct(self) -> DistinctRewrites:
         """Each row and text once; see `DistinctRewrites`."""
         ids, examples = self._alike()
-        rows = self.rows[examples]
-        numbers: dict[tuple[int, str], int] = {}
+        rows, spliced = self.rows[examples], self._spliced(examples)
+        numbers: dict[str, int] = {}
         # Different edits may give one text.
-        merged = [
-            numbers.setdefault(pair, len(numbers))
-            for pair in zip(rows.tolist(), self._spliced(examples), strict=True)
-        ]
+        texts = [numbers.setdefault(text, len(numbers)) for text in spliced]
+        pairs = np.stack([rows, np.array(texts, np.int32)], axis=1)
+        merged, chosen = number_sequences(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
         return DistinctRewrites(
-            ids=np.array(merged, np.int32)[ids],
-            rows=np.fromiter((row for row, _ in numbers), np.int32, len(numbers)),
-            texts=[text for _, text in numbers],
+            ids=merged[ids],
+            rows=rows[chosen],
+            texts=[spliced[place] for place in chosen.tolist()],
         )
 
     def _alike(self) -> tuple[Int32Array, Int32Array]:

@@ -10,14 +10,14 @@ replaced tokens are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import number_sequences
+from sears_dsl.engine.arrays import grown, number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
 from sears_dsl.engine.rewrite.windows import (
@@ -117,36 +117,16 @@ def write_formats(
         word_of, kinds, arrays_of(tokens), characters,
     )  # fmt: skip
     numbers, examples = number_sequences(described, offsets)
-    spelled, texts = list(words), dict[str, int]()
-    spans = zip(offsets[examples].tolist(), offsets[examples + 1].tolist(), strict=True)
-    ids = [
-        texts.setdefault(_spelled(described[low:high].tolist(), spelled), len(texts))
-        for low, high in spans
-    ]
-    new_ids[chosen] = text_ids = np.array(ids, np.int32)[numbers]
-    stays = _stays(
-        *(some.rows, tokens.starts[lows], tokens.ends[highs - 1]),
-        *(text_ids, characters, characters_of(list(texts))),
-    )
+    points, bounds = _spell(described, offsets, examples, characters_of(list(words)))
+    every, cuts = points.tobytes().decode("utf-32-le", "surrogatepass"), bounds.tolist()
+    texts: dict[str, int] = {}
+    ids = [texts.setdefault(every[low:high], len(texts)) for low, high in pairwise(cuts)]
+    new_ids[chosen] = np.array(ids, np.int32)[numbers]
+    places = (some.rows, tokens.starts[lows], tokens.ends[highs - 1])
+    stays = _stays(*places, numbers, characters, (points, bounds))
     outcomes[chosen[reaching]] = PLACED
     outcomes[chosen[stays]] = SILENT
     return FormattedTexts(has_text, outcomes, new_ids, list(texts))
-
-
-def _spelled(values: Sequence[int], words: Sequence[str]) -> str:
-    """The text of a sequence that `_describe_slots` gives."""
-    pieces: list[str] = []
-    at = 0
-    while at < len(values):
-        before = values[at]
-        if before < 0:
-            pieces += map(chr, values[at + 1 : at + 1 - before])
-            at -= before
-        elif before:
-            pieces.append(chr(before - 1))
-        pieces.append(words[values[at + 1]])
-        at += 2
-    return "".join(pieces)
 
 
 def _words_between(
@@ -175,6 +155,38 @@ def _kind_of(word: str) -> int:
     kind += _STANDS_APART if clitic or not word[:1].isalnum() else 0
     kind += _BEGINS_ATTACHED if begins_attached(word) else 0
     return kind + (_ENDS_WITH_MARK if ends_with_mark(word) else 0)
+
+
+@kernel
+def _spell(
+    described: Int32Array, offsets: Int64Array, chosen: Int32Array, words: Characters
+) -> Any:
+    """The characters of the texts of some sequences that `_describe_slots` gives."""
+    points, word_offsets = words
+    bounds = np.zeros(chosen.shape[0] + 1, np.int64)
+    written = np.empty(64, np.uint32)
+    size = np.int64(0)
+    for number in range(chosen.shape[0]):
+        at, past = offsets[chosen[number]], offsets[chosen[number] + 1]
+        while at < past:
+            before = np.int64(described[at])
+            gap = max(-before, np.int64(0))
+            word = described[at + 1 + gap]
+            low, high = word_offsets[word], word_offsets[word + 1]
+            if size + gap + 1 + high - low > written.shape[0]:
+                written = grown(written, size + gap + 1 + high - low)
+            if before > 0:
+                written[size] = before - 1
+                size += 1
+            for place in range(at + 1, at + 1 + gap):
+                written[size] = described[place]
+                size += 1
+            for place in range(low, high):
+                written[size] = points[place]
+                size += 1
+            at += 2 + gap
+        bounds[number + 1] = size
+    return written[:size].copy(), bounds
 
 
 @kernel
@@ -226,36 +238,38 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
     reaching = np.zeros(count, np.bool_)
+    size = np.int64(0)
     for match in range(count):
         key, low = keys[match], lows[match]
-        size = np.int64(0)
         for slot in range(slot_offsets[key], slot_offsets[key + 1]):
             size += 2
             if slots[slot, _MODE] == NEXT:
                 at = low + slots[slot, _COPIED]
-                gap = starts[at] - ends[at - 1]
-                size += gap if gap > 1 else 0
-        offsets[match + 1] = offsets[match] + size
-    values = np.empty(offsets[count], np.int32)
+                size += max(starts[at] - ends[at - 1], 0)
+    values = np.empty(size, np.int32)
+    place = np.int64(0)
     for match in range(count):
         key, low, row = keys[match], lows[match], rows[match]
         text = text_offsets[row]
+        first, last = slot_offsets[key], slot_offsets[key + 1] - 1
+        old, new = word_of[type_ids[low]], slots[first, _WORD]
+        new = word_of[type_ids[low + slots[first, _COPIED]]] if new < 0 else new
+        apart = kinds[old] & _STANDS_APART != 0
         more = False
-        if touches(low, row, row_offsets, starts, ends):
-            apart = kinds[word_of[type_ids[low]]] & _STANDS_APART != 0
-            more = apart or is_word(points[text + starts[low] - 1])
+        # The same mark stays where it is, whatever stands before it.
+        if new != old or not apart or kinds[old] & _IS_CLITIC != 0:
+            more = kinds[new] & _BEGINS_ATTACHED != 0
+            if touches(low, row, row_offsets, starts, ends):
+                more = more or apart or is_word(points[text + starts[low] - 1])
         if touches(highs[match], row, row_offsets, starts, ends):
             more = more or is_word(points[text + ends[highs[match] - 1]])
-        place = offsets[match]
-        first, last = slot_offsets[key], slot_offsets[key + 1] - 1
+        behind = word_of[type_ids[highs[match] - 1]]
         for slot in range(first, last + 1):
             at = low + slots[slot, _COPIED]
             word = np.int64(slots[slot, _WORD])
             if word < 0:
                 word = np.int64(word_of[type_ids[at]])
-            if slot == first:
-                more = more or kinds[word] & _BEGINS_ATTACHED != 0
-            if slot == last:
+            if slot == last and word != behind:
                 more = more or kinds[word] & _ENDS_WITH_MARK != 0
             before, several = np.int64(0), np.int64(0)
             here = text
@@ -279,4 +293,5 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which th
             values[place + 1 + several] = word
             place += 2 + several
         reaching[match] = more
-    return values, offsets, reaching
+        offsets[match + 1] = place
+    return values[:place].copy(), offsets, reaching
