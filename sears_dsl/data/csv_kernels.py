@@ -102,7 +102,7 @@ def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list
     """A column, from 0, of rows of csv, whose fields end as `find_fields` tells it."""
     data = np.frombuffer(content, np.uint8)
     words = words_of(data if len(data) > _WORD else np.append(data, _NO_WORD))
-    pickled = np.empty(len(data) + _HEAD * (len(ends) // width) + 3 + _WORD, np.uint8)
+    pickled = np.empty(len(data) + _HEAD * (len(ends) // width) + 3 + _BYTES_OF_BLOCK, np.uint8)
     size = pickle_column(data, words, ends, width, column, pickled, words_of(pickled))
     values: list[str] = pickle.loads(pickled[:size].data)  # noqa: S301 - written a line before
     return values
@@ -264,7 +264,7 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
     pickled_words: UInt64Array,
 ) -> Any:
     """A column of csv as a pickled list of texts; how many bytes it has. For words see `moved`."""
-    limit = np.uint64(len(words))  # a word that begins before it ends within the data
+    length = np.uint64(len(data))
     pickled[0] = _MARK
     size = _ONE
     for field in range(column, len(ends), width):
@@ -288,14 +288,18 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
                 pickled[past] = code
                 second = code == _QUOTE and not second
                 past += np.uint64(not second)
-        elif end <= limit:
-            past = moved(words, start, end, pickled_words, first)
-        else:
+        elif end + _BLOCK > length:
             past = copied(data, start, end, pickled, first)
-        length = np.int64(past - first)
+        elif end - start <= _TWO_WORDS:
+            past = first + end - start
+            pickled_words[first] = words[start]
+            pickled_words[first + _NEXT_WORD] = words[start + _NEXT_WORD]
+        else:
+            past = moved(data, start, end, pickled, first)
+        taken = np.int64(past - first)
         pickled[size] = _TEXT
         for byte in range(4):
-            pickled[size + np.uint64(1 + byte)] = (length >> 8 * byte) & 255
+            pickled[size + np.uint64(1 + byte)] = (taken >> 8 * byte) & 255
         size = past
     pickled[size] = _LIST
     pickled[size + _ONE] = _STOP
@@ -304,17 +308,19 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
 
 @kernel
 def moved(
-    source: UInt64Array, start: np.uint64, end: np.uint64, target: UInt64Array, at: np.uint64
+    source: UInt8Array, start: np.uint64, end: np.uint64, target: UInt8Array, at: np.uint64
 ) -> Any:
-    """Copy bytes to some place of others, eight at a time; one past the last there.
+    """Copy bytes to some place of others, a block at a time; one past the last there.
 
-    Arrays are given as `words_of`, and what stands behind the copy may be written over as well.
+    What stands behind the copy, up to a block, is read and written over as well: how long a text is
+    no processor foresees, and to be wrong costs as much as to copy a block.
     """
     past = at + end - start
     while at < past:
-        target[at] = source[start]
-        at += _NEXT_WORD
-        start += _NEXT_WORD
+        for place in range(_BYTES_OF_BLOCK):
+            target[at + np.uint64(place)] = source[start + np.uint64(place)]
+        at += _BLOCK
+        start += _BLOCK
     return past
 
 
@@ -322,7 +328,7 @@ def moved(
 def copied(
     source: UInt8Array, start: np.uint64, end: np.uint64, target: UInt8Array, at: np.uint64
 ) -> Any:
-    """The same where there are no eight bytes more: one at a time."""
+    """The same where not so many bytes follow: one at a time."""
     for place in range(end - start):
         target[at + place] = source[start + place]
     return at + end - start
@@ -376,9 +382,7 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
 ) -> Any:
     """Texts (see `find_texts`) as rows of csv; how many bytes of the room for lines they take.
 
-    ``places`` (columns, rows) are the numbers of the texts; for words see `moved`. Texts are looked
-    at and copied a block at a time, whatever stands behind them: how long a text is, and where it
-    has a comma, no processor foresees, and to be wrong costs as much as to copy a block.
+    ``places`` (columns, rows) are the numbers of the texts; for words see `words_of`.
     """
     columns, rows = places.shape
     size = _FIRST
@@ -407,18 +411,12 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
                     size += _ONE
                     lines[size] = code
                     size += np.uint64(code == _QUOTE)
+            elif end - start <= _TWO_WORDS:
+                line_words[size] = words[start]
+                line_words[size + _NEXT_WORD] = words[start + _NEXT_WORD]
+                size += end - start
             else:
-                past = size + end - start
-                if end - start <= _TWO_WORDS:
-                    line_words[size] = words[start]
-                    line_words[size + _NEXT_WORD] = words[start + _NEXT_WORD]
-                else:
-                    while size < past:
-                        for place in range(_BYTES_OF_BLOCK):
-                            lines[size + np.uint64(place)] = pickled[start + np.uint64(place)]
-                        size += _BLOCK
-                        start += _BLOCK
-                size = past
+                size = moved(pickled, start, end, lines, size)
             if quoted:
                 lines[size] = _QUOTE
                 size += _ONE
