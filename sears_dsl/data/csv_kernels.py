@@ -36,7 +36,6 @@ _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
 _FIRST, _ONE = np.uint64(0), np.uint64(1)
 # So many bytes are looked at, and copied, at once.
 _WORD = 8
-_NO_WORD = np.zeros(2 * _WORD, np.uint8)
 _BYTES_OF_BLOCK = 128
 _BLOCK, _TWO_WORDS = np.uint64(_BYTES_OF_BLOCK), np.uint64(2 * _WORD)
 # From a place on: which bytes of a block belong to a text that has as many less than a block.
@@ -101,7 +100,8 @@ class FieldColumns(LazyColumns):
 def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list[str]:
     """A column, from 0, of rows of csv, whose fields end as `find_fields` tells it."""
     data = np.frombuffer(content, np.uint8)
-    words = words_of(data if len(data) > _WORD else np.append(data, _NO_WORD))
+    longer = content if len(content) > _WORD else content + bytes(2 * _WORD)
+    words = words_of(np.frombuffer(longer, np.uint8))
     pickled = np.empty(len(data) + _HEAD * (len(ends) // width) + 3 + _BYTES_OF_BLOCK, np.uint8)
     size = pickle_column(data, words, ends, width, column, pickled, words_of(pickled))
     values: list[str] = pickle.loads(pickled[:size].data)  # noqa: S301 - written a line before
@@ -154,17 +154,12 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
     bounds = np.empty((2, int(counts.sum())), np.int64)
     if not find_texts(pickled, counts, bounds):
         return None
-    places = np.arange(bounds.shape[1])
+    places: Int64Array = np.arange(bounds.shape[1])
     most = 2 * len(pickled)  # the quotes of a text, and what follows on it, are fewer than its head
     if any(isinstance(column, Repeated) for column in columns):
+        of_rows = [getattr(column, "places", range(len(column))) for column in columns]
         firsts = np.cumsum(counts) - counts
-        own_places = [getattr(column, "places", range(len(column))) for column in columns]
-        places = np.concatenate(
-            [
-                np.asarray(own, np.int64) + first
-                for own, first in zip(own_places, firsts, strict=True)
-            ]
-        )
+        places = np.stack([np.asarray(own, np.int64) for own in of_rows]) + firsts[:, np.newaxis]
         most = int((2 * (bounds[1] - bounds[0]) + len('"",'))[places].sum()) + 2 * _BYTES_OF_BLOCK
     places = places.reshape(len(columns), len(columns[0]) if columns else 0)
     room = np.empty(most, np.uint8)
