@@ -3,8 +3,9 @@
 In: whole lines in UTF-8, or columns of texts. Out: columns that become texts when they are asked
 for, or lines. Always holds: the rows are those of the csv module; what it would refuse is left to
 it, and says so. Texts go between Python and kernels as pickles, since nothing else makes a list of
-texts, or takes one, in a single call. Costs half a nanosecond a byte, and some 90 ns for each text
-that Python gets; memory for the bytes, and four bytes a field.
+texts, or takes one, in a single call. Reading costs a third of a nanosecond a byte, and some 80 ns
+for each text that Python gets; memory for the bytes, as much for their marks, and four bytes a
+field. Of writing, a third goes into the pickle, and a third into looking for quotes and copying.
 """
 
 from __future__ import annotations
@@ -19,20 +20,33 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.data.batches import JsonColumn, LazyColumns, Repeated, SourceRows
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8Array
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8Array, UInt64Array
 from sears_dsl.runtime.kernels import compiles, kernel
 
 _QUOTE, _COMMA, _RETURN, _LINE_FEED = map(ord, '",\r\n')
 # A list of texts as a pickle: its mark; of each text a code, four bytes that say how long it is,
 # and its UTF-8; what makes a list of them, and what ends it. Python's own begins with an empty list
 # (three bytes with the protocol), to which a text is appended, or all after a mark.
-_MARK, _TEXT, _LIST, _STOP, _APPEND, _APPEND_ALL = map(ord, "(Xl.ae")
+_MARK, _TEXT, _LIST, _STOP, _APPEND, _APPEND_ALL, _EMPTY_LIST = map(ord, "(Xl.ae]")
 _HEAD = 5
 _BEFORE_LIST = 3
 _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
 # Places in bytes are numbers without a sign: none is looked at from behind, and to slice an array
 # for each field would cost more than the field.
 _FIRST, _ONE = np.uint64(0), np.uint64(1)
+# So many bytes are looked at, and copied, at once.
+_WORD = 8
+_BYTES_OF_BLOCK = 128
+_BLOCK, _TWO_WORDS = np.uint64(_BYTES_OF_BLOCK), np.uint64(2 * _WORD)
+# From a place on: which bytes of a block belong to a text that has as many less than a block.
+_INSIDE = np.arange(2 * _BYTES_OF_BLOCK) < _BYTES_OF_BLOCK
+# Behind all texts, so that a block can be read from any place in them; with what ends the list.
+_ROOM = " " * _BYTES_OF_BLOCK
+_ROOM_SIZE = _HEAD + _BYTES_OF_BLOCK + len("e.")
+_NEXT_WORD = np.uint64(_WORD)
+# Of eight bytes those with one mark, and those with the other.
+_ENDS, _QUOTES = np.uint64(0x0101010101010101), np.uint64(0x0202020202020202)
+_HALF, _QUARTER, _COUNT = np.uint64(32), np.uint64(16), np.uint64(15)
 
 
 class FieldColumns(LazyColumns):
@@ -55,8 +69,11 @@ class FieldColumns(LazyColumns):
     @classmethod
     def of(cls, content: bytes, names: Sequence[str]) -> FieldColumns | None:
         """The columns of rows that end in whole lines; None where one is not as it should be."""
-        ends = np.empty(len(content) + 1, np.int32)
-        count = find_fields(np.frombuffer(content, np.uint8), len(names), ends)
+        data = np.frombuffer(content, np.uint8)
+        marks = np.empty(len(data) + _WORD, np.uint8)
+        mark_ends(data, marks)
+        ends = np.empty(len(data) + 1, np.int32)
+        count = find_fields(data, words_of(marks), len(names), ends)
         if count < 0:
             return None
         ends = ends[:count].copy()
@@ -83,10 +100,17 @@ class FieldColumns(LazyColumns):
 def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list[str]:
     """A column, from 0, of rows of csv, whose fields end as `find_fields` tells it."""
     data = np.frombuffer(content, np.uint8)
-    pickled = np.empty(len(data) + _HEAD * (len(ends) // width) + 3, np.uint8)
-    size = pickle_column(data, ends, width, column, pickled)
+    longer = content if len(content) > _WORD else content + bytes(2 * _WORD)
+    words = words_of(np.frombuffer(longer, np.uint8))
+    pickled = np.empty(len(data) + _HEAD * (len(ends) // width) + 3 + _BYTES_OF_BLOCK, np.uint8)
+    size = pickle_column(data, words, ends, width, column, pickled, words_of(pickled))
     values: list[str] = pickle.loads(pickled[:size].data)  # noqa: S301 - written a line before
     return values
+
+
+def words_of(data: UInt8Array) -> UInt64Array:
+    """The eight bytes from each place on, as numbers, of nine bytes or more; none is copied."""
+    return np.ndarray((len(data) - _WORD + 1,), np.uint64, data, strides=(1,))
 
 
 class _Pieces(list[bytes]):
@@ -112,37 +136,66 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
         >>> quoted_lines([["1", "2"], Repeated(["a, b"], [0, 0])])
         b'1,"a, b"\n2,"a, b"\n'
     """
-    texts: list[Any] = []
-    places = np.empty((len(columns), len(columns[0]) if columns else 0), np.int64)
-    for number, column in enumerate(columns):
-        own, of_row = column, np.arange(len(column))
+    texts: list[list[Any]] = []
+    for column in columns:
+        own = column
         if isinstance(column, JsonColumn):
             own = column.json_texts()
         elif isinstance(column, Repeated):
-            own, of_row = column.values, np.asarray(column.places, np.int64)
-        places[number] = of_row + len(texts)
-        texts += own
+            own = column.values
+        texts.append(own if type(own) is list else list(own))
     pieces = _Pieces()
     try:
-        _TextPickler(pieces).dump(texts)
+        _TextPickler(pieces).dump([*texts, _ROOM])
     except pickle.PicklingError:
         return None
     pickled = np.frombuffer(b"".join(pieces), np.uint8)
-    bounds = np.empty((2, len(texts)), np.int64)
-    if not find_texts(pickled, bounds):
+    counts = np.array(list(map(len, texts)), np.int64)
+    bounds = np.empty((2, int(counts.sum())), np.int64)
+    if not find_texts(pickled, counts, bounds):
         return None
-    most = 2 * (bounds[1] - bounds[0]) + len('"",')
-    room = np.empty(int(most[places].sum()), np.uint8)
-    lines = room[: int(write_lines(pickled, bounds, places, room))].tobytes()
+    places: Int64Array = np.arange(bounds.shape[1])
+    most = 2 * len(pickled)  # the quotes of a text, and what follows on it, are fewer than its head
+    if any(isinstance(column, Repeated) for column in columns):
+        of_rows = [getattr(column, "places", range(len(column))) for column in columns]
+        firsts = np.cumsum(counts) - counts
+        places = np.stack([np.asarray(own, np.int64) for own in of_rows]) + firsts[:, np.newaxis]
+        most = int((2 * (bounds[1] - bounds[0]) + len('"",'))[places].sum()) + 2 * _BYTES_OF_BLOCK
+    places = places.reshape(len(columns), len(columns[0]) if columns else 0)
+    room = np.empty(most, np.uint8)
+    size = write_lines(pickled, words_of(pickled), bounds, places, room, words_of(room))
+    lines = room[: int(size)].tobytes()
     return None if b"\xed" in lines and _HALF_A_PAIR.search(lines) else lines
 
 
 @kernel
-def find_fields(data: UInt8Array, width: Integer, ends: Int32Array) -> Any:
+def mark_ends(data: UInt8Array, marks: UInt8Array) -> Any:
+    """Mark what ends a field: 1 without quotes, 2 in quotes, 3 behind the last byte."""
+    for place in range(len(data)):
+        code = data[place]
+        ends = (code == _COMMA) | (code == _LINE_FEED) | (code == _RETURN)
+        marks[place] = ends + 2 * (code == _QUOTE)
+    for place in range(len(data), len(marks)):
+        marks[place] = 3
+
+
+@kernel
+def unmarked(marks: np.uint64) -> Any:
+    """How many of eight bytes stand before the first one whose lowest bit is set."""
+    before = (marks - _ONE) & ~marks & _ENDS
+    before += before >> _HALF
+    before += before >> _QUARTER
+    before += before >> _NEXT_WORD
+    return before & _COUNT
+
+
+@kernel
+def find_fields(data: UInt8Array, words: UInt64Array, width: Integer, ends: Int32Array) -> Any:
     """Where the fields of whole rows of csv end; ``~end`` of a field with a quote that is doubled.
 
-    There is room for as many ends as there can be. Returned is how many there are, those of a row
-    that has no end left out; -1 where a row has not so many fields as the width, or is no csv.
+    ``words`` are the marks (see `mark_ends`) of eight bytes each, from every byte on. There is room
+    for as many ends as there can be. Returned is how many there are, those of a row that has no end
+    left out; -1 where a row has not so many fields as the width, or is no csv.
     """
     length = np.uint64(len(data))
     at = _FIRST
@@ -160,9 +213,11 @@ def find_fields(data: UInt8Array, width: Integer, ends: Int32Array) -> Any:
         if at < length and data[at] == _QUOTE:
             at += _ONE
             while True:
-                while at < length and data[at] != _QUOTE:
-                    at += _ONE
-                at += _ONE
+                marks = words[at] & _QUOTES
+                while marks == _FIRST:
+                    at += _NEXT_WORD
+                    marks = words[at] & _QUOTES
+                at += unmarked(marks >> _ONE) + _ONE
                 if at >= length or data[at] != _QUOTE:
                     break
                 doubled = True
@@ -170,13 +225,11 @@ def find_fields(data: UInt8Array, width: Integer, ends: Int32Array) -> Any:
             if at > length:
                 break
         else:
-            while (
-                at < length
-                and data[at] != _COMMA
-                and data[at] != _LINE_FEED
-                and data[at] != _RETURN
-            ):
-                at += _ONE
+            marks = words[at] & _ENDS
+            while marks == _FIRST:
+                at += _NEXT_WORD
+                marks = words[at] & _ENDS
+            at += unmarked(marks)
         column += 1
         if at == length or data[at] != _COMMA:
             while at < length and data[at] == _RETURN:
@@ -196,10 +249,17 @@ def find_fields(data: UInt8Array, width: Integer, ends: Int32Array) -> Any:
 
 
 @kernel
-def pickle_column(
-    data: UInt8Array, ends: Int32Array, width: Integer, column: Integer, pickled: UInt8Array
+def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
+    data: UInt8Array,
+    words: UInt64Array,
+    ends: Int32Array,
+    width: Integer,
+    column: Integer,
+    pickled: UInt8Array,
+    pickled_words: UInt64Array,
 ) -> Any:
-    """A column of csv as a pickled list of texts; how many bytes it has."""
+    """A column of csv as a pickled list of texts; how many bytes it has. For words see `moved`."""
+    length = np.uint64(len(data))
     pickled[0] = _MARK
     size = _ONE
     for field in range(column, len(ends), width):
@@ -223,12 +283,18 @@ def pickle_column(
                 pickled[past] = code
                 second = code == _QUOTE and not second
                 past += np.uint64(not second)
-        else:
+        elif end + _BLOCK > length:
             past = copied(data, start, end, pickled, first)
-        length = np.int64(past - first)
+        elif end - start <= _TWO_WORDS:
+            past = first + end - start
+            pickled_words[first] = words[start]
+            pickled_words[first + _NEXT_WORD] = words[start + _NEXT_WORD]
+        else:
+            past = moved(data, start, end, pickled, first)
+        taken = np.int64(past - first)
         pickled[size] = _TEXT
         for byte in range(4):
-            pickled[size + np.uint64(1 + byte)] = (length >> 8 * byte) & 255
+            pickled[size + np.uint64(1 + byte)] = (taken >> 8 * byte) & 255
         size = past
     pickled[size] = _LIST
     pickled[size + _ONE] = _STOP
@@ -236,44 +302,82 @@ def pickle_column(
 
 
 @kernel
+def moved(
+    source: UInt8Array, start: np.uint64, end: np.uint64, target: UInt8Array, at: np.uint64
+) -> Any:
+    """Copy bytes to some place of others, a block at a time; one past the last there.
+
+    What stands behind the copy, up to a block, is read and written over as well: how long a text is
+    no processor foresees, and to be wrong costs as much as to copy a block.
+    """
+    past = at + end - start
+    while at < past:
+        for place in range(_BYTES_OF_BLOCK):
+            target[at + np.uint64(place)] = source[start + np.uint64(place)]
+        at += _BLOCK
+        start += _BLOCK
+    return past
+
+
+@kernel
 def copied(
     source: UInt8Array, start: np.uint64, end: np.uint64, target: UInt8Array, at: np.uint64
 ) -> Any:
-    """Copy bytes to some place of others; one past the last there."""
+    """The same where not so many bytes follow: one at a time."""
     for place in range(end - start):
         target[at + place] = source[start + place]
     return at + end - start
 
 
 @kernel
-def find_texts(pickled: UInt8Array, bounds: Int64Array) -> Any:
-    """Where the texts of a pickled list begin and end; whether it has nothing but texts."""
+def find_texts(pickled: UInt8Array, counts: Int64Array, bounds: Int64Array) -> Any:
+    """Where the texts of pickled lists of so many begin and end; whether there is nothing else.
+
+    The lists stand in a list, in which something follows on them.
+    """
     at = _BEFORE_LIST
-    for text in range(bounds.shape[1]):
-        while pickled[at] in (_MARK, _APPEND, _APPEND_ALL):
-            at += 1
-        if pickled[at] != _TEXT:
+    text = 0
+    for number in range(len(counts)):
+        at = after_marks(pickled, at)
+        if pickled[at] != _EMPTY_LIST:
             return False
-        length = 0
-        for byte in range(4):
-            length += int(pickled[at + 1 + byte]) << 8 * byte
-        at += _HEAD
-        bounds[0, text] = at
-        at += length
-        bounds[1, text] = at
-    return len(pickled) - at <= 2  # the last one is appended, and that is all
+        at += 1
+        for _ in range(counts[number]):
+            at = after_marks(pickled, at)
+            if pickled[at] != _TEXT:
+                return False
+            length = 0
+            for byte in range(4):
+                length += int(pickled[at + 1 + byte]) << 8 * byte
+            at += _HEAD
+            bounds[0, text] = at
+            at += length
+            bounds[1, text] = at
+            text += 1
+    at = after_marks(pickled, at)  # a tuple of texts ends after them
+    return pickled[at] == _TEXT and len(pickled) - at == _ROOM_SIZE
 
 
 @kernel
-def write_lines(
+def after_marks(pickled: UInt8Array, at: Integer) -> Any:
+    """The first place from one on that does not belong to how a list is made."""
+    while pickled[at] in (_MARK, _APPEND, _APPEND_ALL):
+        at += 1
+    return at
+
+
+@kernel
+def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
     pickled: UInt8Array,
+    words: UInt64Array,
     bounds: Int64Array,
     places: Int64Array,
     lines: UInt8Array,
+    line_words: UInt64Array,
 ) -> Any:
     """Texts (see `find_texts`) as rows of csv; how many bytes of the room for lines they take.
 
-    ``places`` (columns, rows) are the numbers of the texts.
+    ``places`` (columns, rows) are the numbers of the texts; for words see `words_of`.
     """
     columns, rows = places.shape
     size = _FIRST
@@ -281,13 +385,18 @@ def write_lines(
         for column in range(columns):
             text = places[column, row]
             start, end = np.uint64(bounds[0, text]), np.uint64(bounds[1, text])
-            quotes = False
-            others = columns == 1 and start == end
-            for place in range(end - start):
-                code = pickled[start + place]
-                quotes |= code == _QUOTE
-                others |= (code == _COMMA) | (code == _LINE_FEED) | (code == _RETURN)
-            if quotes or others:
+            quotes = others = False
+            at = start
+            while at < end:
+                outside = _BLOCK - min(end - at, _BLOCK)
+                for place in range(_BYTES_OF_BLOCK):
+                    code = pickled[at + np.uint64(place)]
+                    inside = _INSIDE[outside + np.uint64(place)]
+                    quotes |= (code == _QUOTE) & inside
+                    others |= ((code == _COMMA) | (code == _LINE_FEED) | (code == _RETURN)) & inside
+                at += _BLOCK
+            quoted = quotes or others or (columns == 1 and start == end)
+            if quoted:
                 lines[size] = _QUOTE
                 size += _ONE
             if quotes:
@@ -295,12 +404,15 @@ def write_lines(
                     code = pickled[start + place]
                     lines[size] = code
                     size += _ONE
-                    if code == _QUOTE:
-                        lines[size] = code
-                        size += _ONE
+                    lines[size] = code
+                    size += np.uint64(code == _QUOTE)
+            elif end - start <= _TWO_WORDS:
+                line_words[size] = words[start]
+                line_words[size + _NEXT_WORD] = words[start + _NEXT_WORD]
+                size += end - start
             else:
-                size = copied(pickled, start, end, lines, size)
-            if quotes or others:
+                size = moved(pickled, start, end, lines, size)
+            if quoted:
                 lines[size] = _QUOTE
                 size += _ONE
             lines[size] = _COMMA if column < columns - 1 else _LINE_FEED

@@ -41,8 +41,10 @@ from sears_dsl.runtime.kernels import compiles, expect
 _LONGEST_FIELD = 1 << 27
 _EMPTY = '""'
 # What spreadsheets write in many languages, or a tsv under another name, is one column of a csv.
-_OTHERWISE_PARTED = re.compile(r"[^\s;]\s?;\s?[^\s;]|\t")
-_PARTED_BY = re.compile(r'"\s?([;\t])\s?"')
+_OTHERWISE_PARTED = re.compile(r"[^\s;|]\s?([;|])(?:\s?\1)*\s?[^\s;|]|^sep=[;|]$|\t")
+_PARTED_BY = re.compile(r'"\s?([;|\t])\s?"')
+# Spreadsheets take it from a first line, which is no row: ``sep=;``.
+_SAYS_WHAT_PARTS = "sep="
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
 _FIELD = {
@@ -218,7 +220,9 @@ class _DelimitedReader(LineReader):
         without = "the file may have no header: --no-header names its columns 1, 2, …"
         alone = self._form.quoting and len(names) == 1 and not quoted
         if alone and _OTHERWISE_PARTED.search(names[0]):
-            advice = _commas("\t" if "\t" in names[0] else ";")
+            advice = _commas(next(each for each in "\t;|" if each in names[0]))
+            if names[0].startswith(_SAYS_WHAT_PARTS):
+                advice = f"take away the first line, which is no row; then {advice}"
             raise DataError(
                 f"{self.name}: its one column is named {names[0]!r:.80}",
                 help=f"{advice}; or {without}; a name that is meant so stands in quotes",
@@ -227,7 +231,11 @@ class _DelimitedReader(LineReader):
             if "\r" in name and not self._form.quoting:
                 raise lone_return(f"{self.name}, line 1")
             if not name:
-                raise DataError(f"{self.name}: column {number + 1} has no name", help=without)
+                says = list(names) == [_SAYS_WHAT_PARTS, ""]
+                raise DataError(
+                    f"{self.name}: column {number + 1} has no name",
+                    help="take away the first line, which is no row" if says else without,
+                )
             if name in names[:number]:
                 raise DataError(
                     f"{self.name}: columns {names.index(name) + 1} and {number + 1} are both "
@@ -313,9 +321,10 @@ def _commas(delimiter: str) -> str:
     """What to do about a file whose columns are parted by something else."""
     if delimiter == "\t":
         return "tabs part its columns, it seems: read it with --format tsv"
+    name = "semicolons" if delimiter == ";" else "vertical bars"
     return (
-        "semicolons part its columns, it seems: save it with commas (a spreadsheet: as CSV UTF-8), "
-        "or pandas.read_csv(FILE, sep=';').to_csv('new.csv', index=False)"
+        f"{name} part its columns, it seems: save it with commas (a spreadsheet: as CSV UTF-8), "
+        f"or pandas.read_csv(FILE, sep='{delimiter}').to_csv('new.csv', index=False)"
     )
 
 

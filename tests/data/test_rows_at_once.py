@@ -98,6 +98,34 @@ def test_csv_is_written_as_field_by_field(rows: list[tuple[str, str]], copies: i
     assert quoted_lines(columns[1:]) == form.encode({"b": columns[1]}, "utf-8")
 
 
+LENGTHS = (0, 1, 7, 8, 9, 15, 16, 17, 127, 128, 129, 255, 256, 300)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(*2 * [st.sampled_from(LENGTHS)]), min_size=1, max_size=2),
+    st.lists(st.tuples(st.integers(0, 300), st.sampled_from('",\n\ré')), max_size=4),
+)
+@example([(128, 7)], [(127, '"')])
+@example([(129, 8)], [(128, ",")])
+@example([(8, 16)], [(15, "\n")])
+def test_fields_longer_than_what_is_copied_at_once_are_written_and_read_whole(
+    lengths: list[tuple[int, int]], odd: list[tuple[int, str]]
+) -> None:
+    def field(length: int) -> str:
+        characters = list(("abcdefghijklmnopqrs" * 16)[:length])
+        for place, character in odd:
+            if place < length:
+                characters[place] = character
+        return "".join(characters)
+
+    rows = [[field(length) for length in row] for row in lengths]
+    columns = list(map(list, zip(*rows, strict=True)))
+    content = quoted_lines(columns)
+    assert content == format_named("csv").encode(dict(zip(NAMES, columns, strict=True)), "utf-8")
+    assert columns_by_kernels(content) == rows
+
+
 @pytest.mark.parametrize(
     "value", [1, 1.5, None, True, [], ["a"], ("a",), {"a": "b"}, Path("a"), b"X"]
 )
