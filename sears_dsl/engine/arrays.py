@@ -95,26 +95,6 @@ class Rules(NamedTuple):
     deepest: Integer
 
 
-class Composites(NamedTuple):
-    """What composite predicates ask of their members, of which each has a smaller id.
-
-    A predicate holds where at least `least` of its members do; if it is negated, where fewer do.
-
-    Attributes:
-        ids: int32: the composite predicates, ascending.
-        least: int32 (predicates,).
-        negated: bool (predicates,).
-        offsets: int32 (predicates + 1,): what each predicate is a member of, with parents.
-        parents: int32.
-    """
-
-    ids: Int32Array
-    least: Int32Array
-    negated: Flags
-    offsets: Int32Array
-    parents: Int32Array
-
-
 class Classes(NamedTuple):
     """Token types that satisfy the same predicates, as the scan sees them.
 

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import Composites, grown, number_sequences
+from sears_dsl.engine.arrays import number_sequences
+from sears_dsl.engine.compile.composites import Composites, composites_of, decide
 from sears_dsl.errors import CompileError
 from sears_dsl.language.rule import (
     Anchor,
@@ -42,7 +43,7 @@ from sears_dsl.language.rule import (
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.kernels import Growing, expect, kernel_of_alike
+from sears_dsl.runtime.kernels import Growing, expect
 from sears_dsl.tagging.inflection import lemma_among, lemma_numbers
 from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
 
@@ -99,6 +100,7 @@ class Predicates:
         self._regexes = Regexes()
         self._regex_of: dict[int, int] = {}
         self._composites: Composites | None = None
+        self._symbols: Int32Array | None = None  # those that are in there
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -282,10 +284,10 @@ class Predicates:
         return self._decided(np.array(padded, np.int32).reshape(len(padded), width), symbols)
 
     def _decided(self, simple: Int32Array, symbols: Int32Array) -> tuple[Int32Array, Int32Array]:
-        if self._composites is None or len(self._composites.least) < len(self.keys):
-            self._composites = _composites(self.keys)
-        expect(len(simple) * len(self._composites.ids) // 20)
-        decided: tuple[Int32Array, Int32Array] = _decide(simple, self._composites, symbols)
+        if self._composites is None or self._symbols is not symbols:
+            self._composites, self._symbols = composites_of(self.keys, symbols), symbols
+        expect(len(simple) * len(self._composites.holds) // 20)
+        decided: tuple[Int32Array, Int32Array] = decide(simple, self._composites)
         return decided
 
     def holds(self, number: int, token: TokenType) -> bool:
@@ -406,63 +408,6 @@ def _values(
     if tagset == "sears2018":
         return (coarse_of(*tags, "sears2018") for tags in zip(coarse, fine, strict=True))
     return {"text": texts, "lower": map(str.lower, texts), "fine": fine, "coarse": coarse}[kind]
-
-
-def _composites(keys: Sequence[Key]) -> Composites:
-    """The composite ones among all predicates."""
-    members: dict[int, Sequence[int]] = {}
-    least = np.zeros(len(keys), np.int32)
-    negated = np.zeros(len(keys), np.bool_)
-    for number, key in enumerate(keys):
-        if key[0] in ("any", "or", "and", "not"):
-            operands = key[1] if key[0] in ("or", "and") else key[1:]
-            members[number] = operands
-            least[number] = len(operands) if key[0] == "and" else key[0] != "any"
-            negated[number] = key[0] == "not"
-    counts = np.fromiter(map(len, members.values()), np.int64, len(members))
-    asking = np.repeat(np.fromiter(members, np.int32, len(members)), counts)
-    operands = np.fromiter(chain.from_iterable(members.values()), np.int32, len(asking))
-    offsets = np.zeros(len(keys) + 1, np.int32)
-    np.cumsum(np.bincount(operands, minlength=len(keys)), out=offsets[1:])
-    parents = asking[np.argsort(operands, kind="stable")]
-    ids = np.fromiter(members, np.int32, len(members))
-    return Composites(ids, least, negated, offsets, parents)
-
-
-@kernel_of_alike
-def _decide(simple: Any, composites: Any, symbols: Any) -> Any:
-    """The symbols of all predicates that hold, by group, as `Satisfied.offsets` and ``ids``.
-
-    ``simple`` has those that hold by simple tests, int32 (groups, any), -1 where none does; a
-    predicate of symbol -1 is not told.
-    """
-    groups = simple.shape[0]
-    offsets = np.zeros(groups + 1, np.int32)
-    ids = np.empty(64 + 8 * groups, np.int32)
-    holding = np.zeros(symbols.shape[0], np.int32)  # members that hold
-    most = simple.shape[1] + composites.ids.shape[0]
-    total = np.int64(0)
-    for group in range(groups):
-        if total + most > ids.shape[0]:
-            ids = grown(ids, total + most)
-        for place in range(most):
-            if place < simple.shape[1]:
-                number = np.int64(simple[group, place])
-                holds = number >= 0
-            else:
-                number = np.int64(composites.ids[place - simple.shape[1]])
-                enough = holding[number] >= composites.least[number]
-                holds = enough != composites.negated[number]
-                holding[number] = 0
-            if not holds:
-                continue
-            for at in range(composites.offsets[number], composites.offsets[number + 1]):
-                holding[composites.parents[at]] += 1
-            if symbols[number] >= 0:
-                ids[total] = symbols[number]
-                total += 1
-        offsets[group + 1] = total
-    return offsets, ids[:total].copy()
 
 
 # ---------------------------------------------------------------- regexes

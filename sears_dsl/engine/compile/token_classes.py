@@ -101,24 +101,25 @@ class TokenClasses:
             [new] = (numbers < 0).nonzero()
             if len(new):
                 few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
-                if len(new) > few or not self._add_few(types.take(new), new, numbers):
+                if len(new) > few or not self._add_few(types, new, numbers):
                     numbers = self._learn(types, numbers)
             known = self._known
             return Classes(numbers, *known.arrays(self._rules, described=described)), known.heads
 
-    def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> bool:
+    def _add_few(self, types: TokenTypes, new: NDArray[np.int64], numbers: Int32Array) -> bool:
         """Write the classes of the few types that are new; False where there is no room."""
         known = self._known
-        if known.types + len(types) > self._most_types or known.is_full(len(types)):
+        if known.types + len(new) > self._most_types or known.is_full(len(new)):
             return False
-        simple_ids = self._predicates.find_simple(types.members())
+        members = types.members()
+        simple_ids = self._predicates.find_simple(list(map(members.__getitem__, new.tolist())))
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
             known.class_of_simple.update(zip(unseen, known.add(offsets, ids), strict=True))
         class_numbers = list(map(known.class_of_simple.__getitem__, simple_ids))
-        numbers[places] = class_numbers
-        known.remember(types, class_numbers)
+        numbers[new] = class_numbers
+        known.remember(types.take(new), class_numbers)
         return True
 
     def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:

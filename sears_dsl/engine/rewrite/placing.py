@@ -93,8 +93,11 @@ def shape_of(old: str, *, opens: bool) -> int:
         [0, 1, 2, 2, 3, 5]
     """
     more = WITH_PRONOUN if _ANY_PRONOUN.search(old) else 0
-    several = sum(map(str.isalpha, old)) > 1 or begins_with_clitic(old)
-    if old.isupper() and several and set(old.split()) != {"I"}:
+    if (
+        old.isupper()
+        and set(old.split()) != {"I"}
+        and (sum(map(str.isalpha, old)) > 1 or begins_with_clitic(old))
+    ):
         return UPPER + more
     if not (old[0].isupper() or old[0].istitle()):
         return PLAIN + more
