@@ -157,12 +157,14 @@ def test_a_class_is_the_only_one_of_its_name() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be(path: Path) -> None:
-    bound = {
-        (node.arg if isinstance(node, ast.arg) else node.id).strip("_"): node.lineno
-        for node in ast.walk(_tree(path))
-        if isinstance(node, ast.arg)
-        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-    }
+    bound: dict[str, int] = {}
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.arg):
+            bound[node.arg.strip("_")] = node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound[node.id.strip("_")] = node.lineno
+        elif isinstance(node, ast.MatchAs) and node.name:
+            bound[node.name.strip("_")] = node.lineno
     assert not {name: line for name, line in bound.items() if name in TENSES}
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from sears_dsl.errors import UsageError
+
 
 @click.command(
     "init",
@@ -40,7 +42,6 @@ def init_command(
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.dataset import require_column
     from sears_dsl.data.table import read_table
-    from sears_dsl.errors import UsageError
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
     from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
@@ -96,8 +97,6 @@ _LOOKED_AT = 500
 
 
 def _write_new(path: Path, text: str) -> None:
-    from sears_dsl.errors import UsageError
-
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from sears_dsl.errors import UsageError
+
 
 @click.command("trust", epilog="Example: sears trust")
 @click.option("--show", is_flag=True, help="Say what there is to agree to, and agree to nothing.")
@@ -14,7 +16,6 @@ def trust_command(*, show: bool) -> None:
     came along with a project may not have that done unasked. Read what is printed, and the module
     or file that it names. Another model in the file has to be agreed to anew.
     """
-    from sears_dsl.errors import UsageError
     from sears_dsl.project.consent import agree, agreed, what_it_does
     from sears_dsl.project.file import find_project
 

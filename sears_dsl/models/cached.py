@@ -387,8 +387,8 @@ def _side_by_side(
                     working -= 1
                 case BaseException() as error:
                     failure = failure or error
-                case found:
-                    yield found
+                case pair:
+                    yield pair
     finally:
         over.set()
     if failure is not None:
