@@ -62,6 +62,29 @@ def test_every_command_has_a_page_with_its_options() -> None:
                 assert option in page.text
 
 
+# `sears audit … --slice`, in a command or in a sentence, and `audit --slice` in a sentence.
+_SEARS = re.compile(
+    r"(?:^|[ `$(|;&])sears ([a-z-]+ [^\n`|;>&]*)|`([a-z-]+ --[a-z][^`]*)`", re.MULTILINE
+)
+_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.stem)
+def test_options_that_a_page_names_are_those_of_the_command(page: Path) -> None:
+    context = click.Context(sears)
+    text = page.read_text("utf-8").replace("\\\n", " ")
+    for line, inline in _SEARS.findall(text):
+        name, *words = (line or inline).split()
+        command = sears.get_command(context, name)
+        while isinstance(command, click.Group) and words:
+            command = command.get_command(context, words.pop(0))
+        if command is None:
+            continue
+        known = {"--help"}.union(*(each.opts + each.secondary_opts for each in command.params))
+        named = {word.partition("=")[0].rstrip(".,:)'") for word in words if word[:2] == "--"}
+        assert named - {""} <= known, f"sears {name}"
+
+
 # Tags that load something; a parser of all that stands between them takes seconds.
 _LOADING = re.compile(r"""<(?:link|script|img|iframe|source)\b(?:"[^"]*"|'[^']*'|[^>"'])*>""")
 

@@ -119,10 +119,12 @@ def names_of_columns(**arguments: object) -> None:
         names = value if isinstance(value, list | tuple) else (value,)
         for name in names:
             if name is not None and not isinstance(name, str):
+                # Columns of a data frame without names are called by their numbers.
+                right = repr(str(name)) if type(name) is int else "'name'"
                 raise UsageError(
                     f"{argument}={value!r:.60} names no column",
-                    help=f"give the name of a column: {argument}="
-                    + ("['name']" if several else "'name'"),
+                    help=f"give the name of a column, a text: {argument}="
+                    + (f"[{right}]" if several else right),
                 )
 
 

@@ -437,7 +437,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         yield f"{left_out:,} rewrites were left out, since they would touch a span."
     if data.guards is not None:
         yield from data.guards.notes
-    yield from (f"{sentence}." for sentence in data.notes)
+    yield from (f"{sentence[:1].upper()}{sentence[1:]}." for sentence in data.notes)
     columns = len(set(data.rewritten_columns or ()))
     if columns > 1:
         yield (

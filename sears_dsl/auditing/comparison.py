@@ -30,6 +30,8 @@ _Key = TypeVar("_Key")
 _Test: TypeAlias = tuple[Literal["rule", "accuracy", "worst"], str]
 RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
 """What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
+NO_ROW = "no row was tested in both"
+"""The note on a rule that has nothing to be compared on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +282,7 @@ def _change(
     elif first.rule != second.rule:
         note = f"the rule was {first.rule}"
     elif not paired.rows:
-        note = "no row was tested in both"
+        note = NO_ROW
     return RuleComparison(
         id=name,
         rule=record.rule,

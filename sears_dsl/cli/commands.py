@@ -336,6 +336,20 @@ class _Commands(click.Group):
         command: click.Command = getattr(import_module(f"sears_dsl.cli.{module}"), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """A name that is no command's is told with the nearest one that is."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if near:
+                error.message = f"{error.message} Did you mean '{near[0]}'?"
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """What each does, for which no command is imported."""
         widest = max(map(len, _COMMANDS))

@@ -88,7 +88,9 @@ def init_command(
     for each in project.fields.models.values():
         agree(project, each)  # who named it just now may have it run
     click.echo(f"written: {path}")
-    what_next = "sears discover -o found.sear" if model else "name a model in it: [models.main]"
+    what_next = "name a model in it: [models.main]"
+    if model:
+        what_next = "sears audit" if rules or own else "sears discover -o found.sear"
     click.echo(f"next: {what_next}", err=True)
 
 

@@ -293,10 +293,7 @@ def _unused_labels(names: Sequence[str]) -> Iterator[str]:
     """A sentence on a column that is called as if it held labels, where none is named."""
     for name in names:
         if name.lower() in ("label", "labels"):
-            yield (
-                f"there is a column {name!r}, and no column of labels is named, so that whatever "
-                "the model says of an untouched row counts as right"
-            )
+            yield f"the column {name!r} is not read: it was not named as that of the labels"
 
 
 def _contradictions(

@@ -126,6 +126,7 @@ def test_models_and_data_of_no_kind_are_told(
     [
         ({"label": "lable"}, "did you mean 'label'"),
         ({"text": 3}, "text=3 names no column"),
+        ({"label": 1}, "give the name of a column, a text: label='1'"),
         ({"label": "label", "also": [0]}, "also=(0,) names no column"),
         ({"label": "label", "slices": 7}, "slices=(7,) names no column"),
         ({"label": "label", "also": "absent"}, "no column 'absent'"),

@@ -230,6 +230,20 @@ def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:
     assert json.loads(printed.stdout) == document
 
 
+def test_a_build_is_told_which_rules_changed_and_does_not_fail_by_them(folder: Path) -> None:
+    assert audit(model="better", output="before").exit_code == 0
+    rules = "rule film: movie -> film movie\nrule part: part -> piece\nrule book: book -> novel\n"
+    (folder / "rules.sear").write_text(rules, "utf-8")
+    assert audit(output="after").exit_code == 0
+    arguments = ["before", "after", "--fail-if-worse"]
+    done = CliRunner().invoke(compare_command, arguments, terminal_width=200)
+    assert done.exit_code == 0, done.output
+    lines = " ".join(done.output.split())
+    assert "not compared: movie -> film movie (film) (the rule was movie -> film), " in lines
+    assert "part -> piece (part) (only the second audit has it)" in lines
+    assert "3 not compared" in lines
+
+
 # ---------------------------------------------------------------- scored as when they were found
 
 

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from sears_dsl.auditing.audit import Circumstances, audit
 from sears_dsl.auditing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.flips import try_model
 from sears_dsl.effects.rule_effects import rule_effects
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
@@ -113,6 +114,14 @@ def test_a_model_that_refuses_every_row_is_not_said_to_use_other_labels() -> Non
     assert "The model refused 3 of 3 rows" in notes
     assert "1 rule changes no row that the model answers: movie -> film" in notes
     assert "Do they mean the same?" not in notes
+
+
+def test_a_search_whose_model_refuses_every_row_does_not_ask_about_labels() -> None:
+    rows = tuple({"text": f"movie {number}"} for number in range(30))
+    data = LabelledRows(rows, "text", (("yes",),) * 30, "a.csv")
+    with pytest.raises(DataError, match="refuses 16 of the 30 rows of") as caught:
+        try_model(data, CachedPredictor(Silent(), on_error="skip"))
+    assert "mean the same" not in (caught.value.help or "")
 
 
 def test_rows_flipped_by_any_rule_are_counted_once() -> None:

@@ -192,6 +192,7 @@ def test_apply_takes_shipped_rulesets_by_name(run: Run, tmp_path: Path) -> None:
         (["explain", "wh.sear", "--rule", "nope", "It is."], "nope"),
         (["diff", "HEAD:none.sear", "wh.sear"], "git"),
         (["no-such-command"], "no-such-command"),
+        (["audti", "wh.sear"], "Did you mean 'audit'?"),
     ],
 )
 def test_wrong_use_is_exit_2_with_a_message_and_no_output(

@@ -106,7 +106,7 @@ def test_equal_rows_with_different_labels_are_told(
 def test_a_column_of_labels_that_nobody_named_is_told_of() -> None:
     rows = [{"text": "A film.", "Label": "good"}, {"text": "A play.", "Label": "bad"}]
     [note] = read_labelled(rows, column="text").notes
-    assert "there is a column 'Label', and no column of labels is named" in note
+    assert note == "the column 'Label' is not read: it was not named as that of the labels"
     assert read_labelled(rows, column="text", label="Label").notes == ()
     assert read_labelled(rows, column="text", also=["Label"]).notes == ()
 

@@ -399,6 +399,7 @@ def test_init_proposes_columns_and_what_it_writes_is_read(
     done = run("init", "--model", "brittle_films:predict", "--rules", "rules",
                "--max-flip-rate", "5%")  # fmt: skip
     assert done.exception is None, done.output
+    assert done.stderr.endswith("next: sears audit\n")
     found = find_project()
     assert found is not None
     assert found.fields.datasets["dev"].model_dump(exclude_defaults=True) == {

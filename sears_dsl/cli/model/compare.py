@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Rules of a comparison, and characters of their names; the files have all of them.
 _RULES_SHOWN = 40
 _NAME = 60
+_NAMED = 3
 _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}
 
 
@@ -75,6 +76,7 @@ def compare_command(
 def _print_comparison(comparison: ComparisonDocument) -> None:
     from rich.text import Text
 
+    from sears_dsl.auditing.comparison import NO_ROW
     from sears_dsl.language.printer import rule_called
     from sears_dsl.statistics import percent
 
@@ -98,6 +100,15 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
         out.print(f"and {len(compared) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in comparison.summary:
         out.print(line)
+    # Whoever changed rules wants to know why they are missing; rules without rows are many.
+    missing = [
+        f"{shorten(rule_called(each.rule, each.id), _NAME, placeholder='…')} ({each.note})"
+        for each in comparison.rules
+        if each.outcome == "not compared" and each.note != NO_ROW
+    ]
+    if missing:
+        more = f" and {len(missing) - _NAMED:,} more, in the files" if missing[_NAMED:] else ""
+        out.print(f"not compared: {', '.join(missing[:_NAMED])}{more}")
 
 
 def print_grid(grid: GridDocument) -> None:
