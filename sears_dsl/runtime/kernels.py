@@ -19,8 +19,6 @@ more than `ENOUGH` steps goes over to compiled code for good. Where there is non
 process compiles (`Compiler`), and this one goes on with the plain functions in the meantime, unless
 it is about to do `ENOUGH_TO_COMPILE` steps at once. The environment variable SEARS_COMPILE decides
 otherwise: ``always`` or ``never``. Who wants to know of it has it told (`when_compiling`).
-
-What kernels read and others add to is a `Growing` array.
 """
 
 from __future__ import annotations
@@ -543,42 +541,3 @@ def _new_kernel(function: F, *, alike: bool) -> F:
     new_kernel = Kernel(cast(FunctionType, function), alike=alike)
     _kernels.append(new_kernel)
     return cast(F, new_kernel)
-
-
-class Growing:
-    """Entries of one shape, appended in groups; the first ones tell shape and type.
-
-    An array that was given out stays as it is, so that kernels may read it in one thread while more
-    is appended in another. Costs a copy each time that the length has doubled: a few nanoseconds an
-    entry, however many there are.
-
-    Example:
-        >>> import numpy as np
-        >>> squares = Growing(np.array([0, 1]))
-        >>> squares.extend([4, 9])
-        >>> len(squares), squares.array.tolist()
-        (4, [0, 1, 4, 9])
-    """
-
-    def __init__(self, entries: Any) -> None:
-        self._room = entries.copy()
-        self._count = len(self._room)
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def array(self) -> Any:
-        """All entries; not to be written to."""
-        return self._room[: self._count]
-
-    def extend(self, entries: Any) -> None:
-        """Append entries."""
-        count = self._count + len(entries)
-        if count > len(self._room):
-            larger = self._room.copy()
-            size = max(count, 2 * len(larger))
-            larger.resize((size, *larger.shape[1:]), refcheck=False)
-            self._room = larger
-        self._room[self._count : count] = entries
-        self._count = count

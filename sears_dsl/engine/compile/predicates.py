@@ -42,8 +42,8 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.tagsets import COARSE, coarse_of
-from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.kernels import Growing, expect
+from sears_dsl.runtime.array_types import Growing, Int32Array
+from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.inflection import lemma_among, lemma_numbers
 from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
 

@@ -40,8 +40,8 @@ from sears_dsl.engine.arrays import (
     Rules,
 )
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt64Array
-from sears_dsl.runtime.kernels import Growing, expect, kernel, kernel_of_alike
+from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, UInt64Array
+from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import TokenTypes
 
 # So many types are remembered; a batch may go beyond it.

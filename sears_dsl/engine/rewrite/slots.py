@@ -28,8 +28,8 @@ from sears_dsl.engine.rewrite.windows import (
     is_word,
     touches,
 )
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, UInt8Array
-from sears_dsl.runtime.kernels import Growing, kernel
+from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, UInt8Array
+from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 
 BARE, SPACED, NEXT = range(3)

@@ -50,8 +50,7 @@ from sears_dsl.engine.rewrite.windows import (
     neighbours,
 )
 from sears_dsl.language.measure import looks_up
-from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.runtime.kernels import Growing
+from sears_dsl.runtime.array_types import Growing, Int32Array
 from sears_dsl.tagging.tokens import Tokens
 
 

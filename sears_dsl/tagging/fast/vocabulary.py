@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
-from sears_dsl.runtime.kernels import Growing, compiles, kernel, kernel_of_alike
+from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer
+from sears_dsl.runtime.kernels import compiles, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, dense
 
 HASH_START = 2166136261
