@@ -141,7 +141,7 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
     """The known rules that flip rows, best first, and what that means."""
     best = known_flips.best()
     rows = len(known_flips.right)
-    acting = int((known_flips.applications.changed > 0).sum())
+    acting = known_flips.acting
     when = "so far " if so_far else ""
     if not best:
         if not so_far:
