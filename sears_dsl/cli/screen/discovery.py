@@ -111,7 +111,7 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     words = [len(text.split()) for text in texts]
     foreign = sum(not looks_english(text) for text in texts)
     short = sum(count <= _FEW_WORDS for count in words)
-    marked = [found for text in texts if (found := _MARKUP.search(text))]
+    marked = [markup for text in texts if (markup := _MARKUP.search(text))]
     long = sum(count > _MANY_WORDS for count in words)
     notes = []
     if some > 1 and len(set(texts)) == 1:
