@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, GridResult, audit_document, named_audits
-from sears_dsl.api.results import Result, drawn_name, folder_to_write, new_axes
+from sears_dsl.api.results import Result, drawn_name, folder_to_write, left_out, new_axes
 from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:
@@ -38,7 +38,20 @@ class ComparisonResult(Result):
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """A row a rule; rows are those that both models have right."""
-        rules = self.rules
+        return self._columns(self.rules)
+
+    @property
+    def shown_columns(self) -> Mapping[str, Sequence[Any]]:
+        """The rules that were compared."""
+        return self._columns([each for each in self.rules if each.outcome != "not compared"])
+
+    @property
+    def shown_below(self) -> str:
+        """The rules that were not compared, some of them by name."""
+        names = [each.rule for each in self.rules if each.outcome == "not compared"]
+        return left_out(names, ("rule is not compared", "rules are not compared"))
+
+    def _columns(self, rules: Sequence[RuleComparison]) -> Mapping[str, Sequence[Any]]:
         pairs = [each.failures for each in rules]
         return {
             "id": [each.id for each in rules],

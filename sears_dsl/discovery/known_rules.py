@@ -193,6 +193,11 @@ class KnownFlips:
         written = np.unique(self.applications.rewrites)
         return len(np.unique(self.applications.rows[written[self.flips[written]]]))
 
+    @property
+    def acting(self) -> int:
+        """How many of the rules change a row."""
+        return int((self.applications.changed > 0).sum())
+
     def best(self) -> list[int]:
         """The rules that flip a row, those that flip most rows first, then those on fewer rows.
 

@@ -232,7 +232,7 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
         closest=_closest(tried, often, judgements.failed),
         known=known,
         counts={
-            "known": len(tried) - len(judgements.passed),
+            "known": 0 if known is None else known.acting,
             "skipped": skipped,
             "paraphrases": sum(map(len, paraphrases)),
             "candidates": len(changes),

@@ -131,13 +131,13 @@ def _of_each_label(data: LabelledRows) -> list[int]:
 
 def _nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[str]) -> DataError:
     some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
-    distinct = sorted(set(answers) - {REFUSED})
-    if answers and not distinct:
+    labels_given = sorted(set(answers) - {REFUSED})
+    if answers and not labels_given:
         return DataError(
             f"the model refuses {some} {len(data.rows):,} rows of {data.path}",
             help="without --on-error skip the command ends with what it says of the first one",
         )
-    examples = ", ".join(map(repr, distinct[:5]))
+    examples = ", ".join(map(repr, labels_given[:5]))
     return DataError(
         f"the model has none of {some} {len(data.rows):,} rows of {data.path} right",
         help=f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "

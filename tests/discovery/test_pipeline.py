@@ -472,6 +472,27 @@ def test_known_rules_come_first_and_count_as_people_read_them() -> None:
     assert found.funnel.rows_flipped == 40
 
 
+def test_the_report_counts_as_many_known_rules_as_the_screen() -> None:
+    """Whatever new rules say the same, or change too few rows."""
+    texts = [f"This story is number {number} ." for number in range(40)]
+    known = KnownRules.of(
+        {"mine": parse("story -> tale\nplay -> tale\nnumber -> count"),
+         "twin": parse("[lower=story] -> tale")},
+        tagger=TAGGER,
+    )  # fmt: skip
+    found = discover(
+        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
+        CallablePredictor(lambda some: ["0" if "tale" in text else "1" for text in some]),
+        paraphraser=Says(story="tale"),
+        scorer=Meaning(),
+        tagger=TAGGER,
+        settings=Settings(holdout=0),
+        known=known,
+    )
+    assert found.known is not None
+    assert (found.funnel.known, found.known.acting) == (3, 3)
+
+
 def test_a_rule_that_people_accepted_needs_fewer_flips_than_a_new_one() -> None:
     """Of 250 rows two flip by *good → fine*, known, and two by *good → nice*, new."""
     texts = [f"This {noun} is good number {n} ." for n in range(125) for noun in ("story", "play")]

@@ -111,7 +111,7 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     words = [len(text.split()) for text in texts]
     foreign = sum(not looks_english(text) for text in texts)
     short = sum(count <= _FEW_WORDS for count in words)
-    marked = [tag for text in texts if (tag := _MARKUP.search(text))]
+    marked = [markup for text in texts if (markup := _MARKUP.search(text))]
     long = sum(count > _MANY_WORDS for count in words)
     notes = []
     if some > 1 and len(set(texts)) == 1:
@@ -141,7 +141,7 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
     """The known rules that flip rows, best first, and what that means."""
     best = known_flips.best()
     rows = len(known_flips.right)
-    acting = int((known_flips.applications.changed > 0).sum())
+    acting = known_flips.acting
     when = "so far " if so_far else ""
     if not best:
         if not so_far:

@@ -154,7 +154,8 @@ class Posting:
         try:
             answer, text = self._answer(body)
         except httpx.TimeoutException as error:
-            raise _MayPassError(f"gave no whole answer within {self._timeout:g} seconds") from error
+            unit = "second" if self._timeout == 1 else "seconds"
+            raise _MayPassError(f"gave no whole answer within {self._timeout:g} {unit}") from error
         except httpx.HTTPError as error:
             raise _MayPassError("could not be asked", f": {error}") from error
         start = quoted(text, most=_SHOWN)
