@@ -169,7 +169,8 @@ class _BatchEdits:
         todo = np.isin(chosen, np.append(examples, chosen[~alone]))
         chosen, templates = chosen[todo], template_ids[todo].tolist()
         texts, news = self.tokens.texts, list(self.texts)
-        columns = (group_of[chosen], forms.new_ids[chosen], *self._spans(chosen))
+        columns: tuple[NDArray[Any], ...] = (group_of[chosen], forms.new_ids[chosen])
+        columns += self._spans(chosen)
         before: list[Edit] = []
         current = -1
         # Numbers instead of edits: so many objects would be looked through again and again.

@@ -262,9 +262,10 @@ class RenderingTemplates:
         arrays, offsets = self._program.rules, self._program.parts.elements.offsets
         firsts = arrays.first_variant[arrays.pattern_of[rules]]
         # No word was split, nor may be in another casing.
-        once = np.diff(self._first_slot)[rules] == 1
+        once: NDArray[np.bool_] = np.diff(self._first_slot)[rules] == 1
         once &= self._widths[firsts] == offsets[rules + 1] - offsets[rules]
-        return once & self._plain.are_plain(rules)
+        once &= self._plain.are_plain(rules)
+        return once
 
 
 @dataclass(frozen=True, slots=True)
