@@ -98,7 +98,7 @@ class Matches:
     def __len__(self) -> int:
         return len(self.rules)
 
-    def select(self, chosen: NDArray[np.integer] | NDArray[np.bool_]) -> Matches:
+    def select(self, chosen: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Matches:
         """Some of the instances, by their places or by a flag for each."""
         columns = (self.rules, self.rows, self.starts, self.ends, self.variants)
         return Matches(*(column[chosen] for column in columns))

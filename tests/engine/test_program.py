@@ -16,7 +16,16 @@ from sears_dsl.engine.compile.token_classes import TokenClasses
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.match.search import search
 from sears_dsl.language.loader import parse
-from sears_dsl.language.rule import Anchor, Element, Literal, Options, Rule, Tag, Text
+from sears_dsl.language.rule import (
+    Anchor,
+    Element,
+    Literal,
+    Options,
+    Reference,
+    Rule,
+    Tag,
+    Text,
+)
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 
@@ -110,6 +119,21 @@ def test_equal_elements_need_not_be_one_object() -> None:
     rules = [Rule((Element(Literal("movie")), Element(Tag("NOUN"))), (Text(w),)) for w in "ab"]
     program, _ = build_program([(rules, Ruleset((), options=Options()))], TAGGER.split)
     assert program.rules.pattern_of.tolist() == [0, 0]
+
+
+def test_parts_of_rulesets_are_told_apart_though_they_share_objects() -> None:
+    noun, movie = Element(Tag("NOUN")), Element(Literal("movie"))
+    plain = Rule((movie, noun), (Text("x"), Text("y")))
+    calling = Rule((noun,), (Reference(1),), left=(movie,))
+    rulesets = [((plain, calling), Ruleset(())), ((), Ruleset(())), ((plain,), Ruleset(()))]
+    parts = build_program(rulesets, TAGGER.split)[0].parts
+    assert (parts.scope_of.tolist(), parts.bare.tolist()) == ([0, 0, 2], [True, False, True])
+    assert parts.elements.numbers.tolist() == [0, 1, 1, 2, 3]
+    assert parts.elements.offsets.tolist() == [0, 2, 3, 5]
+    assert parts.elements.distinct == [movie, noun, movie, noun]
+    assert parts.element_scope_of.tolist() == [0, 0, 2, 2]
+    assert parts.pieces.of(np.array([2, 1])).numbers.tolist() == [3, 4, 2]
+    assert parts.calling == [1]
 
 
 def test_every_problem_is_told_with_its_rule() -> None:

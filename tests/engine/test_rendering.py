@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pytest
@@ -139,6 +140,28 @@ def test_kept_punctuation_touches_what_it_touched() -> None:
         text.replace("movie", "x").replace("is", "y") if text.endswith("is") else text
         for text in to_x
     ]
+
+
+def test_a_mark_beside_a_word_is_written_as_it_is_one_by_one() -> None:
+    """Every pair of these words, one of which becomes another, touching and apart."""
+    words = (",", ".", '"', "'s", "film")
+    elements = {word: Element(Literal(word, quoted=True)) for word in words}
+    rules = [
+        Rule((elements[one], elements[two]), tuple(Text(word, quoted=True) for word in written))
+        for one, two, new in product(words, repeat=3)
+        for written in ((one, new), (new, two))
+    ]
+    part = Ruleset(tuple(rules), options=Options(case="exact"))
+    rows = [
+        f"{before}{one}{gap}{two}{after}"
+        for one, two in product(words, repeat=2)
+        for before, gap, after in product(("it", "it. "), ("", " "), (" is", ","))
+    ]
+    matcher = compile_rules([part], tagger=TAGGER)
+    tokens = TAGGER.tag(rows)
+    done = matcher.rewrites(tokens, matcher.find(tokens))
+    assert list(done) == _one_by_one(part, tokens, "first")[0]
+    assert len(done) > 1_000
 
 
 def test_what_touches_the_token_before_is_told_apart() -> None:

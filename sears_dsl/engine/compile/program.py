@@ -444,9 +444,10 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     plain_rules = len(lengths)
     variants = list(chain.from_iterable(patterns.written))
     written = [variant.tests for variant in variants]
+    lengths = np.append(lengths, np.array(list(map(len, written)), np.int64))
     tests = np.concatenate([*patterns.tests, np.fromiter(chain.from_iterable(written), np.int32)])
-    offsets = np.zeros(plain_rules + len(written) + 1, np.int64)
-    np.cumsum(np.append(lengths, list(map(len, written))), out=offsets[1:])
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
     symbols, flat = _symbols_of(tests, len(patterns.predicates))
     trie = _Trie(*build_trie(flat, offsets, _table_size(len(flat))))
     # Plain rules that test the same end at one node.

@@ -291,11 +291,10 @@ def reword(rulesets: Iterable[RuleSource]) -> bool:
 def sources_for(
     rules: Sequence[tuple[Rule, RuleSource]], sources: Sources
 ) -> tuple[Sources, list[Diagnostic]]:
-    """The sources of a run for these rules, and what is missing.
-
-    Rules that write words and copies alone may be left out, whatever else they say.
-    """
+    """The sources of a run for these rules, and what is missing."""
     missing: list[Diagnostic] = []
+    # Of mined rules, of which there may be hundreds of thousands, none calls a function.
+    rules = [pair for pair in rules if not _CALLING.isdisjoint(map(type, pair[0].consequent))]
     if sources.vectors is None:
         wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
         names = {ruleset.options.vectors for _, ruleset in wanting}
@@ -386,6 +385,7 @@ def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool
 
 
 _A_PARAPHRASER = "a paraphraser"
+_CALLING = frozenset({Reference})  # pieces that may call a function
 
 
 def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:

@@ -41,6 +41,8 @@ class NumberedParts(NamedTuple):
 
     def have(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which rules have one of some parts: there is a flag for each distinct one."""
+        if not flags.any():
+            return np.zeros(len(self.offsets) - 1, np.bool_)
         before = np.append(0, np.cumsum(flags[self.numbers]))[self.offsets]
         having: NDArray[np.bool_] = before[1:] > before[:-1]
         return having

@@ -15,8 +15,7 @@ three.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,21 +96,6 @@ class Rendering:
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
 
 
-class _MatchSpan(NamedTuple):
-    """The characters of a match; of an insertion those of the token behind it (-1: there is none).
-
-    ``previous`` is where the token before ends (-1: there is none), ``barrier`` where the next
-    match begins.
-    """
-
-    row: int
-    inserts: bool
-    start: int
-    end: int
-    previous: int
-    barrier: int
-
-
 def edited_columns(
     compiled: CompiledRules, tokens: Tokens, matches: Matches, forms: Forms, run: RenderingRun
 ) -> RewriteColumns:
@@ -185,20 +169,19 @@ class _BatchEdits:
         todo = np.isin(chosen, np.append(examples, chosen[~alone]))
         chosen, templates = chosen[todo], template_ids[todo].tolist()
         texts, news = self.tokens.texts, list(self.texts)
+        columns: tuple[NDArray[Any], ...] = (group_of[chosen], forms.new_ids[chosen])
+        columns += self._spans(chosen)
         before: list[Edit] = []
         current = -1
-        for index, group, span, template, new_id in zip(
-            chosen.tolist(),
-            group_of[chosen].tolist(),
-            self._spans(chosen),
-            templates,
-            forms.new_ids[chosen].tolist(),
-            strict=True,
+        # Numbers instead of edits: so many objects would be looked through again and again.
+        has_edit: list[bool] = []
+        starts, ends, new_ids = list[int](), list[int](), list[int]()
+        for template, group, new_id, row, inserts, start, end, place, barrier in zip(
+            templates, *(column.tolist() for column in columns), strict=True
         ):
             if group != current:
                 before, current = [], group
             placing, new = placings[template], news[new_id]
-            row, inserts, start, end, place, barrier = span
             previous = place if place >= 0 else None
             around = Around(before, barrier, self.protected[row] if self.protected else ())
             if inserts:
@@ -206,11 +189,15 @@ class _BatchEdits:
                 edit = placing.inserted(texts[row], previous, following, new, around)
             else:
                 edit = placing.placed(texts[row], start, end, new, previous=previous, around=around)
-            self.there[index] = edit is not None
+            has_edit.append(edit is not None)
             if edit is not None:
                 before.append(edit)
-                self.starts[index], self.ends[index] = edit.start, edit.end
-                self.new_ids[index] = self.texts.setdefault(edit.new, len(self.texts))
+                starts.append(edit.start)
+                ends.append(edit.end)
+                new_ids.append(self.texts.setdefault(edit.new, len(self.texts)))
+        self.there[chosen] = has_edit
+        at = chosen[self.there[chosen]]
+        self.starts[at], self.ends[at], self.new_ids[at] = starts, ends, new_ids
         for column in (self.there, self.starts, self.ends, self.new_ids):
             column[alike] = column[examples]
         self.starts[alike] += anchors - anchors[first]
@@ -261,8 +248,12 @@ class _BatchEdits:
         keys[at] = np.stack([-1 - form_ids[at], is_digit[simple], gaps, gaps * 0], axis=1)
         return anchors, keys
 
-    def _spans(self, chosen: NDArray[np.int64]) -> Iterator[_MatchSpan]:
-        """The characters of some matches."""
+    def _spans(self, chosen: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        """The characters of some matches: row, insertion or not, start, end, previous, barrier.
+
+        Of an insertion they are those of the token behind it (-1: there is none). The token before
+        ends at previous (-1: there is none), the next match begins at the barrier.
+        """
         matches, tokens = self.matches.select(chosen), self.tokens
         base, past = tokens.row_offsets[matches.rows], tokens.row_offsets[matches.rows + 1]
         starts, ends, previous = np.full((3, len(matches)), -1, np.int32)
@@ -273,8 +264,7 @@ class _BatchEdits:
         ends[there] = tokens.ends[last[there]]
         inner = np.flatnonzero(matches.starts > 0)
         previous[inner] = tokens.ends[base[inner] + matches.starts[inner] - 1]
-        columns = (matches.rows, inserts, starts, ends, previous, self._barriers()[chosen])
-        return map(_MatchSpan, *(column.tolist() for column in columns))
+        return matches.rows, inserts, starts, ends, previous, self._barriers()[chosen]
 
     def _barriers(self) -> Int32Array:
         """Where the next match of a group begins, or the end of its row."""
@@ -312,7 +302,7 @@ class _BatchEdits:
         return RewriteColumns(
             rules=self.matches.rules[chosen],
             rows=rows,
-            originals=list(map(self.tokens.texts.__getitem__, rows.tolist())),
+            originals=np.array(self.tokens.texts, object)[rows].tolist(),
             edit_offsets=offsets,
             edit_starts=self.starts[self.there],
             edit_ends=self.ends[self.there],

@@ -101,7 +101,9 @@ class PlainRules:
         scope_of = self._parts.scope_of[rules]
         exact = np.array([each.case == "exact" for each in options], np.bool_)[scope_of]
         repairs = np.array([each.repair == "on" for each in options], np.bool_)[scope_of]
-        cased = ~(exact | some.have(bits & _NAMES_CASING > 0))
+        cased = ~exact
+        if cased.any():
+            cased &= ~some.have(bits & _NAMES_CASING > 0)
         # A first word that a tag calls no name may lose its capital.
         called = bits[elements.numbers[elements.offsets[rules]]] & _IS_TAG > 0
         heads = np.diff(some.offsets) << _LENGTH_SHIFT
@@ -213,8 +215,8 @@ def _again(  # noqa: PLR0917 - arrays in the order in which they are made
     if value < 0:
         return -1
     for at in range(first, last):
-        if not used[at - first] and known_elements[elements[at], _VALUE] == value:
-            used[at - first] = True
+        if not used[at] and known_elements[elements[at], _VALUE] == value:
+            used[at] = True
             return at - first
     return -1
 
@@ -237,8 +239,6 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
     at = np.int64(0)
     for rule in range(count):
         first, last = element_offsets[rule], element_offsets[rule + 1]
-        for place in range(last - first):
-            used[place] = False
         values[at] = heads[rule]
         at += 1
         for piece in range(piece_offsets[rule], piece_offsets[rule + 1]):
@@ -268,8 +268,6 @@ def _format(  # noqa: PLR0917 - arrays in the order in which they are made
     formats = 0
     for rule in range(count):
         first, last = element_offsets[rule], element_offsets[rule + 1]
-        for place in range(last - first):
-            used[place] = False
         begin, end = piece_offsets[rule], piece_offsets[rule + 1]
         complete = begin < end and known_pieces[pieces[begin], _GLUED] == 0
         at = offsets[formats]

@@ -168,6 +168,11 @@ class RewriteColumns:
 
     def _alike(self) -> tuple[Int32Array, Int32Array]:
         """A number for each rewrite, the same where row and edits are; and an example of each."""
+        edits = (self.edit_starts, self.edit_ends, self.new_ids)
+        if len(self.edit_starts) == len(self):  # one each
+            table = np.stack([self.rows, *edits], axis=1)
+            ids, examples = number_sequences(table.ravel(), 4 * np.arange(len(self) + 1))
+            return ids, examples
         counts = np.diff(self.edit_offsets)
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(1 + 3 * counts, out=offsets[1:])
@@ -175,8 +180,8 @@ class RewriteColumns:
         values[offsets[:-1]] = self.rows
         # Edit k of all comes after the rows of so many rewrites.
         places = 3 * np.arange(len(self.edit_starts)) + 1 + np.repeat(np.arange(len(self)), counts)
-        for column, edits in enumerate((self.edit_starts, self.edit_ends, self.new_ids)):
-            values[places + column] = edits
+        for column, entries in enumerate(edits):
+            values[places + column] = entries
         ids, examples = number_sequences(values, offsets)
         return ids, examples
 
@@ -189,7 +194,7 @@ class RewriteColumns:
             columns = (self.edit_starts[first], self.edit_ends[first], self.new_ids[first])
             texts = map(originals.__getitem__, chosen.tolist())
             edits = zip(texts, *(column.tolist() for column in columns), strict=True)
-            return [text[:start] + new_texts[new] + text[end:] for text, start, end, new in edits]
+            return [f"{text[:low]}{new_texts[new]}{text[high:]}" for text, low, high, new in edits]
         return [self.text(number) for number in chosen.tolist()]
 
     # ------------------------------------------------------------ one by one

@@ -22,13 +22,10 @@ from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
 from sears_dsl.engine.rewrite.windows import (
     Characters,
-    TokenArrays,
-    arrays_of,
     characters_of,
     is_word,
-    touches,
 )
-from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, UInt8Array
+from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, UInt8Array
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 
@@ -104,17 +101,21 @@ def write_formats(
     """The new texts of matches that have a format."""
     has_text, outcomes = formats.has.array[keys], np.full(len(keys), REPLACED, np.int8)
     new_ids = np.full(len(keys), -1, np.int32)
-    chosen = np.flatnonzero(has_text)
-    if not len(chosen):
+    if not has_text.any():
         return FormattedTexts(has_text, outcomes, new_ids, [])
+    chosen = slice(None) if has_text.all() else np.flatnonzero(has_text)
     some = matches.select(chosen)
     lows = tokens.row_offsets[some.rows] + some.starts
     highs = tokens.row_offsets[some.rows] + some.ends
-    words, word_of = _words_between(lows, highs, tokens, dict(formats.words))
+    words, word_at = _words_between(lows, highs, tokens, dict(formats.words))
     kinds = np.fromiter(map(_kind_of, words), np.uint8, len(words))
+    gaps = _gaps(tokens)
+    wide = np.cumsum(np.where(gaps > 1, gaps, 0))
+    keys, slot_offsets = keys[chosen], formats.offsets.array
+    room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide[highs - 1] - wide[lows]
     described, offsets, reaching = _describe_slots(
-        keys[chosen], some.rows, lows, highs, formats.offsets.array, formats.slots.array,
-        word_of, kinds, arrays_of(tokens), characters,
+        keys, some.rows, lows, highs, slot_offsets, formats.slots.array,
+        word_at, kinds, gaps, tokens.starts, characters, int(room.sum()),
     )  # fmt: skip
     numbers, examples = number_sequences(described, offsets)
     points, bounds = _spell(described, offsets, examples, characters_of(list(words)))
@@ -124,17 +125,16 @@ def write_formats(
     new_ids[chosen] = np.array(ids, np.int32)[numbers]
     places = (some.rows, tokens.starts[lows], tokens.ends[highs - 1])
     stays = _stays(*places, numbers, characters, (points, bounds))
-    outcomes[chosen[reaching]] = PLACED
-    outcomes[chosen[stays]] = SILENT
+    outcomes[chosen] = np.where(stays, SILENT, np.where(reaching, PLACED, REPLACED))
     return FormattedTexts(has_text, outcomes, new_ids, list(texts))
 
 
 def _words_between(
     lows: Int32Array, highs: Int32Array, tokens: Tokens, words: dict[str, int]
 ) -> tuple[dict[str, int], Int32Array]:
-    """The words with those of tokens lows[k] up to highs[k]; and for each type its word.
+    """The words with those of tokens lows[k] up to highs[k]; and for each token its word.
 
-    Of types that are nowhere there the word means nothing.
+    Of tokens that are nowhere there it means nothing.
     """
     types, count = tokens.types, len(tokens.type_ids)
     steps = np.bincount(lows, minlength=count + 1) - np.bincount(highs, minlength=count + 1)
@@ -144,7 +144,15 @@ def _words_between(
     number_of[present] = [
         words.setdefault(types.words[place], len(words)) for place in present.tolist()
     ]
-    return words, number_of[types.word_of]
+    return words, number_of[types.word_of[tokens.type_ids]]
+
+
+def _gaps(tokens: Tokens) -> Int32Array:
+    """How many characters stand before each token; -1 before and behind a row."""
+    gaps = np.append(tokens.starts, np.int32(0))
+    gaps[1:] -= tokens.ends
+    gaps[tokens.row_offsets] = -1
+    return gaps
 
 
 @lru_cache(maxsize=1 << 16)
@@ -216,82 +224,71 @@ def _stays(  # noqa: PLR0917 - arrays in the order in which they are made
 
 
 @kernel
-def _describe_slots(  # noqa: PLR0915, PLR0917 - arrays in the order in which they are made
+def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are made
     keys: Int32Array,
     rows: Int32Array,
     lows: Int32Array,
     highs: Int32Array,
     slot_offsets: Int64Array,
     slots: Int32Array,
-    word_of: Int32Array,
+    word_at: Int32Array,
     kinds: UInt8Array,
-    tokens: TokenArrays,
+    gaps: Int32Array,
+    starts: Int32Array,
     characters: Characters,
+    room: Integer,
 ) -> Any:
     """A sequence for each match: of each slot what stands before it, and the word.
 
     Before it stands nothing: 0; one character: its number plus 1; several: minus their count, and
-    then their numbers. And whether the edit may change more than the span.
+    then their numbers. And whether the edit may change more than the span. There is room for so
+    many numbers.
     """
-    row_offsets, type_ids, starts, ends = tokens
     points, text_offsets = characters
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
     reaching = np.zeros(count, np.bool_)
-    size = np.int64(0)
-    for match in range(count):
-        key, low = keys[match], lows[match]
-        for slot in range(slot_offsets[key], slot_offsets[key + 1]):
-            size += 2
-            if slots[slot, _MODE] == NEXT:
-                at = low + slots[slot, _COPIED]
-                size += max(starts[at] - ends[at - 1], 0)
-    values = np.empty(size, np.int32)
+    values = np.empty(room, np.int32)
     place = np.int64(0)
     for match in range(count):
-        key, low, row = keys[match], lows[match], rows[match]
-        text = text_offsets[row]
+        key, low, high = keys[match], lows[match], highs[match]
+        text = text_offsets[rows[match]]
         first, last = slot_offsets[key], slot_offsets[key + 1] - 1
-        old, new = word_of[type_ids[low]], slots[first, _WORD]
-        new = word_of[type_ids[low + slots[first, _COPIED]]] if new < 0 else new
+        old, new = word_at[low], slots[first, _WORD]
+        new = word_at[low + slots[first, _COPIED]] if new < 0 else new
         apart = kinds[old] & _STANDS_APART != 0
         more = False
         # The same mark stays where it is, whatever stands before it.
         if new != old or not apart or kinds[old] & _IS_CLITIC != 0:
             more = kinds[new] & _BEGINS_ATTACHED != 0
-            if touches(low, row, row_offsets, starts, ends):
+            if gaps[low] == 0:
                 more = more or apart or is_word(points[text + starts[low] - 1])
-        if touches(highs[match], row, row_offsets, starts, ends):
-            more = more or is_word(points[text + ends[highs[match] - 1]])
-        behind = word_of[type_ids[highs[match] - 1]]
+        if gaps[high] == 0:
+            more = more or is_word(points[text + starts[high]])
         for slot in range(first, last + 1):
             at = low + slots[slot, _COPIED]
             word = np.int64(slots[slot, _WORD])
             if word < 0:
-                word = np.int64(word_of[type_ids[at]])
-            if slot == last and word != behind:
-                more = more or kinds[word] & _ENDS_WITH_MARK != 0
-            before, several = np.int64(0), np.int64(0)
-            here = text
+                word = np.int64(word_at[at])
+            before, several, here = np.int64(0), np.int64(0), np.int64(0)
             if slots[slot, _MODE] == SPACED and kinds[word] & _IS_CLITIC == 0:
                 before = np.int64(_SPACE)
                 for column in range(_LEFT, _RIGHT + 1):
-                    beside = low + slots[slot, column]
-                    if slots[slot, column] >= 0 and touches(beside, row, row_offsets, starts, ends):
+                    if slots[slot, column] >= 0 and gaps[low + slots[slot, column]] == 0:
                         before = np.int64(0)
-            elif slots[slot, _MODE] == NEXT:
-                gap = starts[at] - ends[at - 1]
-                here = text + ends[at - 1]
-                if gap == 1:
-                    before = np.int64(points[here]) + 1
-                elif gap > 1:
-                    several = np.int64(gap)
+            elif slots[slot, _MODE] == NEXT and gaps[at] > 0:
+                here = text + starts[at] - gaps[at]
+                before = np.int64(points[here]) + 1
+                if gaps[at] > 1:
+                    several = np.int64(gaps[at])
                     before = -several
             values[place] = before
             for step in range(several):
                 values[place + 1 + step] = points[here + step]
             values[place + 1 + several] = word
             place += 2 + several
+            if slot == last and word != word_at[high - 1]:
+                more = more or kinds[word] & _ENDS_WITH_MARK != 0
         reaching[match] = more
         offsets[match + 1] = place
     return values[:place].copy(), offsets, reaching

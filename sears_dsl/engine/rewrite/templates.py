@@ -5,9 +5,11 @@ of templates, each a renderer and a layout, and new texts. Always holds: two mat
 template and windows that look alike (`windows`) get the same new text. Plain rules (no context,
 quantifier, group or name), of which mining makes hundreds of thousands, share a template where
 their consequents come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both write "a" and the
-second token. What a rule alone decides is worked out when it first matches, so that rules that
-never match cost nothing. Threads may share them: templates are numbered by one of them at a time.
-Costs a hash of its tokens a match, and some Python work for each form.
+second token. Those under exact case have a template and a format each (`plain_rules`, `slots`),
+which takes no Python work for a rule or a form. What a rule alone decides is worked out when it
+first matches, so that rules that never match cost nothing. Threads may share them: templates are
+numbered by one of them at a time. Costs a hash of its tokens a match, and some Python work for each
+form.
 """
 
 from __future__ import annotations
@@ -260,9 +262,10 @@ class RenderingTemplates:
         arrays, offsets = self._program.rules, self._program.parts.elements.offsets
         firsts = arrays.first_variant[arrays.pattern_of[rules]]
         # No word was split, nor may be in another casing.
-        once = np.diff(self._first_slot)[rules] == 1
+        once: NDArray[np.bool_] = np.diff(self._first_slot)[rules] == 1
         once &= self._widths[firsts] == offsets[rules + 1] - offsets[rules]
-        return once & self._plain.are_plain(rules)
+        once &= self._plain.are_plain(rules)
+        return once
 
 
 @dataclass(frozen=True, slots=True)
