@@ -152,7 +152,8 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
     pickled = np.frombuffer(b"".join(pieces), np.uint8)
     counts = np.array(list(map(len, texts)), np.int64)
     bounds = np.empty((2, int(counts.sum())), np.int64)
-    if not find_texts(pickled, counts, bounds):
+    held = np.empty(bounds.shape[1], np.uint8)
+    if not find_texts(pickled, counts, bounds, held):
         return None
     places: Int64Array = np.arange(bounds.shape[1])
     most = 2 * len(pickled)  # the quotes of a text, and what follows on it, are fewer than its head
@@ -163,7 +164,7 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
         most = int((2 * (bounds[1] - bounds[0]) + len('"",'))[places].sum()) + 2 * _BYTES_OF_BLOCK
     places = places.reshape(len(columns), len(columns[0]) if columns else 0)
     room = np.empty(most, np.uint8)
-    size = write_lines(pickled, words_of(pickled), bounds, places, room, words_of(room))
+    size = write_lines(pickled, words_of(pickled), bounds, held, places, room, words_of(room))
     lines = room[: int(size)].tobytes()
     return None if b"\xed" in lines and _HALF_A_PAIR.search(lines) else lines
 
@@ -271,9 +272,9 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
         if column == width - 1:
             while end > start and data[end - _ONE] == _RETURN:
                 end -= _ONE
-        if end > start and data[start] == _QUOTE:
-            start += _ONE
-            end -= _ONE
+        quoted = np.uint64(end > start and data[start] == _QUOTE)
+        start += quoted
+        end -= quoted
         first = size + np.uint64(_HEAD)
         past = first
         if ends[field] < 0:
@@ -330,9 +331,13 @@ def copied(
 
 
 @kernel
-def find_texts(pickled: UInt8Array, counts: Int64Array, bounds: Int64Array) -> Any:
+def find_texts(
+    pickled: UInt8Array, counts: Int64Array, bounds: Int64Array, held: UInt8Array
+) -> Any:
     """Where the texts of pickled lists of so many begin and end; whether there is nothing else.
 
+    ``held`` says of each whether it has a quote (2), or something else for which it is quoted (1):
+    to look for them here costs little, while the processor waits for where the next text begins.
     The lists stand in a list, in which something follows on them.
     """
     at = _BEFORE_LIST
@@ -351,8 +356,19 @@ def find_texts(pickled: UInt8Array, counts: Int64Array, bounds: Int64Array) -> A
                 length += int(pickled[at + 1 + byte]) << 8 * byte
             at += _HEAD
             bounds[0, text] = at
+            bounds[1, text] = at + length
+            quotes = others = False
+            start, end = np.uint64(at), np.uint64(at + length)
+            while start < end:
+                outside = _BLOCK - min(end - start, _BLOCK)
+                for place in range(_BYTES_OF_BLOCK):
+                    code = pickled[start + np.uint64(place)]
+                    inside = _INSIDE[outside + np.uint64(place)]
+                    quotes |= (code == _QUOTE) & inside
+                    others |= ((code == _COMMA) | (code == _LINE_FEED) | (code == _RETURN)) & inside
+                start += _BLOCK
+            held[text] = 2 if quotes else others
             at += length
-            bounds[1, text] = at
             text += 1
     at = after_marks(pickled, at)  # a tuple of texts ends after them
     return pickled[at] == _TEXT and len(pickled) - at == _ROOM_SIZE
@@ -371,6 +387,7 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
     pickled: UInt8Array,
     words: UInt64Array,
     bounds: Int64Array,
+    held: UInt8Array,
     places: Int64Array,
     lines: UInt8Array,
     line_words: UInt64Array,
@@ -385,20 +402,11 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
         for column in range(columns):
             text = places[column, row]
             start, end = np.uint64(bounds[0, text]), np.uint64(bounds[1, text])
-            quotes = others = False
-            at = start
-            while at < end:
-                outside = _BLOCK - min(end - at, _BLOCK)
-                for place in range(_BYTES_OF_BLOCK):
-                    code = pickled[at + np.uint64(place)]
-                    inside = _INSIDE[outside + np.uint64(place)]
-                    quotes |= (code == _QUOTE) & inside
-                    others |= ((code == _COMMA) | (code == _LINE_FEED) | (code == _RETURN)) & inside
-                at += _BLOCK
-            quoted = quotes or others or (columns == 1 and start == end)
-            if quoted:
-                lines[size] = _QUOTE
-                size += _ONE
+            quotes = held[text] > 1
+            # Without a branch, which would be taken wrongly as often as not.
+            quoted = (held[text] > 0) | ((columns == 1) & (start == end))
+            lines[size] = _QUOTE
+            size += np.uint64(quoted)
             if quotes:
                 for place in range(end - start):
                     code = pickled[start + place]
@@ -412,9 +420,8 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
                 size += end - start
             else:
                 size = moved(pickled, start, end, lines, size)
-            if quoted:
-                lines[size] = _QUOTE
-                size += _ONE
+            lines[size] = _QUOTE
+            size += np.uint64(quoted)
             lines[size] = _COMMA if column < columns - 1 else _LINE_FEED
             size += _ONE
     return size
