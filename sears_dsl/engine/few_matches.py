@@ -161,9 +161,9 @@ class FewMatches:
         low, high = start - way.left, end + way.right
         between = text[starts[low] : ends[high - 1]] if low < high else ""
         opens = start < end and way.renderer.follows_case and begins_sentence(text, starts[start])
-        look = (
-            rule, variant, opens, touching[low], touching[high], between, *tokens.types[low:high]
-        )  # fmt: skip
+        look: tuple[object, ...] = (rule, opens, between)
+        if way.variant is not None:
+            look += (variant, touching[low], touching[high], *tokens.types[low:high])
         written = self._written.get(look)
         if written is None:
             binding = self._binding(row, way, start, end)

@@ -103,11 +103,12 @@ def test_more_hits_than_there_was_room_for_are_all_there() -> None:
     assert len(by_both(program, texts, "every")[0][0]) > 2_000
 
 
-@pytest.mark.parametrize("dense", [0, 64])
+@pytest.mark.parametrize(("dense", "at_once"), [(0, 1 << 20), (64, 1 << 20), (64, 1)])
 def test_hundreds_of_rules_and_classes_that_come_batch_after_batch(
-    dense: int, monkeypatch: pytest.MonkeyPatch
+    dense: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sears_dsl.engine.compile.token_classes._MOST_DENSE", dense)
+    monkeypatch.setattr("sears_dsl.engine.compile.token_classes._MOST_AT_ONCE", at_once)
     draw = random.Random(0)
     words = [f"w{k}" for k in range(60)]
     elements = [Element(Literal(word, quoted=True)) for word in words] + [

@@ -137,16 +137,16 @@ def decide(simple: Int32Array, composites: Composites) -> Any:
         others[end] = count
         nth = 0
         for place in range(mostly.shape[0] + 1):
-            composite = np.int64(mostly[place]) if place < mostly.shape[0] else np.int64(count)
-            while others[nth] < composite:
+            usual = np.int64(mostly[place]) if place < mostly.shape[0] else np.int64(count)
+            while others[nth] < usual:
                 if not holds[others[nth]] and symbols[ids[others[nth]]] >= 0:
                     decided[total] = symbols[ids[others[nth]]]
                     total += 1
                 nth += 1
-            if others[nth] == composite:
-                nth += composite < count
-            elif composite < count:
-                decided[total] = symbols[ids[composite]]
+            if others[nth] > usual:
+                decided[total] = symbols[ids[usual]]
                 total += 1
+            elif usual < count:
+                nth += 1
         group_offsets[group + 1] = total
     return group_offsets, decided[:total].copy()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, count, repeat
 from typing import Any, NamedTuple, TypeAlias
 
@@ -292,20 +292,24 @@ class Predicates:
 
     def holds(self, number: int, token: TokenType) -> bool:
         """Whether one token satisfies one predicate; for single questions, not for batches."""
-        return self._holds(number, self.find_simple([token])[0])
-
-    def _holds(self, number: int, simple: Collection[int]) -> bool:
-        """The same, where the simple predicates are known."""
+        text, coarse, fine = token
         match self.keys[number]:
-            case ("any",):
-                return True
+            case ("text" | "lower" as kind, wanted):
+                return bool(wanted == (text if kind == "text" else text.lower()))
+            case ("coarse", wanted, tagset):
+                return bool(wanted == coarse_of(coarse, fine, tagset))
+            case ("fine", wanted):
+                return bool(wanted == fine)
+            case ("lemma", wanted):
+                return lemma_among(text, fine, {wanted}) is not None
+            case ("regex", *_):
+                return self.matches_regex(number, text)
             case ("not", member):
-                return not self._holds(member, simple)
-            case ("and", members):
-                return all(self._holds(member, simple) for member in members)
-            case ("or", members):
-                return any(self._holds(member, simple) for member in members)
-        return number in simple
+                return not self.holds(member, token)
+            case ("or" | "and" as kind, members):
+                over = any if kind == "or" else all
+                return over(self.holds(member, token) for member in members)
+        return True
 
     def matches_regex(self, number: int, word: str) -> bool:
         """Whether a word satisfies a predicate that is a regex."""
@@ -484,6 +488,14 @@ class Regexes:
         """The numbers of the regexes that match all of one text."""
         if not self._compiled:
             return ()
+        numbers = self._matching.get(text)
+        if numbers is None:
+            if len(self._matching) >= _MOST_TEXTS:
+                self._matching = {}
+            numbers = self._matching[text] = self._find_matching(text)
+        return numbers
+
+    def _find_matching(self, text: str) -> Sequence[int]:
         if not text.isascii():
             try:
                 text.encode()
@@ -498,6 +510,7 @@ class Regexes:
         return [n for n, each in enumerate(self._compiled) if each.fullmatch(text) is not None]
 
     def _forget(self) -> None:
+        self._matching: dict[str, Sequence[int]] = {}  # of texts that were asked about one by one
         self._rows: dict[str, int] = {}
         self._known = Growing(np.zeros((0, len(self)), np.bool_))
 
@@ -517,7 +530,7 @@ class Regexes:
             answers[np.repeat(np.arange(len(texts)), counts), columns] = True
             left = np.flatnonzero(~answers[:, -1]).tolist()
         for place in left:
-            answers[place, self.matching(texts[place])] = True
+            answers[place, self._find_matching(texts[place])] = True
         return answers[:, :-1]
 
     def _set(self) -> Any:

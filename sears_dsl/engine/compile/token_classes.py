@@ -422,7 +422,8 @@ class PlaneMemory:
                     add_planes(low, high, *own)
                 self._known, entries = count, int(self._used[0])
                 lengths = (count + 1, entries, entries, *[count] * 5, len(room.pool))
-                parts = (array[:length] for array, length in zip(room, lengths, strict=True))
+                arrays: tuple[Any, ...] = room
+                parts = (array[:length] for array, length in zip(arrays, lengths, strict=True))
                 self._class_planes = ClassPlanes._make(parts)
             return self._class_planes
 
@@ -437,8 +438,9 @@ class PlaneMemory:
             room = ClassPlanes(numbers, numbers, masks, masks, masks, table, each, each, cells)
         most = used + added * blocks
         sizes = (count + 1, *[entries + added * words] * 2, *[count] * 5, most)
-        if any(len(array) < size for array, size in zip(room, sizes, strict=True)):
-            room = ClassPlanes._make(map(_lengthened, room, sizes))
+        arrays: tuple[Any, ...] = room
+        if any(len(array) < size for array, size in zip(arrays, sizes, strict=True)):
+            room = ClassPlanes._make(map(_lengthened, arrays, sizes))
         if 2 * most > len(self._slots):
             self._slots = _rehashed(room.pool, used, 1 << (2 * most).bit_length())
         self._room = room

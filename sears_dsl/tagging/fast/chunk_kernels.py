@@ -202,11 +202,12 @@ def marks_of(tables: TokenizerTables) -> Marks:
         classes[[ord(mark) for mark in tables.classes[name]]] |= np.uint8(1 << bit)
     strings = Words(word for run in tables.joined.values() for word in run[:2])
     pairs = np.zeros((len(strings), len(strings)), np.bool_)
-    for run in tables.joined.values():
-        if len(run) > 1:
-            pairs[strings.number(run[0]), strings.number(run[1])] = True
-    units = {strings.number(unit) for unit in tables.units}
-    specials = {strings.number(special): tokens for special, tokens in tables.specials.items()}
+    runs = [run for run in tables.joined.values() if len(run) > 1]
+    first, second = (strings.numbers([run[place] for run in runs]) for place in (0, 1))
+    pairs[first, second] = True
+    units = set(strings.numbers(tables.units))
+    special_numbers = strings.numbers(list(tables.specials))
+    specials = dict(zip(special_numbers, tables.specials.values(), strict=True))
     kinds = np.zeros(len(strings), np.uint8)
     kinds[list(units)] |= np.uint8(UNIT)
     kinds[list(specials)] |= np.uint8(SPECIAL)

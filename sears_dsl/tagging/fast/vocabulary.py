@@ -193,8 +193,7 @@ class Words:
             used=np.zeros(2, np.int64),
         )
         self._strings: dict[int, str] = {}
-        for string in strings:
-            self.number(string)
+        self.numbers(list(strings))
 
     @property
     def codes(self) -> NDArray[np.uint32]:
