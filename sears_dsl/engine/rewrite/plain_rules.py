@@ -130,6 +130,8 @@ class PlainRules:
             ([True], [[0, -1, 0, -1, -1], [-1, 1, 1, -1, -1]])
         """
         plain = heads & (_REPAIRS | _CASED) == 0
+        if not plain.any():  # the kernel need not be read from disk
+            return RuleFormats(plain, np.zeros((0, 5), np.int32), np.zeros(1, np.int64))
         has, slots, offsets = _format(*self._parts_of(rules[plain]))
         plain[plain] = has
         return RuleFormats(plain, slots, offsets)

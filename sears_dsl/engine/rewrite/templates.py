@@ -219,7 +219,8 @@ class RenderingTemplates:
         heads = self._plain.heads(rules)
         formats = self._plain.formats(rules, heads)
         has = formats.has
-        numbers[has] = self._make(rules[has], formats=formats)
+        if has.any():
+            numbers[has] = self._make(rules[has], formats=formats)
         if not has.all():
             rules = rules[~has]
             alike, keys, examples = self._plain.describe(rules, heads[~has])
