@@ -438,6 +438,8 @@ class Regexes:
         self._compiled: list[Any] = []
         self._together: Any = None
         self._alone = threading.RLock()
+        # The numbers for texts that were asked about one by one.
+        self._matching: dict[str, Sequence[int]] = {}
         self._forget()
 
     def __len__(self) -> int:
@@ -510,7 +512,7 @@ class Regexes:
         return [n for n, each in enumerate(self._compiled) if each.fullmatch(text) is not None]
 
     def _forget(self) -> None:
-        self._matching: dict[str, Sequence[int]] = {}  # of texts that were asked about one by one
+        self._matching = {}
         self._rows: dict[str, int] = {}
         self._known = Growing(np.zeros((0, len(self)), np.bool_))
 
