@@ -5,7 +5,7 @@ the distinct token types of a batch. Out: an id per distinct predicate, and for 
 table type → ids. Always holds: predicates that mean the same by construction have one id
 (``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate
 have smaller ids than it has, so that one pass in order decides them all. Costs one dictionary
-look-up per type and kind of test, and a step per composite predicate for types of which no simple
+look-up per type and kind of test, and what `composites` costs for types of which no simple
 test tells one from another; nothing per token; for all regexes together (`Regexes`) one pass over a
 text that is new. Threads may share both once all is added.
 """
@@ -438,6 +438,8 @@ class Regexes:
         self._compiled: list[Any] = []
         self._together: Any = None
         self._alone = threading.RLock()
+        # The numbers for texts that were asked about one by one.
+        self._matching: dict[str, Sequence[int]] = {}
         self._forget()
 
     def __len__(self) -> int:
@@ -510,7 +512,7 @@ class Regexes:
         return [n for n, each in enumerate(self._compiled) if each.fullmatch(text) is not None]
 
     def _forget(self) -> None:
-        self._matching: dict[str, Sequence[int]] = {}  # of texts that were asked about one by one
+        self._matching = {}
         self._rows: dict[str, int] = {}
         self._known = Growing(np.zeros((0, len(self)), np.bool_))
 

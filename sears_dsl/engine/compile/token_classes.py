@@ -101,25 +101,24 @@ class TokenClasses:
             [new] = (numbers < 0).nonzero()
             if len(new):
                 few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
-                if len(new) > few or not self._add_few(types, new, numbers):
+                if len(new) > few or not self._add_few(types.take(new), new, numbers):
                     numbers = self._learn(types, numbers)
             known = self._known
             return Classes(numbers, *known.arrays(self._rules, described=described)), known.heads
 
-    def _add_few(self, types: TokenTypes, new: NDArray[np.int64], numbers: Int32Array) -> bool:
+    def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> bool:
         """Write the classes of the few types that are new; False where there is no room."""
         known = self._known
-        if known.types + len(new) > self._most_types or known.is_full(len(new)):
+        if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return False
-        members = types.members()
-        simple_ids = self._predicates.find_simple(list(map(members.__getitem__, new.tolist())))
+        simple_ids = self._predicates.find_simple(types.members())
         unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
         if unseen:
             offsets, ids = self._predicates.decided(list(unseen), self._symbols)
             known.class_of_simple.update(zip(unseen, known.add(offsets, ids), strict=True))
         class_numbers = list(map(known.class_of_simple.__getitem__, simple_ids))
-        numbers[new] = class_numbers
-        known.remember(types.take(new), class_numbers)
+        numbers[places] = class_numbers
+        known.remember(types, class_numbers)
         return True
 
     def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
@@ -399,7 +398,7 @@ class PlaneMemory:
         self._room: ClassPlanes | None = None
         self._class_planes: ClassPlanes | None = None
         # Numbers of blocks in the pool by hash; how many entries and blocks there are.
-        self._slots = np.full(256, -1, np.int32)
+        self._slots = np.full(1, -1, np.int32)
         self._used = np.zeros(2, np.int64)
 
     def of(self, classes: Classes, planes: BitPlanes) -> ClassPlanes | None:

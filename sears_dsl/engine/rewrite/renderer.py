@@ -4,7 +4,7 @@ In: a rule (once, as a `Renderer`), then rows with their tokens and `Binding`s. 
 an `Unrendered` that says why there is none. Always holds: the edit covers the replaced span, and
 beyond it only white space and doubled marks that it takes along, and a word whose capital it
 changes; the edits of one row are in bounds, ordered and disjoint. Whatever the rule alone decides
-is computed when the `Renderer` is made: a consequent of plain text costs one slice and one
+is computed once: a consequent of plain text costs one slice and one
 comparison an instance; references cost some string work, inflections a cached look-up. Rules that
 were compiled together have their renderers and variants in `CompiledRules`, by their numbers: those
 that never match cost nothing.
