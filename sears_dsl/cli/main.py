@@ -1,9 +1,10 @@
 """Where ``sears`` begins and ends: what signals do.
 
 Always holds: Ctrl-C, `kill` and a closed terminal end it in one line, from here on; while the
-commands are imported at once, later as an interrupt, which commands may answer; while Python shuts
-down they do nothing. Signals that are ignored (`nohup`) stay so. What comes before, the start of
-Python, is not ours. So this module imports next to nothing, and `commands` everything.
+commands are imported at once, later as an interrupt, which commands may answer. None comes into
+the middle of an import or of numba's own work. While Python shuts down they do nothing. Signals
+that are ignored (`nohup`) stay so. What comes before, the start of Python, is not ours. So this
+module imports next to nothing, and `commands` everything.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import os
 import signal
 import sys
 import threading
+import time
+from _thread import interrupt_main, start_new_thread
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -23,13 +26,27 @@ if TYPE_CHECKING:
 # The exit code of `commands.run` after an interrupt.
 _INTERRUPTED = 128 + signal.SIGINT
 
+# Where an interrupt does harm: half of a module stays behind and is taken for the whole one, and
+# a kernel that numba is about to load or call gives no value where its caller expects one, which
+# is a crash. An interrupt waits for the end of these, so many seconds at most, between two looks.
+_IMPORTS = "<frozen importlib._bootstrap>"
+_DELICATE = {"llvmlite", "numba"}
+_PATIENCE, _PAUSE = 5.0, 0.02
+
 
 def main() -> None:
     """Run ``sears``, and end this process where the exit code is not 0."""
     received: list[int] = []
     _open_closed_streams()
+    latest = float("inf")
 
-    def interrupt(number: int, _: FrameType | None) -> NoReturn:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal latest
+        latest = min(latest, time.monotonic() + _PATIENCE)
+        if _is_delicate(frame) and time.monotonic() < latest:
+            start_new_thread(_send_again, (number,))  # `threading` may be at work, with its lock
+            return
+        latest = float("inf")
         received.append(number)
         raise KeyboardInterrupt
 
@@ -85,6 +102,24 @@ def _handlers() -> dict[int, Any]:
 def _set_handlers(handlers: Mapping[int, Any]) -> None:
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+def _is_delicate(frame: FrameType | None) -> bool:
+    """Whether the main thread is where no interrupt should come."""
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package in _DELICATE or frame.f_code.co_filename == _IMPORTS:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _send_again(number: int) -> None:
+    time.sleep(_PAUSE)
+    if hasattr(signal, "pthread_kill"):  # it also ends a system call in which the thread waits
+        signal.pthread_kill(cast("int", threading.main_thread().ident), number)
+    else:
+        interrupt_main(signal.Signals(number))
 
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:

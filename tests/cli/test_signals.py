@@ -35,6 +35,8 @@ def _printed(stderr: str) -> list[str]:
         ("numpy", signal.SIGHUP),
         ("sears_dsl.engine.compile.program", signal.SIGTERM),
         ("sears_dsl.tagging.fast.weights", signal.SIGINT),
+        ("yaml.error", signal.SIGINT),
+        ("numba.core.config", signal.SIGTERM),
     ],
 )
 def test_a_signal_while_modules_are_imported_ends_in_one_line(
@@ -111,6 +113,45 @@ main()
     )
     assert process.returncode == 128 + signal.SIGTERM
     assert process.stderr.split() == ["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "stdout"), [("whole = True", "whole\n"), ("import time; time.sleep(600)", "")]
+)
+def test_an_interrupt_waits_for_the_end_of_an_import_but_not_for_long(
+    tmp_path: Path, rest: str, stdout: str
+) -> None:
+    """Half of a module that is taken for the whole one makes errors of all kinds, and crashes."""
+    module = f"import os, signal; os.kill(os.getpid(), signal.SIGINT); {rest}\n"
+    (tmp_path / "interrupted.py").write_text(module)
+    script = """
+import time
+
+import click
+
+from sears_dsl.cli import main
+from sears_dsl.cli.commands import sears
+
+@sears.command()
+def load():
+    import interrupted
+    assert interrupted.whole
+    click.echo("whole")
+    time.sleep(600)
+
+main()
+"""
+    process = subprocess.run(
+        [sys.executable, "-c", script, "load"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert process.returncode == 128 + signal.SIGINT
+    assert process.stderr.split() == ["stopped"]
+    assert process.stdout == stdout
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:

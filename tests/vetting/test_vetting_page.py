@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from free_port import free_port
 
 import sears_dsl as sears
 from sears_dsl.catalogue import load_rulesets, shipped
 from sears_dsl.language.loader import load
 from sears_dsl.tagging.pinned import parse_pinned
-from sears_dsl.vetting.web.serving import listen
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = next(
@@ -816,9 +816,9 @@ template nothing-bad: "There is nothing {BAD} about this {KIND}."
 def reading(browser: Any, tmp_path: Path) -> Iterator[Sitting]:
     """The page of a file of templates, in a dark room; nothing may go wrong in it."""
     (tmp_path / "words.sear").write_text(TEMPLATES, "utf-8")
-    with listen()[0] as listening:
-        port = listening.getsockname()[1]
-    with sears.vet(None, None, tmp_path / "words.sear", reviewers=["ana"], port=port) as page:
+    with sears.vet(
+        None, None, tmp_path / "words.sear", reviewers=["ana"], port=free_port()
+    ) as page:
         look = {"color_scheme": "dark", "viewport": {"width": 640, "height": 450}}
         sitting = opened(browser, page.address, "ana", tmp_path, **look)
         yield sitting

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import uvicorn
+from free_port import free_port
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.vetting.journal import Journal, read_journal
@@ -295,8 +296,8 @@ class Broken:
 
 
 def test_a_port_in_use_is_said_with_the_next_free_one() -> None:
-    first, _ = listen()
-    port = first.getsockname()[1]
+    port = free_port()
+    first, _ = listen(port)
     with first, pytest.raises(UsageError, match=f"port {port} is in use") as refused:
         listen(port)
     assert "--port" in refused.value.help
@@ -308,8 +309,8 @@ def test_a_port_in_use_is_said_with_the_next_free_one() -> None:
 
 def test_a_port_that_was_served_just_now_is_free_again() -> None:
     """So that after kill -9 the same command with the same --port goes on."""
-    first, _ = listen()
-    port = first.getsockname()[1]
+    port = free_port()
+    first, _ = listen(port)
     visitor = socket.create_connection((LOOPBACK, port))
     served, _ = first.accept()
     served.close()  # the server's end goes first, and lingers

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_line import call
+from free_port import free_port
 
 import sears_dsl as sears
 from sears_dsl.errors import DataError, ModelError, UsageError
@@ -18,7 +19,6 @@ from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
 from sears_dsl.vetting.review.template_session import TemplateSession
-from sears_dsl.vetting.web.serving import listen
 
 TEMPLATES = """\
 set GOOD = great | charming | brilliant
@@ -50,13 +50,6 @@ def session(file: Path) -> Iterator[TemplateSession]:
     path = file.with_name("neg.ana.vetting.jsonl")
     with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
         yield TemplateSession(ruleset, journal)
-
-
-def free_port() -> int:
-    """So that nothing is said of another port than the usual one."""
-    with listen()[0] as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def decide(session: TemplateSession, kind: str, **content: Any) -> Any:
