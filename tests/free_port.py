@@ -1,0 +1,14 @@
+"""A port for a page, far from the usual ones, which the tests beside this one take and leave."""
+
+from __future__ import annotations
+
+import socket
+
+from sears_dsl.vetting.web.serving import LOOPBACK
+
+
+def free_port() -> int:
+    """One that the system chooses, free a moment ago."""
+    with socket.create_server((LOOPBACK, 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
