@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from free_port import free_port
 
 from sears_dsl.cli.model.vet import vet_command
 from sears_dsl.cli.model.vetted import vetted_command
@@ -57,7 +58,7 @@ def journals(folder: Path) -> list[str]:
 
 
 def test_a_port_in_use_is_said_before_anything_else(folder: Path) -> None:
-    listening, _ = listen()
+    listening, _ = listen(free_port())
     with listening:
         port = listening.getsockname()[1]
         error = vet("--port", str(port)).exception
