@@ -6,29 +6,41 @@ Tests of signals, of closed streams and of what is imported need a process and s
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from click.testing import CliRunner
 
 from sears_dsl.cli.main import main
+from sears_dsl.runtime.interrupts import USUAL
 
 
 def call(
     *arguments: str, folder: Path, stdin: str | bytes | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run ``sears`` in a folder, from its entry point on, with streams of its own."""
-    before, code = sys.argv, 0
     with contextlib.chdir(folder), CliRunner().isolation(stdin) as (out, err, _):
-        sys.argv = ["sears", *arguments]
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 1
-        finally:
-            sys.argv = before
+        code = exit_code(["sears", *arguments])
         sys.stdout.flush()
         sys.stderr.flush()
         printed, told = out.getvalue().decode(), err.getvalue().decode()
     return subprocess.CompletedProcess(["sears", *arguments], code, printed, told)
+
+
+def exit_code(words: Sequence[str]) -> int:
+    """Run ``sears`` with these words, and get the process back that it believes to have ended."""
+    handlers = {number: signal.getsignal(number) for number in USUAL}
+    before, sys.argv = sys.argv, list(words)
+    try:
+        main()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 1
+    finally:
+        sys.argv = before
+        with contextlib.suppress(ValueError):  # in a thread, where `main` leaves them as they are
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+    return 0

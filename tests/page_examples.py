@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import exit_code
 
 import sears_dsl
-from sears_dsl.cli.main import main
 
 _FENCE = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _TITLE = re.compile(r'title="([^"/]+(?:/[^"/]+)*)"')
@@ -144,15 +144,8 @@ def _printed(command: str, folder: Path) -> str:
         )  # fmt: skip
         return done.stdout + done.stderr
     stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-    arguments, code = sys.argv, 0
     with redirect_stdout(stream), redirect_stderr(stream):
-        sys.argv = shlex.split(plain[1])
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 1
-        finally:
-            sys.argv = arguments
+        code = exit_code(shlex.split(plain[1]))
     stream.flush()
     printed = stream.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
     return f"{printed}\nexit code {code}" if plain[2] else printed

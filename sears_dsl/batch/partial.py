@@ -68,7 +68,7 @@ class PartialOutput:
 
     def __init__(self, output: Path, manifest: Mapping[str, Any], *, resume: bool) -> None:
         self.output = Path(os.path.realpath(output))
-        self.folder = self.output.with_name(self.output.name + _FOLDER)
+        self.folder = _folder_beside(self.output)
         self.finished = 0
         self.note = ""
         self._count = 0
@@ -175,7 +175,7 @@ class PartialOutput:
         return count
 
     def _part_path(self, number: int) -> Path:
-        return self.folder / f"{number:08}.part"
+        return _part_path(self.folder, number)
 
     def _put_file(self, name: str, pieces: Iterable[bytes]) -> None:
         """A file of the folder, entirely or not at all, if this process is killed."""
@@ -229,6 +229,25 @@ class PartialOutput:
             os.replace(whole, self.output)
             sync_folder(self.output.parent)
         self._remove()
+
+
+def kept_parts(output: str) -> Path | None:
+    """The folder that an interrupted run has left, where a part of its output is finished.
+
+    Example:
+        >>> kept_parts("out.csv") is None
+        True
+    """
+    folder = _folder_beside(Path(os.path.realpath(output)))
+    return folder if _part_path(folder, 0).is_file() else None
+
+
+def _folder_beside(output: Path) -> Path:
+    return output.with_name(output.name + _FOLDER)
+
+
+def _part_path(folder: Path, number: int) -> Path:
+    return folder / f"{number:08}.part"
 
 
 def check_same_run(

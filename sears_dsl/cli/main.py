@@ -2,14 +2,17 @@
 
 Always holds: Ctrl-C, `kill` and a closed terminal end it in one line, from here on; while the
 commands are imported at once, later as an interrupt, which commands may answer. None comes into
-the middle of an import or of numba's own work. While Python shuts down they do nothing. Signals
-that are ignored (`nohup`) stay so. What comes before, the start of Python, is not ours. So this
-module imports next to nothing, and `commands` everything.
+the middle of an import or of numba's own work, and none is lost. Who presses twice interrupts once,
+since the second time would come into the middle of what a command does about the first; and so
+while Python shuts down; after some seconds either counts again. Signals that are ignored (`nohup`)
+stay so. What comes before, the start of Python, is not ours. So this module imports next to
+nothing, and `commands` everything.
 """
 
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import signal
 import sys
@@ -35,42 +38,72 @@ _PATIENCE, _PAUSE = 5.0, 0.02
 
 
 def main() -> None:
-    """Run ``sears``, and end this process where the exit code is not 0."""
-    received: list[int] = []
+    """Run ``sears``, and end this process where the exit code is not 0.
+
+    Signals keep what they do while a command is at work, as nothing is to come after it.
+    """
     _open_closed_streams()
-    latest = float("inf")
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal latest
-        latest = min(latest, time.monotonic() + _PATIENCE)
-        if _is_delicate(frame) and time.monotonic() < latest:
-            start_new_thread(_send_again, (number,))  # `threading` may be at work, with its lock
-            return
-        latest = float("inf")
-        received.append(number)
-        raise KeyboardInterrupt
-
-    before = _handlers()
-    _set_handlers(dict.fromkeys(before, _stop))
+    handlers = _handlers()
+    _set_handlers(dict.fromkeys(handlers, _stop))
     from sears_dsl.cli.commands import run
 
+    interrupts = _Interrupts()
+    hook, sys.unraisablehook = sys.unraisablehook, interrupts.dropped
     try:
-        _set_handlers(dict.fromkeys(before, interrupt))
+        _set_handlers(dict.fromkeys(handlers, interrupts))
         code = run()
     except (Exception, KeyboardInterrupt):
         # An interrupt before `run` listens, or C code that gives one on as an error of its own:
         # numba raises SystemError where one comes while it reads a compiled function.
-        if not received:
+        if not interrupts.received:
             raise
         _write_stopped()
         code = _INTERRUPTED
     finally:
-        _set_handlers(before)
-        atexit.register(_set_handlers, dict.fromkeys(before, signal.SIG_IGN))
-    if received and code == _INTERRUPTED:
-        code = 128 + received[0]
+        interrupts.end()
+        sys.unraisablehook = hook
+        atexit.register(_set_handlers, dict.fromkeys(handlers, signal.SIG_IGN))
+    if interrupts.received and code == _INTERRUPTED:
+        code = 128 + interrupts.received[0]
     if code:
         sys.exit(code)
+
+
+class _Interrupts:
+    """What signals do from the first line of a command on: the first one interrupts it."""
+
+    def __init__(self) -> None:
+        self.received: list[int] = []
+        self._over = False
+        self._latest = math.inf  # when one that waits for the end of an import waits no more
+        self._deaf_until = -math.inf  # since the last one is being answered
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt the command, or do nothing."""
+        now = time.monotonic()
+        if now < self._deaf_until:
+            return
+        if self._over:
+            os._exit(128 + number)  # some thread or other does not end
+        self._latest = min(self._latest, now + _PATIENCE)
+        if now < self._latest and _is_delicate(frame):
+            start_new_thread(_send_again, (number,))  # `threading` may be at work, with its lock
+            return
+        self._latest, self._deaf_until = math.inf, now + _PATIENCE
+        self.received.append(number)
+        raise KeyboardInterrupt
+
+    def dropped(self, unraisable: sys.UnraisableHookArgs) -> None:
+        """Interrupt again where Python drops it: nobody gets what a finalizer raises."""
+        if self.received and issubclass(unraisable.exc_type, KeyboardInterrupt):
+            self._deaf_until = -math.inf
+            start_new_thread(_send_again, (self.received.pop(),))
+        else:
+            sys.__unraisablehook__(unraisable)
+
+    def end(self) -> None:
+        """From now on nothing is interrupted."""
+        self._over, self._deaf_until = True, time.monotonic() + _PATIENCE
 
 
 def _open_closed_streams() -> None:

@@ -12,12 +12,15 @@ thousand sentences.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, product
 from pathlib import Path
@@ -266,6 +269,8 @@ def _fitting(estimator: Any) -> Callable[[list[str], list[str], int], object]:
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _KNOWN = ("train", "model", "seed")
 _LINES_TOLD = 8
+# In which a program that is interrupted may put things away.
+_SECONDS_TO_END = 2.0
 
 
 class CommandTrainer:
@@ -325,11 +330,7 @@ class CommandTrainer:
     def _run(self, arguments: list[str], output: Path) -> None:
         command = shlex.join(arguments)
         try:
-            with output.open("wb") as file:
-                code = subprocess.run(  # noqa: S603 - the user's own command
-                    arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
-                    check=False,
-                ).returncode  # fmt: skip
+            code = _exit_code(arguments, output)
         except OSError as error:
             raise ModelError(
                 f"the train command cannot be run: {error.strerror}: {command}",
@@ -359,6 +360,38 @@ class CommandTrainer:
                     f"{what} has {{{name}}}, which nothing stands for",
                     help="use " + ", ".join(f"{{{each}}}" for each in known),
                 )
+
+
+def _exit_code(arguments: Sequence[str], output: Path) -> int:
+    """Run a program to its end; an interrupt ends it, with all that it has started.
+
+    It has a group of its own, so that one signal reaches all of them: a script that was ended alone
+    would leave its training at work.
+    """
+    with (
+        output.open("wb") as file,
+        subprocess.Popen(  # noqa: S603 - the user's own command
+            arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+            process_group=0,
+        ) as process,
+    ):  # fmt: skip
+        try:
+            return process.wait()
+        except BaseException:
+            _end_group(process)
+            raise
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a group and all others in it, in earnest after some seconds."""
+    if os.name == "nt":
+        process.kill()
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_SECONDS_TO_END)
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

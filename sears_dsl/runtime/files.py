@@ -277,8 +277,8 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
         # A name that nobody knows and that is not there: no link is followed. What was private is
         # so from the first byte on.
         beside = place.with_name(f".{secrets.token_hex(8)}.sears-new")
+        temporary = beside
         with open(beside, "xb", opener=_OPENERS[status is None]) as file:
-            temporary = beside
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -40,6 +40,7 @@ from typing import Any, TypeVar, cast
 from sears_dsl.errors import SearsError, UsageError
 from sears_dsl.runtime.compiler import Compiler
 from sears_dsl.runtime.files import is_private, is_writable
+from sears_dsl.runtime.interrupts import Uninterrupted
 
 F = TypeVar("F")
 
@@ -163,6 +164,7 @@ class Kernel:
         functools.update_wrapper(self, function)
         self.plain = function
         self._dispatcher: Any = None
+        self._was_called = False
         self._is_alike = alike
         self._code: Any = None  # for the only types that there are
 
@@ -173,7 +175,13 @@ class Kernel:
         if self._code is not None:
             return self._code(*arguments)
         try:
-            result = self.dispatcher()(*arguments)
+            if self._was_called:
+                result = self._dispatcher(*arguments)
+            else:
+                self.dispatcher()._compile_for_args(*arguments)  # which may take some seconds
+                with Uninterrupted():  # see `_remember_unpickled`
+                    result = self._dispatcher(*arguments)
+                self._was_called = True
         except OSError as error:
             raise SearsError(
                 f"compiled code could not be kept on disk: {error.strerror or error}",
@@ -254,7 +262,10 @@ def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
 def _numba() -> Any:
     """Numba, which takes half a second to import."""
     try:
-        import numba  # noqa: PLC0415 - see above
+        with Uninterrupted():  # half of it would be taken for the whole
+            import numba  # noqa: PLC0415 - see above
+
+            _remember_unpickled()
     # It reads settings of its own in the current folder, which may hold anything.
     except Exception as error:
         raise SearsError(
@@ -268,6 +279,21 @@ def _numba() -> Any:
 
 
 _NUMBA_SETTINGS = ".numba_config.yaml"
+
+
+def _remember_unpickled() -> None:
+    """Let compiled code that makes its results run no Python, into which an interrupt could come.
+
+    It asks a function of numba for the class of each array and named tuple. Where that one raises,
+    the result has a hole, and Python crashes. So Ctrl-C during a long kernel ended a notebook. As
+    `functools.cache` has it, which is written in C, nothing but the first question of a kernel for
+    each class can be interrupted.
+    """
+    from numba.core import serialize  # noqa: PLC0415 - see above
+
+    unpickle = getattr(serialize, "_numba_unpickle", None)
+    if unpickle is not None:
+        serialize._numba_unpickle = functools.cache(unpickle)
 
 
 def _fingerprint(kernel: Kernel) -> str:
@@ -437,6 +463,10 @@ class _OnDisk:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """What was kept for the types of arguments, or None."""
+        with Uninterrupted():
+            return self._loaded(signature, target)
+
+    def _loaded(self, signature: Any, target: Any) -> Any:
         from numba.core.compiler import CompileResult  # noqa: PLC0415 - see above
         from numba.core.runtime.nrt import rtsys  # noqa: PLC0415 - see above
 

@@ -30,7 +30,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +38,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, TypeVar
 
 from sears_dsl.errors import SearsError
+from sears_dsl.runtime.interrupts import Uninterrupted
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -408,7 +409,11 @@ class _Fork:
     """A fork of this process, with pipes; has what is used of a `subprocess.Popen`."""
 
     def __init__(self, answer: Callable[[Any], Any]) -> None:
-        with _waiting_signals() as handled:
+        # An error of a handler that ran as Python itself prepares a fork would be dropped, after
+        # that nobody would know the fork, and in the fork it would be answered a second time.
+        # Blocking does not help where other threads take signals, such as those of NumPy's linear
+        # algebra.
+        with Uninterrupted(signal.valid_signals()) as block:
             asked, asking = os.pipe()
             answered, answering = os.pipe()
             try:
@@ -417,7 +422,7 @@ class _Fork:
                     warnings.simplefilter("ignore", DeprecationWarning)
                     self._process = os.fork()
                 if not self._process:
-                    _be_fork(asked, answering, answer, handled)
+                    _be_fork(asked, answering, answer, block.handlers)
             except OSError:
                 os.close(asking)
                 os.close(answered)
@@ -437,31 +442,6 @@ class _Fork:
         """Wait until it has ended."""
         with suppress(ChildProcessError):  # the caller's program waited for all children
             os.waitpid(self._process, 0)
-
-
-@contextmanager
-def _waiting_signals() -> Iterator[Iterable[int]]:
-    """Have this process's handlers run when all is done that is done here; gives their signals.
-
-    An error of a handler that ran as Python itself prepares a fork would be dropped, after that
-    nobody would know the fork, and in the fork it would be answered a second time. Blocking does
-    not help where other threads take signals, such as those of NumPy's linear algebra.
-    """
-    received: list[int] = []
-    handlers = {
-        number: handler
-        for number in signal.valid_signals()
-        if callable(handler := signal.getsignal(number))
-    }
-    try:
-        for number in handlers:
-            signal.signal(number, lambda one, _: received.append(one))
-        yield handlers
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for one in received:
-            signal.raise_signal(one)
 
 
 def _be_fork(

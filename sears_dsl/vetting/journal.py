@@ -20,6 +20,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -108,6 +109,7 @@ class Journal(Closing):
         self.reviewer = reviewer
         self._now = now
         self._sha256 = ruleset_digest(ruleset)
+        self.new = False
         try:
             # Asked before it is opened: reading a pipe waits for somebody to write into it.
             if path.exists() and not path.is_file():
@@ -145,6 +147,9 @@ class Journal(Closing):
             # Only now: a file that is refused, a journal or anything else, stays as it is.
             self.torn = self.torn or self._mend()
         except BaseException:
+            if self.new:
+                with suppress(OSError):
+                    path.unlink()
             os.close(self._descriptor)
             raise
 

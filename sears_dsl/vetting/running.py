@@ -163,22 +163,24 @@ def open_journals(
     A new one goes again when nothing was decided: it would tie the rules to their present version.
     """
     with ExitStack() as opened:
-        journals = {
-            name: opened.enter_context(Journal(path, ruleset=place.ruleset, reviewer=name))
-            for name, path in place.journals.items()
-        }
+        journals: dict[str, Journal] = {}
+        for name, path in place.journals.items():
+            journals[name] = opened.enter_context(
+                Journal(path, ruleset=place.ruleset, reviewer=name)
+            )
+            opened.callback(_remove_undecided, journals[name])
         for journal in journals.values():
             if journal.torn:
                 note(
                     f"{journal.path}: the last line was torn, as when a process is killed; it was "
                     "dropped, and all decisions before it are there"
                 )
-        try:
-            yield journals
-        finally:
-            for journal in journals.values():
-                if journal.new and not journal.entries:
-                    journal.path.unlink(missing_ok=True)
+        yield journals
+
+
+def _remove_undecided(journal: Journal) -> None:
+    if journal.new and not journal.entries:
+        journal.path.unlink(missing_ok=True)
 
 
 def pages_of(

@@ -82,8 +82,10 @@ def test_a_signal_at_any_time_ends_in_one_line_and_leaves_nobody_behind(
         # The end of its standard error is the end of every process that writes to it.
         _, stderr = process.communicate(timeout=600)
     assert process.returncode == 128 + number, stderr
-    assert [line for line in stderr.splitlines() if line][-1] == "stopped"
-    assert "Traceback" not in stderr
+    lines = [line for line in stderr.splitlines() if line]
+    how = "what is done so far is in out.jsonl.sears-partial: --resume goes on"
+    assert lines[-1] == "stopped"
+    assert lines[:-1] == ([how] if (tmp_path / "out.jsonl.sears-partial").exists() else [])
 
 
 def test_a_signal_that_c_code_turns_into_another_error_ends_in_one_line() -> None:
@@ -152,6 +154,101 @@ main()
     assert process.returncode == 128 + signal.SIGINT
     assert process.stderr.split() == ["stopped"]
     assert process.stdout == stdout
+
+
+_COMMAND = """
+import os, signal, sys, threading, time
+
+import click
+
+from sears_dsl.cli import main
+from sears_dsl.cli.commands import sears
+
+sys.modules["sears_dsl.cli.main"]._PATIENCE = 2.0
+
+def press(number=signal.SIGINT):
+    os.kill(os.getpid(), number)
+
+@sears.command()
+def work():
+    {work}
+
+main()
+"""
+
+
+def _worked(work: str) -> subprocess.CompletedProcess[str]:
+    """What comes of a command that does this."""
+    return subprocess.run(
+        [sys.executable, "-c", _COMMAND.format(work=work.replace("\n", "\n    ")), "work"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("second", ["SIGINT", "SIGTERM"])
+def test_who_presses_twice_interrupts_once(second: str) -> None:
+    """The second time would come into the middle of what is done about the first."""
+    done = _worked(
+        f"""\
+try:
+    press()
+    time.sleep(600)
+finally:
+    press(signal.{second})
+    time.sleep(0.1)
+    click.echo("put away")"""
+    )
+    assert (done.returncode, done.stdout, done.stderr.split()) == (130, "put away\n", ["stopped"])
+
+
+def test_who_presses_again_after_a_while_is_heard() -> None:
+    done = _worked(
+        """\
+try:
+    press()
+    time.sleep(600)
+except KeyboardInterrupt:  # as a model may do
+    time.sleep(2.1)
+    press()
+    time.sleep(600)"""
+    )
+    assert (done.returncode, done.stdout, done.stderr.split()) == (130, "", ["stopped"])
+
+
+def test_an_interrupt_that_python_drops_comes_again() -> None:
+    """Whatever a finalizer raises is printed with its trace, and the work goes on."""
+    done = _worked(
+        """\
+class Closed:
+    def __del__(self):
+        press()
+        time.sleep(0.1)
+closed = Closed()
+del closed
+time.sleep(600)"""
+    )
+    assert (done.returncode, done.stdout, done.stderr.split()) == (130, "", ["stopped"])
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_an_interrupt_while_python_shuts_down_changes_nothing_but_may_end_it(code: int) -> None:
+    """Threads are waited for: Ctrl-C in there was told with its trace."""
+    work = f"""\
+def rest():
+    threading.main_thread().join()
+    press()
+    time.sleep({{seconds}})
+    press()
+    time.sleep(0.5)
+threading.Thread(target=rest).start()
+sys.exit({code})"""
+    done = _worked(work.format(seconds=0.1))
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+    done = _worked(work.format(seconds=2.1))
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:

@@ -503,11 +503,14 @@ def test_what_is_printed_aside_stands_between_two_stages(
     with stages(shown=True, every=0.05) as show:
         show("trying known rules", 3, 9)
         with show.aside():
+            before = capsys.readouterr().err.splitlines()
             time.sleep(0.2)
             click.echo("nothing else in here", err=True)
+            aside = capsys.readouterr().err
         show("paraphrasing", 0, 9)
-    told = capsys.readouterr().err.splitlines()
-    assert told[:2] == ["trying known rules (9)", "nothing else in here"]
+    assert before[0] == "trying known rules (9)"
+    assert aside == "nothing else in here\n"
+    assert "paraphrasing (9)" in capsys.readouterr().err.splitlines()
 
 
 _TURNS = """
@@ -545,5 +548,6 @@ def test_at_a_terminal_the_clock_of_the_stage_that_runs_goes_and_no_other() -> N
         [line for line in re.split(r"[\r\n]+", text) if line.startswith(stage)][-1]
         for stage in ("judging rules", "scoring")
     )
-    assert re.search(r" 9/9 +0:00:02", judging), judging
-    assert re.search(r" 1026/1026 +0:00:00", scoring), scoring
+    # A busy machine may hold it up for seconds.
+    assert re.search(r" 9/9 +0:0\d:(0[2-9]|[1-5]\d)", judging), judging
+    assert re.search(r" 1026/1026 +0:00:0[01]", scoring), scoring

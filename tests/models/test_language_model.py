@@ -163,13 +163,13 @@ def test_what_may_pass_is_asked_again(endpoint: ChatEndpoint) -> None:
         1: Reply("slow down", status=429, headers={"Retry-After": "7"}),
         2: Reply("later", status=503),
         3: Reply("", hangs_up=True),
-        4: Reply(completion("positive"), seconds=0.6),
-        5: Reply(completion("positive"), drips=0.02),
+        4: Reply(completion("positive"), seconds=2.0),
+        5: Reply(completion("positive"), drips=0.05),
     }
     endpoint.answer = lambda number, _: faults.get(number, "positive")
     pauses: list[float] = []
     settings = PromptSettings.read(endpoint.settings())
-    model = LanguageModel(settings, timeout=0.3, retries=5, pause=pauses.append)
+    model = LanguageModel(settings, timeout=1.0, retries=5, pause=pauses.append)
     assert model.predict(ROWS[:1]) == ["positive"]
     assert len(pauses) == 5
     assert pauses[0] == 7.0
@@ -376,14 +376,14 @@ def test_what_a_second_opinion_costs_is_told_before_and_after(endpoint: ChatEndp
     ("reply", "told"),
     [(Reply("<html>Sign in</html>", kind="text/html"), "something that is not JSON"),
      (Reply("slow down", status=429, headers={"Retry-After": "0"}), "answered 429 .*asked 2 times"),
-     (Reply(completion("yes"), seconds=0.5), "no whole answer within 0.2 seconds .asked 2 times")],
+     (Reply(completion("yes"), seconds=2.0), "no whole answer within 1 second .asked 2 times")],
     ids=["nonsense", "429", "silence"],
 )  # fmt: skip
 def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
     endpoint: ChatEndpoint, reply: Reply, told: str
 ) -> None:
     """A paraphraser and a second opinion wait and try again as their settings say."""
-    given = endpoint.settings(prompt=None, labels=None, timeout=0.2, retries=1)
+    given = endpoint.settings(prompt=None, labels=None, timeout=1, retries=1)
     endpoint.answer = lambda *_: reply
     with pytest.raises(ModelError, match=told):
         as_paraphraser(f"llm:{given}").paraphrase(["A fun film."])

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -158,3 +162,35 @@ def test_templates_that_cannot_work_are_refused_before_any_training(
     with pytest.raises(UsageError) as error:
         CommandTrainer(command, spec, load=load_predictor)
     assert told in error.value.message
+
+
+@pytest.mark.skipif(os.name == "nt", reason="groups of processes are of POSIX")
+def test_an_interrupt_ends_what_trains_and_all_that_it_has_started(folder: Path) -> None:
+    (folder / "train.sh").write_text("sleep 600 & echo $! > sleeping.txt; wait\n")
+    sleeping = folder / "sleeping.txt"
+
+    def interrupt() -> None:
+        while not (sleeping.exists() and sleeping.read_text().endswith("\n")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    scripted = CommandTrainer(
+        "bash train.sh {train} {model}", "sklearn:{model}", load=load_predictor
+    )
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        scripted.train(ROWS, seed=0, place=folder / "place")
+    thread.join()
+    end = time.monotonic() + 60
+    while Path("/proc").is_dir() and _is_at_work(int(sleeping.read_text())):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def _is_at_work(process: int) -> bool:
+    """Whether a process is there and is no zombie, which nobody may wait for in a container."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shlex
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from free_port import free_port
 
 from sears_dsl.cli.model.vet import vet_command
 from sears_dsl.cli.model.vetted import vetted_command
@@ -57,7 +59,7 @@ def journals(folder: Path) -> list[str]:
 
 
 def test_a_port_in_use_is_said_before_anything_else(folder: Path) -> None:
-    listening, _ = listen()
+    listening, _ = listen(free_port())
     with listening:
         port = listening.getsockname()[1]
         error = vet("--port", str(port)).exception
@@ -74,6 +76,29 @@ def test_a_journal_of_another_version_is_refused_before_the_model_is_asked(folde
     error = vet("--reviewer", "ana").exception
     assert isinstance(error, DataError)
     assert "another version of the rules" in error.message
+
+
+def test_a_journal_of_a_reviewer_who_cannot_begin_is_not_left_behind(folder: Path) -> None:
+    ruleset = load(folder / "words.sear")
+    with Journal(folder / "words.ben.vetting.jsonl", ruleset=ruleset, reviewer="ben"):
+        error = vet("--reviewer", "ana", "--reviewer", "ben").exception
+    assert isinstance(error, UsageError)
+    assert "is being written by another" in error.message
+    assert not (folder / "words.ana.vetting.jsonl").exists()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_a_journal_whose_first_line_is_cut_off_is_not_left_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def fail(_: int) -> None:
+        raise error
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises((KeyboardInterrupt, DataError)):
+        Journal(folder / "words.ana.vetting.jsonl", ruleset=load(folder / "words.sear"),
+                reviewer="ana")  # fmt: skip
+    assert not (folder / "words.ana.vetting.jsonl").exists()
 
 
 def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -140,6 +140,7 @@ def chosen_workers(
 
     Refused is what does not go together with a folder, or with several machines: an output that is
     a stream, a limit of rows where the files are not one dataset together, jobs of one machine.
+    Where an interrupt ends the block it is said how to go on.
     """
     from sears_dsl.clusters.parts import Here
     from sears_dsl.runtime.files import names_folder
@@ -159,15 +160,33 @@ def chosen_workers(
         raise click.UsageError("--limit counts the rows of a file, and a folder has many files")
     if folder and output == "-":
         raise click.UsageError("what becomes of a folder is a folder: name one with --output")
-    if not folder:
-        yield None
-    elif engine == "local":
-        yield Here()
-    else:
-        from sears_dsl.clusters.ray_workers import RayWorkers
+    try:
+        if not folder:
+            yield None
+        elif engine == "local":
+            yield Here()
+        else:
+            from sears_dsl.clusters.ray_workers import RayWorkers
 
-        with RayWorkers(address=chosen.address, count=chosen.workers) as workers:
-            yield workers
+            with RayWorkers(address=chosen.address, count=chosen.workers) as workers:
+                yield workers
+    except KeyboardInterrupt:
+        if output is not None:
+            _say_what_is_kept(output)
+        raise
+
+
+def _say_what_is_kept(output: str) -> None:
+    """Say how to go on where parts of a file, or of a folder, are done."""
+    from sears_dsl.batch.partial import kept_parts
+    from sears_dsl.clusters.parts import RECORDS
+    from sears_dsl.runtime.files import is_folder
+
+    folder = kept_parts(output)
+    if folder is not None or "://" in output or is_folder(Path(output, RECORDS)):
+        where = output if folder is None else folder.name
+        with suppress(OSError):  # a terminal that was closed takes no more words
+            click.echo(f"what is done so far is in {where}: --resume goes on", err=True)
 
 
 def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool) -> str:

@@ -1,0 +1,83 @@
+"""Interrupts that wait: what a signal raises comes after a block, and not into it.
+
+In: a block where an interrupt would do harm, since what runs there cannot be left half done and
+what calls it does not expect an error. Always holds: the handlers of this process are the same
+before and after it, and what came meanwhile is answered at its end; elsewhere than in the
+main thread, into which alone handlers come, nothing is done. Costs two microseconds.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterable
+from importlib import import_module
+from types import FrameType
+from typing import Any, Self
+
+# The functions behind those of `signal`, which take as long again to make members of enums.
+_system: Any = import_module("_signal")
+
+#: What people and other programs end a process with, or have it do something else by.
+USUAL = tuple(
+    int(getattr(signal, name))
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK", "SIGALRM")
+    if hasattr(signal, name)
+)
+
+
+class Uninterrupted:
+    """A block that signals do not come into; those that come meanwhile are answered at its end.
+
+    Example:
+        >>> ends = []
+        >>> before = signal.signal(signal.SIGINT, lambda *_: ends.append("interrupted"))
+        >>> with Uninterrupted():
+        ...     signal.raise_signal(signal.SIGINT)
+        ...     ends.append("done")
+        >>> _ = signal.signal(signal.SIGINT, before)
+        >>> ends
+        ['done', 'interrupted']
+    """
+
+    __slots__ = ("_numbers", "_received", "handlers")
+
+    def __init__(self, numbers: Iterable[int] = USUAL) -> None:
+        self._numbers = numbers
+        self._received: list[int] = []
+        #: What is called, by signal, once the block is done.
+        self.handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            try:
+                for number in self._numbers:
+                    handler = _system.getsignal(number)
+                    if callable(handler):
+                        self.handlers[number] = handler
+                        _system.signal(number, self._receive)
+            except BaseException:  # an interrupt that came before the block
+                self._restore()
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+        for number in self._received:
+            signal.raise_signal(number)
+
+    def _receive(self, number: int, _: FrameType | None) -> None:
+        self._received.append(number)
+
+    def _restore(self) -> None:
+        """Give the handlers back, all of them also where one that is back already raises."""
+        interrupt: BaseException | None = None
+        while self.handlers:
+            try:
+                number, handler = next(iter(self.handlers.items()))
+                _system.signal(number, handler)
+                del self.handlers[number]
+            except BaseException as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
