@@ -287,6 +287,7 @@ def _record(
         meaning=_meaning(effect, circumstances.tau),
         unrenderable=effect.unrenderable,
         rejected=effect.rejected,
+        refused=effect.refused,
         examples=_examples(effect, effects, circumstances.choices.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.auditing.audit import Circumstances, audit
+from sears_dsl.auditing.document import conclusion
+from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.flips import try_model
@@ -114,6 +116,33 @@ def test_a_model_that_refuses_every_row_is_not_said_to_use_other_labels() -> Non
     assert "The model refused 3 of 3 rows" in notes
     assert "1 rule changes no row that the model answers: movie -> film" in notes
     assert "Do they mean the same?" not in notes
+
+
+def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:
+    """Rather than that no rule changes a row, as if the rules or the column were wrong."""
+    rows = tuple({"text": f"movie {number}"} for number in range(3))
+    rules = parse("movie -> film")
+    matcher = compile_rules([rules], tagger=PinnedTagger())
+    data = LabelledRows(rows, "text", (("yes",),) * 3, "a.csv")
+    who = Circumstances(rulesets=(rules,), model="silent", tagger="pinned")
+    refused = rule_effects(matcher, data, CachedPredictor(Silent(), on_error="skip"))
+    document = audit(refused, circumstances=who, gates=Gates(flip_rate=0.1))
+    told = "the model refused 3 rewrites or their rows"
+    assert conclusion(document) == (
+        f"Nothing can be said about the model: no rewrite is left, since {told}."
+    )
+    assert document.rules[0].judgement.reason == f"nothing to test on: {told}"
+    assert document.verdict.outcome == "not judged"
+    # The one row of which the model refuses neither is too few; the others are told beside it.
+    partly = rule_effects(
+        matcher,
+        LabelledRows(rows, "text", (("yes",),) * 3, "a.csv"),
+        CachedPredictor(Refusing(), on_error="skip"),
+    )
+    assert conclusion(audit(partly, circumstances=who)) == (
+        "Too little was tested to judge the model: no rule changes more than 1 row that the model "
+        "has right, and 20 are needed; the model refused 2 rewrites or their rows."
+    )
 
 
 def test_a_search_whose_model_refuses_every_row_does_not_ask_about_labels() -> None:
