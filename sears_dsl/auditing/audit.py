@@ -11,7 +11,8 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import counted
+from sears_dsl.language.diff import readings
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
@@ -197,9 +199,12 @@ def audit(
     slices = slice_results(
         effects, {_whole(name): list(map(_whole, values)) for name, values in parts.items()}
     )
+    read = chain.from_iterable(map(readings, circumstances.rulesets))
     records = tuple(
-        _record(effect, judgement, flips, effects, circumstances)
-        for effect, judgement, flips in zip(effects.rules, judgements, alone, strict=True)
+        replace(_record(effect, judgement, flips, effects, circumstances), reading=reading)
+        for effect, judgement, flips, reading in zip(
+            effects.rules, judgements, alone, read, strict=True
+        )
     )
     robust = robustness(
         effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later

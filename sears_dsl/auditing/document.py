@@ -147,7 +147,8 @@ class RuleRecord:
     rows that no other rule flips; gained are wrong rows that are right after it; `accuracy_p_value`
     is that of McNemar's exact test of these two. On unrenderable rows it could not fire for want of
     a single inflection; nothing else counts the rewrites that the oracle rejected or the model
-    refused. Examples of failures come first.
+    refused. Examples of failures come first. What decides beside the text what the rule does is as
+    `readings` gives it; None in audits of earlier versions.
     """
 
     id: str
@@ -171,6 +172,7 @@ class RuleRecord:
     outcomes: str
     rejected: int = 0
     refused: int = 0
+    reading: dict[str, str] | None = None
     answer_words: str = ""
     confidences: str = ""
 
