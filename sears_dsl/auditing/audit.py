@@ -56,6 +56,7 @@ from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import counted
 from sears_dsl.language.diff import readings
+from sears_dsl.language.measure import writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
@@ -240,6 +241,7 @@ def audit(
             *_rejections(effects, circumstances.oracle),
             *template_notes(sentences, effects, circumstances.oracle),
             *_doubts(records),
+            *_unscored(effects, circumstances),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
         answer_words=per_row_text(_words(answer.label) for answer in effects.answers),
@@ -506,6 +508,21 @@ def _nothing_right(effects: Effects) -> str:
         f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same? "
         f"{WRITE_ALIKE}."
     )
+
+
+def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:
+    """Rules of noise that people read without noticing, for instance."""
+    same = [
+        effect.name
+        for effect in effects.rules
+        if len(effect) and writes_the_same_words(effect.rule)
+    ]
+    if same and circumstances.scorer is not None:
+        rules = counted(len(same), "rule writes", "rules write")
+        yield (
+            f"{rules} the same words in other characters or another case, of which a scorer can "
+            f"say nothing: {_some(same)}."
+        )
 
 
 def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:

@@ -32,6 +32,7 @@ from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.language.measure import writes_the_same_words
 from sears_dsl.language.printer import print_rule, rule_called
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.models.predictor import REFUSED, Answer, Predictor, Row
@@ -48,9 +49,9 @@ class RuleEffect:
     The id has its ruleset's name before it where two rules have the same. Rows are positions in the
     data, ascending; right is judged by the label of the original, also after. Confidences are NaN
     where the model does not say, None where it says nothing at all; scores NaN of pairs that were
-    not scored, None without a scorer. On unrenderable rows it could not fire, since a new word has
-    no one inflection; rewrites are left out that touch a span, rejected by an oracle, and refused
-    where the model refused them or their row.
+    not scored, None without a scorer and of rules that write the same words. On unrenderable rows
+    it could not fire, since a new word has no one inflection; rewrites are left out that touch a
+    span, rejected by an oracle, and refused where the model refused them or their row.
     """
 
     id: str
@@ -228,8 +229,9 @@ def rule_effects(
                 right_after=asked.right[own],
                 confidence_before=_confidences(earlier),
                 confidence_after=_confidences(later),
+                # Scorers read words: of other characters they say that the meaning is gone.
                 scores=None
-                if scorer is None
+                if scorer is None or writes_the_same_words(rule)
                 else _sampled(scorer, pairs, at_most=score_at_most, seed=seed, rule=name),
                 unrenderable=rewrites.unrenderable[number],
                 left_out=outcome.left_out.get(number, 0),

@@ -242,6 +242,24 @@ def test_rules_that_change_the_meaning_are_in_doubt() -> None:
     assert "long" not in note
 
 
+def test_no_scorer_is_asked_about_other_characters_of_the_same_words() -> None:
+    """It would say that look-alikes change the meaning, which no reader notices."""
+    rules = parse("rule alike: movie -> $1.homoglyph\nrule loud: movie -> $1.upper\n"
+                  "rule film: movie -> film")  # fmt: skip
+    scorer = Lengths()
+    effects = rule_effects(
+        compile_rules([rules], tagger=PinnedTagger()), rows_of("k" * 5), Known(), scorer=scorer
+    )
+    assert [each.scores is None for each in effects.rules] == [True, True, False]
+    assert len(scorer.pairs) == 5
+    who = Circumstances(rulesets=(rules,), model="m", tagger="t", scorer="lengths", tau=0.99)
+    document = audit(effects, circumstances=who)
+    assert [each.meaning is None for each in document.rules] == [True, True, False]
+    [doubt] = [each for each in document.notes if "may be a right answer" in each]
+    assert "alike" not in doubt
+    assert any(each.startswith("2 rules write the same words") for each in document.notes)
+
+
 def test_rules_of_one_name_in_two_files_are_told_apart() -> None:
     twice = [parse("rule x: a -> b", path="one.sear"), parse("rule x: b -> c", path="two/one.sear")]
     assert distinct_ids(twice) == ("one/x", "two/one/x")
