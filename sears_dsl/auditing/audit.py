@@ -239,7 +239,7 @@ def audit(
         notes=(
             *_notes(effects, gates, slices),
             *_rejections(effects, circumstances.oracle),
-            *template_notes(sentences, effects, circumstances.oracle),
+            *template_notes(sentences, effects, circumstances.oracle, circumstances.rulesets),
             *_doubts(records),
             *_unscored(effects, circumstances),
         ),
