@@ -34,6 +34,8 @@ RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"
 """What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
 NO_ROW = "no row was tested in both"
 """The note on a rule that has nothing to be compared on."""
+FIRST_ALONE, SECOND_ALONE = "only the first audit has it", "only the second audit has it"
+"""The notes on a rule that one audit lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,11 @@ class RuleComparison:
     q_value: float | None
     outcome: RateChange
     note: str
+
+    @property
+    def changed(self) -> bool:
+        """Whether both audits have a rule of this id, and not the same one."""
+        return bool(self.note) and self.note not in {NO_ROW, FIRST_ALONE, SECOND_ALONE}
 
 
 class ComparisonDocument(DocumentRecord):
@@ -290,7 +297,7 @@ def _change(
         raise UsageError(f"no audit has the rule {name}", help="this is a defect: report it")
     note = ""
     if first is None or second is None:
-        note = f"only the {'second' if first is None else 'first'} audit has it"
+        note = SECOND_ALONE if first is None else FIRST_ALONE
     else:
         note = _otherwise(first, second) or ("" if paired.rows else NO_ROW)
     return RuleComparison(
