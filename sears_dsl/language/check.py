@@ -359,8 +359,20 @@ class _Checker:
             )
 
 
+# What other tools call functions of this language.
+_CALLED_OTHERWISE = {
+    "plural": "NNS", "pluralize": "NNS", "singular": "NN", "singularize": "NN", "past": "VBD",
+    "gerund": "VBG", "lemma": "VB", "lowercase": "lower", "uppercase": "upper", "title": "cap",
+    "capitalize": "cap", "capital": "cap", "comparative": "JJR", "superlative": "JJS",
+    "misspell": "typo", "misspelling": "typo",
+}  # fmt: skip
+
+
 def _other_function(name: str, target: int | str) -> str:
     """What to write where there is no function of a name; `as` is one of words."""
+    other = _CALLED_OTHERWISE.get(name.lower())
+    if other is not None:
+        return f"it is called {code(f'${target}.{other}')}"
     if name.lower() != "as":
         return nearest(name, FUNCTIONS)
     return (

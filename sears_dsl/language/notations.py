@@ -129,6 +129,12 @@ def _among(literal: Literal, before: object, after: object) -> Iterator[Problem]
             f"`{text}` stands for its dots, not for what lies between",
             f"up to eight tokens of any kind are `_{{0,8}}`\n{as_text(text)}",
         )
+    if text == "*" and before is not None and after is not None:
+        yield (
+            "W607",
+            "`*` is looked for as it stands, not as any token",
+            f"any token is `_`, and some are `_{{0,8}}`\n{as_text('*')}",
+        )
     if text == "|" and before is not None and after is not None:
         yield (
             "W612",
