@@ -38,19 +38,17 @@ from sears_dsl.data.streams import (
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import is_file, is_there, write_atomically
 
-_FORMATS: Mapping[str, Format] = {
-    form.name: form
-    for form in (
-        *CSV.values(),
-        Delimited("tsv", "\t", quoting=False),
-        JsonLines(),
-        JsonArray(),
-        Columnar("parquet"),
-        Columnar("arrow"),
-        PlainText(),
-        Squad(),
-    )
-}
+_EVERY: tuple[Format, ...] = (
+    *CSV.values(),
+    Delimited("tsv", "\t", quoting=False),
+    JsonLines(),
+    JsonArray(),
+    Columnar("parquet"),
+    Columnar("arrow"),
+    PlainText(),
+    Squad(),
+)
+_FORMATS: Mapping[str, Format] = {form.name: form for form in _EVERY}
 FORMAT_NAMES = tuple(_FORMATS)
 _ALIASES = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "text": "txt", "tab": "tsv"}
 _USUAL_TEXT_COLUMNS = ("text", "sentence", "question", "review")
