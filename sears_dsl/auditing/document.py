@@ -386,10 +386,10 @@ def _nothing_judged(document: AuditDocument) -> str:
         return f"Nothing can be said about the model: no rewrite is left, since {lost}."
     also = f"; {lost}" if lost else ""
     if not most:
-        return (
-            "Nothing can be said about the model: no rule changes a row that the model has right"
-            f"{also}."
-        )
+        why = "no rule changes a row that the model has right"
+        if "1" not in document.right_rows:
+            why = "it has no row right"
+        return f"Nothing can be said about the model: {why}{also}."
     rows = counted(most, "row")
     return (
         f"Too little was tested to judge the model: no rule changes more than {rows} that the "
