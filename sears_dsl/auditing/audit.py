@@ -11,7 +11,8 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,8 @@ from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import counted
+from sears_dsl.language.diff import readings
+from sears_dsl.language.measure import writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
@@ -197,9 +200,12 @@ def audit(
     slices = slice_results(
         effects, {_whole(name): list(map(_whole, values)) for name, values in parts.items()}
     )
+    read = chain.from_iterable(map(readings, circumstances.rulesets))
     records = tuple(
-        _record(effect, judgement, flips, effects, circumstances)
-        for effect, judgement, flips in zip(effects.rules, judgements, alone, strict=True)
+        replace(_record(effect, judgement, flips, effects, circumstances), reading=reading)
+        for effect, judgement, flips, reading in zip(
+            effects.rules, judgements, alone, read, strict=True
+        )
     )
     robust = robustness(
         effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later
@@ -233,8 +239,9 @@ def audit(
         notes=(
             *_notes(effects, gates, slices),
             *_rejections(effects, circumstances.oracle),
-            *template_notes(sentences, effects, circumstances.oracle),
+            *template_notes(sentences, effects, circumstances.oracle, circumstances.rulesets),
             *_doubts(records),
+            *_unscored(effects, circumstances),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
         answer_words=per_row_text(_words(answer.label) for answer in effects.answers),
@@ -287,6 +294,7 @@ def _record(
         meaning=_meaning(effect, circumstances.tau),
         unrenderable=effect.unrenderable,
         rejected=effect.rejected,
+        refused=effect.refused,
         examples=_examples(effect, effects, circumstances.choices.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),
@@ -500,6 +508,21 @@ def _nothing_right(effects: Effects) -> str:
         f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same? "
         f"{WRITE_ALIKE}."
     )
+
+
+def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:
+    """Rules of noise that people read without noticing, for instance."""
+    same = [
+        effect.name
+        for effect in effects.rules
+        if len(effect) and writes_the_same_words(effect.rule)
+    ]
+    if same and circumstances.scorer is not None:
+        rules = counted(len(same), "rule writes", "rules write")
+        yield (
+            f"{rules} the same words in other characters or another case, of which a scorer can "
+            f"say nothing: {_some(same)}."
+        )
 
 
 def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:

@@ -5,7 +5,8 @@ are compared, so that a model is not called better for having other rows right; 
 McNemar's exact test on these pairs, and all of them, the rules and the accuracies, are one family
 after Holm: whatever else changed, anything is called worse by mistake in at most one of twenty
 comparisons; what rules do together is compared over those that both audits have; a rule that was
-changed under its id is another one; what cannot be compared is listed with the reason.
+changed under its id, or is read under other sets or options, is another one; what cannot be
+compared is listed with the reason.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Literal, TypeAlias, TypeVar
 from sears_dsl.auditing.document import AuditDocument, DocumentRecord, RuleRecord
 from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.errors import UsageError
+from sears_dsl.language.diff import read_otherwise
 from sears_dsl.statistics import (
     holm_values,
     mcnemar_exact,
@@ -32,6 +34,8 @@ RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"
 """What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
 NO_ROW = "no row was tested in both"
 """The note on a rule that has nothing to be compared on."""
+FIRST_ALONE, SECOND_ALONE = "only the first audit has it", "only the second audit has it"
+"""The notes on a rule that one audit lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +97,11 @@ class RuleComparison:
     outcome: RateChange
     note: str
 
+    @property
+    def changed(self) -> bool:
+        """Whether both audits have a rule of this id, and not the same one."""
+        return bool(self.note) and self.note not in {NO_ROW, FIRST_ALONE, SECOND_ALONE}
+
 
 class ComparisonDocument(DocumentRecord):
     """Two audits side by side. Rates of accuracy are of rows that are right, not of failures."""
@@ -119,7 +128,10 @@ def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     common = [
         (one, other)
         for one, other in records.values()
-        if one is not None and other is not None and _alike(one, other) and one.expect == "same"
+        if one is not None
+        and other is not None
+        and not _otherwise(one, other)
+        and one.expect == "same"
     ]
     flips: list[set[int]] = [set(), set()]
     for both in common:
@@ -223,13 +235,22 @@ def _matched(
     return {name: (before.get(name), after.get(name)) for name in (*after, *before)}
 
 
-def _alike(first: RuleRecord, second: RuleRecord) -> bool:
-    """Whether records of one id are about one rule, so that a difference is the model's."""
-    return (first.rule, first.expect) == (second.rule, second.expect)
+def _otherwise(first: RuleRecord, second: RuleRecord) -> str:
+    """How the rule of an id was another one in the first audit; nothing where it is the same.
+
+    Only then a difference is the model's. Audits of earlier versions do not say how rules are read.
+    """
+    if first.expect != second.expect:
+        return f"it expected {first.expect} and now expects {second.expect}"
+    if first.rule != second.rule:
+        return f"the rule was {first.rule}"
+    if first.reading is None or second.reading is None:
+        return ""
+    return read_otherwise(first.reading, second.reading)
 
 
 def _rule_pairs(first: RuleRecord | None, second: RuleRecord | None) -> Paired:
-    if first is None or second is None or not _alike(first, second):
+    if first is None or second is None or _otherwise(first, second):
         return _pairs(set(), set(), set())
     tested, failed = zip(*map(_tested_and_failed, (first, second)), strict=True)
     return _pairs(tested[0] & tested[1], *failed)
@@ -276,13 +297,9 @@ def _change(
         raise UsageError(f"no audit has the rule {name}", help="this is a defect: report it")
     note = ""
     if first is None or second is None:
-        note = f"only the {'second' if first is None else 'first'} audit has it"
-    elif first.expect != second.expect:
-        note = f"it expected {first.expect} and now expects {second.expect}"
-    elif first.rule != second.rule:
-        note = f"the rule was {first.rule}"
-    elif not paired.rows:
-        note = NO_ROW
+        note = SECOND_ALONE if first is None else FIRST_ALONE
+    else:
+        note = _otherwise(first, second) or ("" if paired.rows else NO_ROW)
     return RuleComparison(
         id=name,
         rule=record.rule,

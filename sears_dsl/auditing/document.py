@@ -30,7 +30,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome
+from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome, lost_rewrites
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import OF_SENTENCES, FillerGrid
@@ -146,8 +146,9 @@ class RuleRecord:
     Flips are right rows that are wrong after the rule, of the right rows; `flips_alone` those on
     rows that no other rule flips; gained are wrong rows that are right after it; `accuracy_p_value`
     is that of McNemar's exact test of these two. On unrenderable rows it could not fire for want of
-    a single inflection; nothing else counts the rewrites that the oracle rejected. Examples of
-    failures come first.
+    a single inflection; nothing else counts the rewrites that the oracle rejected or the model
+    refused. Examples of failures come first. What decides beside the text what the rule does is as
+    `readings` gives it; None in audits of earlier versions.
     """
 
     id: str
@@ -170,6 +171,8 @@ class RuleRecord:
     rows: str
     outcomes: str
     rejected: int = 0
+    refused: int = 0
+    reading: dict[str, str] | None = None
     answer_words: str = ""
     confidences: str = ""
 
@@ -378,14 +381,26 @@ def _nothing_judged(document: AuditDocument) -> str:
         )
         rows = f"{percent(right.rate)} of the rows right"
         return f"No rule took part; the model has {rows}{sentences}."
+    lost = lost_of(document.rules)
+    if lost and not any(each.changed for each in document.rules):
+        return f"Nothing can be said about the model: no rewrite is left, since {lost}."
+    also = f"; {lost}" if lost else ""
     if not most:
-        return (
-            "Nothing can be said about the model: no rule changes a row that the model has right."
-        )
+        why = "no rule changes a row that the model has right"
+        if "1" not in document.right_rows:
+            why = "it has no row right"
+        return f"Nothing can be said about the model: {why}{also}."
     rows = counted(most, "row")
     return (
         f"Too little was tested to judge the model: no rule changes more than {rows} that the "
-        f"model has right, and {document.gates.support} are needed."
+        f"model has right, and {document.gates.support} are needed{also}."
+    )
+
+
+def lost_of(records: Sequence[RuleRecord]) -> str:
+    """What became of the rewrites of rules that do not count; nothing where there are none."""
+    return lost_rewrites(
+        sum(each.refused for each in records), sum(each.rejected for each in records)
     )
 
 

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from sears_dsl.effects.rule_effects import RuleEffect
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.language.rule import Metadata, Rule, Template
 from sears_dsl.statistics import Share, binomial_tail, percent, q_values, share_of
 
@@ -265,6 +265,7 @@ def judge(
             support=gates.support,
             judge_by=gates.judge_by,
             changed=len(effect),
+            lost=lost_rewrites(effect.refused, effect.rejected),
         )
         judgements.append(
             Judgement(
@@ -281,6 +282,23 @@ def judge(
     return tuple(judgements)
 
 
+def lost_rewrites(refused: int, rejected: int) -> str:
+    """What became of rewrites that do not count; nothing where there are none.
+
+    Example:
+        >>> lost_rewrites(12, 0), lost_rewrites(0, 0)
+        ('the model refused 12 rewrites or their rows', '')
+    """
+    words = []
+    if refused:
+        words.append(
+            f"the model refused {counted(refused, 'rewrite or its row', 'rewrites or their rows')}"
+        )
+    if rejected:
+        words.append(f"the oracle rejected {counted(rejected, 'rewrite')}")
+    return " and ".join(words)
+
+
 def judge_share(
     share: Share,
     *,
@@ -289,11 +307,16 @@ def judge_share(
     support: int,
     judge_by: JudgeBy,
     changed: int,
+    lost: str = "",
 ) -> tuple[JudgementOutcome, str]:
-    """The outcome of one share of failures, of so many changed rows, and why."""
+    """The outcome of one share of failures, of so many changed rows, and why.
+
+    Rewrites may be `lost` before anything could be said of them.
+    """
     if share.rate is None:
         none_right = "the model has none of the rows that it changes right"
-        return "not judged", f"nothing to test on: {none_right if changed else 'it changes no row'}"
+        nothing = none_right if changed else lost or "it changes no row"
+        return "not judged", f"nothing to test on: {nothing}"
     if share.total < support:
         rows = f"{share.total} {'row' if share.total == 1 else 'rows'} tested, {support} are needed"
         few = f"too little support: {rows}; {share.count} of {share.total} fail"

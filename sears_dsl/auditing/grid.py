@@ -32,6 +32,7 @@ from sears_dsl.auditing.document import (
 )
 from sears_dsl.auditing.gates import JudgementOutcome
 from sears_dsl.errors import UsageError
+from sears_dsl.language.printer import rule_called
 from sears_dsl.statistics import Share, percent
 
 _LEAST = 2
@@ -171,6 +172,7 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
         summary=(
             *_verdicts(audits),
             *_summary(models, rules),
+            *_changed_rules([name for name, _ in others], pairs),
             *compared_draws(list(audits.values())),
         ),
         confidences=tuple(_confidences(audits.values())),
@@ -241,6 +243,19 @@ def _summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator
             )
         yield sentence
     yield from _shared(models, rules)
+
+
+def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) -> Iterator[str]:
+    """Rules that were changed under their id since the first audit; what one lacks, a cell says."""
+    for name, pair in zip(names, pairs, strict=True):
+        changed = [
+            f"{rule_called(each.rule, each.id)} ({each.note})"
+            for each in pair.rules
+            if each.changed
+        ]
+        if changed:
+            more = f" and {len(changed) - _FEW:,} more" if changed[_FEW:] else ""
+            yield f"changed in {name}, and not compared: {', '.join(changed[:_FEW])}{more}"
 
 
 def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:

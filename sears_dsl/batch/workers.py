@@ -26,6 +26,7 @@ from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, Tally, repeated
 from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
 from sears_dsl.data.columnar import Columnar
+from sears_dsl.data.csv_rows import Delimited
 from sears_dsl.data.dataset import Dataset, format_named
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import noise_identity, sources_for
@@ -43,8 +44,6 @@ ADDED = "~rewritten"
 # Batches a process, finished or not, that wait for those before them.
 _MOST_WAITING = 4
 
-# Formats whose rows stand under the names of their columns.
-_WITH_HEADER = ("csv", "tsv")
 # As long as a process takes to be ready: a run that has lasted so long may well last as long again.
 _START_SECONDS = 2.0
 
@@ -163,7 +162,7 @@ class BatchTask:
         # begin after, and text has no place for another column.
         once = not with_originals and plan.draws == 1
         patched = mode == "chain" and alike and (once or form.binary or form.name == "squad")
-        headed = mode == "chain" and not patched and form.name in _WITH_HEADER
+        headed = mode == "chain" and not patched and isinstance(form, Delimited)
         return cls(
             mode=mode,
             plan=plan,

@@ -103,8 +103,12 @@ class Frame:
 
 
 class Reader:
-    """A file being read. ``epilogue`` is known when `batches` has ended."""
+    """A file being read. ``epilogue`` is known when `batches` has ended.
 
+    The form is what the first rows tell of the format, if they tell more of it.
+    """
+
+    form: Format | None = None
     encoding = "utf-8"
     prologue = ""
     epilogue = ""

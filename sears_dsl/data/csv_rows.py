@@ -2,7 +2,9 @@
 
 In: the lines of a file. Out: `Batch`es of text columns, and parts of new files. Always holds: a
 row without a change is written as it stood, its quoting and line end included; in a changed row
-only the changed fields are written anew. A row that does not fit its file is a `DataError` with
+only the changed fields are written anew. What parts the columns of a csv is told by its first line:
+commas or, where no comma stands between the names, semicolons, tabs or vertical bars, as
+spreadsheets write in many languages. A row that does not fit its file is a `DataError` with
 its line. Python's csv module reads rows one by one, and says what is wrong with one; where kernels
 are compiled they read and write csv a batch at a time (`csv_kernels`). Costs a microsecond a row
 and column by the csv module.
@@ -40,17 +42,20 @@ from sears_dsl.runtime.kernels import compiles, expect
 # A longer field is most likely a quote that is never closed; larger values break some C compilers.
 _LONGEST_FIELD = 1 << 27
 _EMPTY = '""'
-# What spreadsheets write in many languages, or a tsv under another name, is one column of a csv.
-_OTHERWISE_PARTED = re.compile(r"[^\s;|]\s?([;|])(?:\s?\1)*\s?[^\s;|]|^sep=[;|]$|\t")
-_PARTED_BY = re.compile(r'"\s?([;|\t])\s?"')
+# What else stands between two names of a first line that has no comma.
+_BETWEEN = {
+    "\t": re.compile(r"\t"),
+    ";": re.compile(r"[^\s;]\s?;(?:\s?;)*\s?[^\s;]"),
+    "|": re.compile(r"[^\s|]\s?\|(?:\s?\|)*\s?[^\s|]"),
+}
+_QUOTED = r'"(?:[^"]|"")*"'
+_FIRST_ROW = re.compile(rf'[\r\n]*((?:{_QUOTED}|[^"\r\n])*)')
 # Spreadsheets take it from a first line, which is no row: ``sep=;``.
-_SAYS_WHAT_PARTS = "sep="
+_SAYS_WHAT_PARTS = re.compile(r"sep=([,;|\t])\r?\n")
+_PARTS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
-_FIELD = {
-    ",": re.compile(r'"(?:[^"]|"")*"|[^,\r\n]*'),
-    "\t": re.compile(r'"(?:[^"]|"")*"|[^\t\r\n]*'),
-}
+_FIELD = {each: re.compile(rf"{_QUOTED}|[^{re.escape(each)}\r\n]*") for each in ",;|\t"}
 # Bytes that take the csv module as long as a kernel in plain Python takes for a step.
 _BYTES_A_STEP = 800
 
@@ -91,13 +96,14 @@ class Delimited(TextFormat):
     def header(self, names: Sequence[str]) -> str:
         """The names of the columns."""
         line = self.fields(names)
-        # Read again without quotes, the name of an only column could be taken for several.
-        alone = self.quoting and len(names) == 1 and not line.startswith('"')
-        return f'"{line}"\n' if alone and _OTHERWISE_PARTED.search(line) else f"{line}\n"
+        # Read again without quotes, names could be taken for others.
+        if self.quoting and _parting(line) != self.delimiter:
+            line = self.delimiter.join('"' + name.replace('"', '""') + '"' for name in names)
+        return f"{line}\n"
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """A line a row."""
-        if self.quoting and compiles():
+        if self.quoting and self.delimiter == "," and compiles():
             # Most columns are texts already; to see that costs as much as to write them.
             lines = quoted_lines(list(columns.values()))
             if lines is None:
@@ -154,6 +160,26 @@ class Delimited(TextFormat):
             at = end + 1
 
 
+#: A csv by what parts its columns.
+CSV = {
+    delimiter: Delimited(name, delimiter, quoting=True)
+    for delimiter, name in (
+        (",", "csv"),
+        (";", "csv-semicolon"),
+        ("\t", "csv-tab"),
+        ("|", "csv-bar"),
+    )
+}
+
+
+def _parting(content: str) -> str:
+    """What parts the columns of a csv, by its first row."""
+    row = _FIRST_ROW.match(content)
+    names = re.sub(_QUOTED, '""', row[1]) if row else ""
+    parting = (each for each, between in _BETWEEN.items() if between.search(names))
+    return "," if "," in names else next(parting, ",")
+
+
 class _DelimitedReader(LineReader):
     """Rows of fields, a chunk of lines at a time.
 
@@ -161,11 +187,13 @@ class _DelimitedReader(LineReader):
     what stands before the next row.
     """
 
+    form: Delimited
+
     def __init__(self, path: str, options: ReadOptions, form: Delimited) -> None:
         super().__init__(path, options)
         if csv.field_size_limit() < _LONGEST_FIELD:
             csv.field_size_limit(_LONGEST_FIELD)
-        self._form = form
+        self.form = form
         self._width = 0  # not known before the first row
         self._line = 0  # lines before those that are read one by one
 
@@ -199,6 +227,8 @@ class _DelimitedReader(LineReader):
         while True:
             chunk = next(chunks, b"")
             content += chunk
+            if self.form is CSV[","] and self.options.header:
+                content = self._parted(content)
             rows, source = self._one_by_one(content, last=not chunk, most=1)
             if rows or not chunk:
                 break
@@ -211,31 +241,28 @@ class _DelimitedReader(LineReader):
             )
         [names] = rows
         header = source.content
-        self._check_names(names, quoted=header.startswith(b'"'))
+        self._check_names(names)
         self._width = len(names)
         self.prologue += header.decode()
         return names, content[len(header) :], chunks
 
-    def _check_names(self, names: Sequence[str], *, quoted: bool) -> None:
+    def _parted(self, content: bytes) -> bytes:
+        """Look at what parts the columns; what stands before the names goes to the prologue."""
+        text = content.decode()
+        says = _SAYS_WHAT_PARTS.match(text)
+        if says:
+            self.prologue += says[0]
+            text = text[says.end() :]
+        self.form = CSV[says[1] if says else _parting(text)]
+        return text.encode()
+
+    def _check_names(self, names: Sequence[str]) -> None:
         without = "the file may have no header: --no-header names its columns 1, 2, …"
-        alone = self._form.quoting and len(names) == 1 and not quoted
-        if alone and _OTHERWISE_PARTED.search(names[0]):
-            advice = _commas(next(each for each in "\t;|" if each in names[0]))
-            if names[0].startswith(_SAYS_WHAT_PARTS):
-                advice = f"take away the first line, which is no row; then {advice}"
-            raise DataError(
-                f"{self.name}: its one column is named {names[0]!r:.80}",
-                help=f"{advice}; or {without}; a name that is meant so stands in quotes",
-            )
         for number, name in enumerate(names):
-            if "\r" in name and not self._form.quoting:
+            if "\r" in name and not self.form.quoting:
                 raise lone_return(f"{self.name}, line 1")
             if not name:
-                says = list(names) == [_SAYS_WHAT_PARTS, ""]
-                raise DataError(
-                    f"{self.name}: column {number + 1} has no name",
-                    help="take away the first line, which is no row" if says else without,
-                )
+                raise DataError(f"{self.name}: column {number + 1} has no name", help=without)
             if name in names[:number]:
                 raise DataError(
                     f"{self.name}: columns {names.index(name) + 1} and {number + 1} are both "
@@ -248,7 +275,7 @@ class _DelimitedReader(LineReader):
         self, names: Sequence[str], content: bytes, *, last: bool, most: int | None
     ) -> tuple[Mapping[str, Sequence[str]], SourceRows]:
         """The rows that end in some lines, at most so many, as columns and as they stand."""
-        at_once = self._form.quoting and names and most is None and not last
+        at_once = self.form is CSV[","] and names and most is None and not last
         if at_once and len(content) < _LONGEST_FIELD:
             expect(len(content) // _BYTES_A_STEP)
             columns = FieldColumns.of(content, names) if compiles() else None
@@ -263,11 +290,11 @@ class _DelimitedReader(LineReader):
     ) -> tuple[list[list[str]], SourceRows]:
         """The same, row by row; more lines may follow unless these are the last."""
         lines = StringIO(content.decode(), newline="\n")
-        delimiter = self._form.delimiter
+        delimiter = self.form.delimiter
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         numbered: Iterator[tuple[int, list[str]]] = (
             ((reader.line_num, row) for row in reader)
-            if self._form.quoting
+            if self.form.quoting
             else enumerate((line_body(line).split(delimiter) for line in lines), start=1)
         )
         ends = line_ends(content)
@@ -277,7 +304,7 @@ class _DelimitedReader(LineReader):
         before = 0
         try:
             for line, row in numbered:
-                if row and (self._form.quoting or self._width == 1 or row != [""]):
+                if row and (self.form.quoting or self._width == 1 or row != [""]):
                     self._check_width(row, before)
                     rows.append(row)
                     last_lines.append(line)
@@ -295,37 +322,29 @@ class _DelimitedReader(LineReader):
     def _check_width(self, row: Sequence[str], before: int) -> None:
         width = self._width or len(row)
         if len(row) != width:
+            delimiter = self.form.delimiter
+            others = ", ".join(
+                each.name for each in CSV.values() if each.delimiter not in {",", delimiter}
+            )
             raise DataError(
                 f"{self.name}, line {self._line + before + 1}: {len(row)} fields in a file of "
                 f"{width} columns",
-                help="a field that holds the separator must be quoted"
-                if self._form.quoting
-                else "a tsv field holds no tab; a quoted file is read with --format csv",
+                help=f"{_PARTS[delimiter]} part its columns, and a field that holds one is quoted; "
+                f"if something else parts them: --format {others}; if the first line is a row: "
+                "--no-header"
+                if self.form.quoting
+                else "a tsv field holds no tab; a quoted file is read with --format csv-tab",
             )
 
     def _invalid(self, row: str, before: int, error: csv.Error) -> DataError:
         place = f"{self.name}, line {self._line + before + 1}"
         if _LONE_RETURN.search(row):
             return lone_return(place)
-        parted = None if self._width else _PARTED_BY.search(row)
-        if parted and '","' not in row:
-            return DataError(f"{place}: invalid csv: {error}", help=_commas(parted[1]))
         return DataError(
             f"{place}: invalid csv: {error}",
             help="a quote inside a quoted field is written twice; a file without quoting "
             "is read with --format tsv if tabs part its columns",
         )
-
-
-def _commas(delimiter: str) -> str:
-    """What to do about a file whose columns are parted by something else."""
-    if delimiter == "\t":
-        return "tabs part its columns, it seems: read it with --format tsv"
-    name = "semicolons" if delimiter == ";" else "vertical bars"
-    return (
-        f"{name} part its columns, it seems: save it with commas (a spreadsheet: as CSV UTF-8), "
-        f"or pandas.read_csv(FILE, sep='{delimiter}').to_csv('new.csv', index=False)"
-    )
 
 
 def _quoted(texts: Sequence[str], delimiter: str) -> list[str]:

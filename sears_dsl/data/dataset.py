@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions
 from sears_dsl.data.columnar import Columnar
-from sears_dsl.data.csv_rows import Delimited
+from sears_dsl.data.csv_rows import CSV, Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.squad import Squad
 from sears_dsl.data.streams import (
@@ -38,19 +38,17 @@ from sears_dsl.data.streams import (
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import is_file, is_there, write_atomically
 
-_FORMATS: Mapping[str, Format] = {
-    form.name: form
-    for form in (
-        Delimited("csv", ",", quoting=True),
-        Delimited("tsv", "\t", quoting=False),
-        JsonLines(),
-        JsonArray(),
-        Columnar("parquet"),
-        Columnar("arrow"),
-        PlainText(),
-        Squad(),
-    )
-}
+_EVERY: tuple[Format, ...] = (
+    *CSV.values(),
+    Delimited("tsv", "\t", quoting=False),
+    JsonLines(),
+    JsonArray(),
+    Columnar("parquet"),
+    Columnar("arrow"),
+    PlainText(),
+    Squad(),
+)
+_FORMATS: Mapping[str, Format] = {form.name: form for form in _EVERY}
 FORMAT_NAMES = tuple(_FORMATS)
 _ALIASES = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "text": "txt", "tab": "tsv"}
 _USUAL_TEXT_COLUMNS = ("text", "sentence", "question", "review")
@@ -116,6 +114,16 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
     return form
 
 
+def parted_as(form: Format, name: str) -> Format:
+    """The format of a file with the rows of another: a csv is parted as that one is.
+
+    Example:
+        >>> parted_as(format_named("csv"), "csv-semicolon").name
+        'csv-semicolon'
+    """
+    return format_named(name) if form is CSV[","] and format_named(name) in CSV.values() else form
+
+
 def is_stream(path: str) -> bool:
     """Standard output, a device or a pipe: whatever cannot be replaced as a whole."""
     if path == STANDARD_STREAM:
@@ -149,6 +157,8 @@ class Dataset:
         self._reader = self.format.read(path, options or ReadOptions())
         self._batches = self._reader.batches()
         self.first = next(self._batches)
+        # Of a csv the first line says what parts it.
+        self.format = self._reader.form or self.format
         self.names: tuple[str, ...] = tuple(self.first.columns)
 
     @property
@@ -193,6 +203,8 @@ class Dataset:
         form = format_of(path, form_name, reading=False)
         if squad and chained and form_name is None and form.name == "json":
             form = _FORMATS["squad"]
+        elif chained and form_name is None:
+            form = parted_as(form, self.format.name)
         if form.binary and stream:
             raise UsageError(
                 f"{form.name} cannot be written to a stream", help="name a file with --output"

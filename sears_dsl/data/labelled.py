@@ -40,6 +40,7 @@ _NOTHING = Protection()
 # Rows with unreadable pictures: of so many the reason is told, of so many more the number.
 _TOLD = 5
 _NUMBERED = 100
+_LABEL_SHOWN = 40
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -316,11 +317,16 @@ def _contradictions(
         return
     first = groups[0][0]
     other = next(place for place in groups[0] if labels[place] != labels[first])
-    pair = " and ".join(f"{labels[place][0]!r:.40}" for place in (first, other))
+    pair = " and ".join(repr(_shortened(labels[place][0])) for place in (first, other))
     yield (
         f"{sum(map(len, groups)):,} rows say the same as another row and have another label, such "
         f"as rows {first + 1:,} and {other + 1:,} ({pair}): no model has all of them right"
     )
+
+
+def _shortened(label: str) -> str:
+    """A label, of which nobody expects that it is a whole text."""
+    return label if len(label) <= _LABEL_SHOWN else f"{label[:_LABEL_SHOWN]}…"
 
 
 def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:

@@ -32,10 +32,11 @@ from sears_dsl.effects.oracle import Oracle, accepted
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
+from sears_dsl.language.measure import writes_the_same_words
 from sears_dsl.language.printer import print_rule, rule_called
 from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.models.predictor import REFUSED, Answer, Predictor, Row
-from sears_dsl.runtime.array_types import Flags, Floats, Int32Array
+from sears_dsl.runtime.array_types import Flags, Floats, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -48,8 +49,9 @@ class RuleEffect:
     The id has its ruleset's name before it where two rules have the same. Rows are positions in the
     data, ascending; right is judged by the label of the original, also after. Confidences are NaN
     where the model does not say, None where it says nothing at all; scores NaN of pairs that were
-    not scored, None without a scorer. On unrenderable rows it could not fire, since a new word has
-    no one inflection; rewrites are left out that touch a span, and rejected by an oracle.
+    not scored, None without a scorer and of rules that write the same words. On unrenderable rows
+    it could not fire, since a new word has no one inflection; rewrites are left out that touch a
+    span, rejected by an oracle, and refused where the model refused them or their row.
     """
 
     id: str
@@ -70,6 +72,7 @@ class RuleEffect:
     unrenderable: int
     left_out: int = 0
     rejected: int = 0
+    refused: int = 0
     comparison: Comparison = "exact"
 
     def __len__(self) -> int:
@@ -126,16 +129,17 @@ class RuleEffect:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Effects:
-    """What a ruleset does to a model, by its answers to the untouched rows and which are right.
-
-    Rewrites are refused, and left out, where the model refused them or their row.
-    """
+    """What a ruleset does to a model, by its answers to the untouched rows and which are right."""
 
     data: LabelledRows
     rules: tuple[RuleEffect, ...]
     answers: tuple[Answer, ...]
     right: Flags
-    refused: int = 0
+
+    @property
+    def refused(self) -> int:
+        """Rewrites that are left out since the model refused them or their row."""
+        return sum(each.refused for each in self.rules)
 
     @property
     def labelled(self) -> bool:
@@ -225,12 +229,14 @@ def rule_effects(
                 right_after=asked.right[own],
                 confidence_before=_confidences(earlier),
                 confidence_after=_confidences(later),
+                # Scorers read words: of other characters they say that the meaning is gone.
                 scores=None
-                if scorer is None
+                if scorer is None or writes_the_same_words(rule)
                 else _sampled(scorer, pairs, at_most=score_at_most, seed=seed, rule=name),
                 unrenderable=rewrites.unrenderable[number],
                 left_out=outcome.left_out.get(number, 0),
                 rejected=rejected[number],
+                refused=int(asked.refused[number]),
                 comparison=comparison,
             )
         )
@@ -239,7 +245,6 @@ def rule_effects(
         rules=tuple(effects),
         answers=tuple(answers),
         right=right,
-        refused=asked.refused,
     )
 
 
@@ -248,7 +253,7 @@ class _AskedRewrites:
     """Distinct rewrites, what the model says of them, and the applications that count."""
 
     table: Applications  # those of which the model refused neither answer
-    refused: int  # how many it refused
+    refused: Int64Array  # (rules,): how many of each rule's rewrites are left out for that
     edits: Sequence[tuple[Edit, ...]]  # of each application that counts
     after: Sequence[Answer]  # to each rewrite
     right: Flags  # which rewrites the model has right, by the labels of their rows
@@ -274,9 +279,10 @@ def _asked_rewrites(
     right = [answers_equal(now.label, labels[row], comparison=comparison) for now, row in pairs]
     refused = np.array([REFUSED in (now.label, answers[row].label) for now, row in pairs], np.bool_)
     answered = ~refused[table.rewrites]
+    counting = table.where(answered)
     return _AskedRewrites(
-        table.where(answered),
-        refused=int((~answered).sum()),
+        counting,
+        refused=table.changed - counting.changed,
         edits=[rewrites[place].edits for place in by_rule(rewrites)[answered].tolist()],
         after=after,
         right=np.array(right, np.bool_),

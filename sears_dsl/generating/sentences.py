@@ -17,9 +17,11 @@ say) is written once; and some microseconds a member.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, pairwise
 from math import prod
 
 import numpy as np
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 from sears_dsl.engine.noise.characters import PlacedText, changed, shared
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
 from sears_dsl.engine.rewrite.pieces import CASE_FUNCTIONS
+from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language.printer import print_slot, print_statements
 from sears_dsl.language.rule import Literal, Noise, SetReference, Slot, SlotCopy, Template
@@ -425,3 +428,28 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
             )
             findings.append(of_template(finding, template, ruleset))
     return findings
+
+
+_BEFORE_SLOT = re.compile(r"(?<![\w'’-])(an?)\s+[(\[\"'“‘]*$", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"[^\W_]+")
+
+
+def odd_articles(rulesets: Sequence[Ruleset]) -> list[str]:
+    r"""`a` before members that want `an`, and the other way round, as templates write them.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> odd_articles([parse('set WHO = woman | artist\ntemplate "I am a {WHO}."\n  label: ok')])
+        ['a artist']
+    """
+    odd: dict[str, None] = {}
+    for ruleset in rulesets:
+        parts = (pairwise(each.parts) for each in ruleset.templates)
+        for before, slot in chain.from_iterable(parts) if ruleset.options.language == "en" else ():
+            article = _BEFORE_SLOT.search(before) if isinstance(before, str) else None
+            if article is not None and isinstance(slot, Slot):
+                for member in set_texts(ruleset, slot.reference):
+                    word = _FIRST_WORD.match(member)
+                    if word and wants_an(word[0]) != (len(article[1]) > 1):
+                        odd[f"{article[1]} {member}"] = None
+    return list(odd)

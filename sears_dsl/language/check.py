@@ -230,7 +230,7 @@ class _Checker:
                             "E208",
                             f"`.{function}` is not a function",
                             piece.span,
-                            nearest(function, FUNCTIONS),
+                            _other_function(function, piece.target),
                         )
                 self._target(piece.target, piece.span, inflects=inflects)
                 self._inflection(piece.span, inflects)
@@ -357,6 +357,28 @@ class _Checker:
                 f"at most {MOST_VARIANTS} are allowed; narrow the quantifiers or split "
                 "the rule; alternatives of one token each count as one",
             )
+
+
+# What other tools call functions of this language.
+_CALLED_OTHERWISE = {
+    "plural": "NNS", "pluralize": "NNS", "singular": "NN", "singularize": "NN", "past": "VBD",
+    "gerund": "VBG", "lemma": "VB", "lowercase": "lower", "uppercase": "upper", "title": "cap",
+    "capitalize": "cap", "capital": "cap", "comparative": "JJR", "superlative": "JJS",
+    "misspell": "typo", "misspelling": "typo",
+}  # fmt: skip
+
+
+def _other_function(name: str, target: int | str) -> str:
+    """What to write where there is no function of a name; `as` is one of words."""
+    other = _CALLED_OTHERWISE.get(name.lower())
+    if other is not None:
+        return f"it is called {code(f'${target}.{other}')}"
+    if name.lower() != "as":
+        return nearest(name, FUNCTIONS)
+    return (
+        f"`as` stands behind the word that takes the form: {code(f'word.as(${target})')}\n"
+        f"to give the form itself, name it: {code(f'${target}.VBD')}"
+    )
 
 
 def _anchor_places(element: Element, first: bool, last: bool) -> Iterator[tuple[str, bool, bool]]:

@@ -6,13 +6,15 @@ changed, renamed or unchanged; it is found again by its id, else by its canonica
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from hashlib import blake2b
 from typing import TypeAlias
 
 from sears_dsl.language.printer import print_rule, print_template, print_test, template_ids
-from sears_dsl.language.rule import Metadata, Rule, Template
-from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.rule import Metadata, Options, Rule, SetReference, Template
+from sears_dsl.language.ruleset import Ruleset, references_in, sets_of
+from sears_dsl.language.words import print_share
 
 Compared: TypeAlias = Rule | Template
 """What is found again in another version."""
@@ -92,6 +94,63 @@ def _compared(before: Mapping[str, Compared], after: Mapping[str, Compared]) -> 
         changed=tuple(changed),
         renamed=tuple(renamed),
     )
+
+
+def readings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
+    r"""Of each rule what decides beside its text what it does, and is not so by default.
+
+    That is options of its file, its rate and seed, and the sets that it names, imported ones too,
+    each by a hash of its members. A run says how long a unit is and where words are looked up.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> list(readings(parse("option case = exact\nset WH = What | Which\n@WH is -> it is")))
+        [{'option case': 'exact', 'set WH': '0b6bd8b87a'}]
+    """
+    usual = Options()
+    options = {
+        f"option {name}": str(getattr(ruleset.options, name))
+        for name in ("case", "language", "tagset", "repair")
+        if getattr(ruleset.options, name) != getattr(usual, name)
+    }
+    hashes: dict[SetReference, str] = {}
+    for rule in ruleset.rules:
+        drawn, metadata = {}, rule.metadata
+        if metadata.rate is not None:
+            drawn["rate"] = print_share(metadata.rate)
+        if metadata.seed is not None:
+            drawn["seed"] = str(metadata.seed)
+        named = list(dict.fromkeys(sets_of(rule)))
+        for reference in named:
+            members = ruleset.members(reference)
+            # Sets under negations are not written out among the members.
+            named += (each for each in references_in(members) if each not in named)
+            if reference not in hashes:
+                written = "\0".join(print_test(each, place="group") for each in members)
+                hashes[reference] = blake2b(written.encode(), digest_size=5).hexdigest()
+        sets = {
+            f"set {each.module + '.' if each.module else ''}{each.name}": hashes[each]
+            for each in named
+        }
+        yield {**options, **drawn, **sets}
+
+
+def read_otherwise(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """How a rule was read before, in words, where that differs; of both what `readings` gives.
+
+    Example:
+        >>> read_otherwise({"set WH": "aa"}, {"set WH": "bb", "option case": "exact"})
+        'option case was smart, set WH was another one'
+    """
+    usual = {f"option {each.name}": str(each.default) for each in fields(Options)}
+    words = []
+    for name in sorted({*old, *new}):
+        was = old.get(name, usual.get(name, "not given"))
+        if was != new.get(name, usual.get(name, "not given")):
+            words.append(
+                f"{name} was another one" if name.startswith("set ") else f"{name} was {was}"
+            )
+    return ", ".join(words)
 
 
 def print_body(node: Compared) -> str:

@@ -27,7 +27,6 @@ from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.rule import (
     OPTION_NAMES,
     OPTION_VALUES,
-    Drawn,
     HeaderLine,
     ImportLine,
     OptionLine,
@@ -40,7 +39,15 @@ from sears_dsl.language.rule import (
     VersionLine,
     Wildcard,
 )
-from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset, ordered, references_in
+from sears_dsl.language.ruleset import (
+    DEEPEST,
+    LARGEST,
+    Import,
+    Ruleset,
+    ordered,
+    references_in,
+    sets_of,
+)
 from sears_dsl.language.words import code, nearest
 
 _DEEPEST_IMPORT = 50
@@ -511,11 +518,8 @@ def _missing_tests(rule: Rule | Template) -> Iterator[Diagnostic]:
 
 def _used_sets(ruleset: Ruleset) -> set[SetReference]:
     """The references in rules and sets of a file."""
-    bodies: list[object] = [each for definition in ruleset.sets for each in definition.members]
-    for rule in ruleset.rules:
-        bodies += [element.body for element in (*rule.left, *rule.antecedent, *rule.right)]
-        bodies += [SetReference(p.name, p.module) for p in rule.consequent if isinstance(p, Drawn)]
-    return set(references_in(bodies))
+    members = (each for definition in ruleset.sets for each in definition.members)
+    return {*references_in(members), *(each for rule in ruleset.rules for each in sets_of(rule))}
 
 
 def _notations(

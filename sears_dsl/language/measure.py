@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sears_dsl.language.rule import (
+    CASINGS,
+    NOISE_KINDS,
     Anchor,
     CaseOption,
     Drawn,
@@ -27,6 +29,8 @@ from sears_dsl.language.rule import (
 MOST_VARIANTS = 64
 """How many flat variants a rule may expand to."""
 
+# Functions after which a word is the same word to a reader.
+_CASED = {*CASINGS, *NOISE_KINDS} - {"neighbor", "paraphrase"}
 # Counts stop growing here, so that a hostile rule costs nothing.
 _MANY = 10**6
 
@@ -172,6 +176,27 @@ def draws_text(rule: Rule) -> bool:
     noise = {function.kind for function in functions if isinstance(function, Noise)}
     drawn = any(isinstance(piece, Drawn) for piece in rule.consequent)
     return drawn or bool(noise - {"neighbor"}) or is_unit(rule)
+
+
+def writes_the_same_words(rule: Rule) -> bool:
+    r"""Whether a rule writes the words that it found, in other characters or another case.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> rules = parse("_ -> $1.typo\na:NOUN b:VERB -> $b $a\nNOUN -> $1.neighbor").rules
+        >>> list(map(writes_the_same_words, rules))
+        [True, False, False]
+    """
+    whole = len(rule.consequent) == 1 and getattr(rule.consequent[0], "target", None) == 0
+    if not whole and len(rule.consequent) != len(rule.antecedent):
+        return False
+    elements = (None,) if whole else rule.antecedent
+    return all(
+        isinstance(piece, Reference)
+        and piece.target in {0 if element is None else place, element and element.name}
+        and {each.kind if isinstance(each, Noise) else each for each in piece.functions} <= _CASED
+        for place, (piece, element) in enumerate(zip(rule.consequent, elements, strict=True), 1)
+    )
 
 
 def looks_up(rule: Rule, kind: str) -> bool:

@@ -129,6 +129,12 @@ def _among(literal: Literal, before: object, after: object) -> Iterator[Problem]
             f"`{text}` stands for its dots, not for what lies between",
             f"up to eight tokens of any kind are `_{{0,8}}`\n{as_text(text)}",
         )
+    if text == "*" and before is not None and after is not None:
+        yield (
+            "W607",
+            "`*` is looked for as it stands, not as any token",
+            f"any token is `_`, and some are `_{{0,8}}`\n{as_text('*')}",
+        )
     if text == "|" and before is not None and after is not None:
         yield (
             "W612",
@@ -374,7 +380,14 @@ def _text(
             f"an inflection is {code(f'{target}.{inflection}')}\n"
             f"text that is joined is quoted: {code(target + quote(text))}",
         )
-    elif (called := _CALLED.fullmatch(text)) and called[2] in {*FUNCTIONS, *_CALLS}:
+    elif (called := _CALLED.fullmatch(text)) and called[2].lower() == "as":
+        yield (
+            "W613",
+            f"`{text}` is written as it stands: `.as` needs the word whose form it takes",
+            f"{code(called[1])} in the form of what an element matched is "
+            f"{code(f'{called[1]}.as($1)')}\n{as_text(text)}",
+        )
+    elif called and called[2] in {*FUNCTIONS, *_CALLS}:
         function = called[2] if called[2] in FUNCTIONS else "upper"
         yield (
             "W613",

@@ -37,7 +37,10 @@ OPTION_VALUES: dict[str, tuple[str, ...]] = {
 INFLECTIONS = ("VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS")
 """Functions that inflect one token."""
 
-NAMED_FUNCTIONS = ("lower", "upper", "cap", "uncap", *INFLECTIONS)
+CASINGS = ("lower", "upper", "cap", "uncap")
+"""Functions that change how words are cased."""
+
+NAMED_FUNCTIONS = (*CASINGS, *INFLECTIONS)
 """Functions that a name says all of: casing and inflection."""
 
 TYPING_KINDS = ("swap", "drop", "double", "key")

@@ -21,6 +21,7 @@ from sears_dsl.errors import Diagnostic, Span, UsageError, counted
 from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
 from sears_dsl.language.rule import (
     OPTION_NAMES,
+    Drawn,
     Element,
     Entry,
     Group,
@@ -493,6 +494,15 @@ def _qualified(test: Test, module: str | None) -> Test:
 
     alternatives = (tuple(map(through, each)) for each in test.operand.alternatives)
     return Negation(Group(tuple(alternatives)))
+
+
+def sets_of(rule: Rule) -> Iterator[SetReference]:
+    """The sets that a rule names, under negations and in what it writes too."""
+    elements = (*rule.left, *rule.antecedent, *rule.right)
+    yield from references_in(element.body for element in elements)
+    for piece in rule.consequent:
+        if isinstance(piece, Drawn):
+            yield SetReference(piece.name, piece.module)
 
 
 def references_in(tests: Iterable[object]) -> Iterator[SetReference]:

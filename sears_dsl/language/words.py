@@ -206,6 +206,10 @@ def objection(text: str, place: WordPlace) -> Objection | None:
     return _mixed(text, place, either)
 
 
+# Of the names of inflections: `VBDD` is one with a slip of the pen, `NET` is none.
+_NEAR = 0.7
+
+
 def _beside_tag(text: str, tag: str, place: WordPlace, either: str) -> str:
     """What to write instead of a word with a tag in it."""
     rest = text.removeprefix(tag)
@@ -217,7 +221,9 @@ def _beside_tag(text: str, tag: str, place: WordPlace, either: str) -> str:
     if place == "consequent" and dot and word == tag:
         function = function if function in FUNCTIONS else "upper"
         return f"a function follows a reference: {code('$1.' + function)}\n{either}"
-    if place == "consequent" and function in INFLECTIONS and re.fullmatch("[a-z]+", word):
+    near = difflib.get_close_matches(function, INFLECTIONS, n=1, cutoff=_NEAR)
+    inflects = function == "AS" or bool(near)
+    if place == "consequent" and inflects and re.fullmatch("[a-z]+", word):
         return f"a word is inflected like an element: {code(word + '.as($1)')}\n{either}"
     return f"put a space beside the tag; {either}"
 

@@ -117,6 +117,8 @@ def conclusion(repair: Repair, *, margin: float = MARGIN) -> str:
     rows = _sensitive_rows(repair)
     if before is None or after is None or change.interval is None:
         return "Nothing can be said: the rules change no held-out row that the model has right."
+    if repair.shared and repair.shared == repair.held_out_rows:
+        return "Nothing can be said: all held-out rows are training rows; take rows of their own."
     if not before and not after:
         return f"There was nothing to repair: no rule flips the model on any of {_rows(rows)}."
     low, high = change.interval

@@ -305,7 +305,8 @@ class CommandTrainer:
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
         """Run the command, or find that it ran well before; then load the model."""
-        rows = place / f"train.{self._format.name}"
+        # A csv is called so, whatever parts it: the command reads its own rows.
+        rows = place / f"train.{self._format.name.partition('-')[0]}"
         values = {"train": str(rows), "model": str(place / MODEL), "seed": str(seed)}
         arguments = [_filled(each, values) for each in self._arguments]
         record = place / "trained.json"

@@ -85,6 +85,24 @@ def test_a_rule_that_one_audit_lacks_is_not_compared() -> None:
     assert not any("alone fails" in line for line in lacking.summary)
 
 
+def test_a_rule_that_changed_under_its_id_is_named_with_what_changed() -> None:
+    data = rows_of("k" * 40)
+    old, new = (
+        audited(data, rules=parse(f"{options}rule film: movie -> film"))
+        for options in ("", "option repair = on\n")
+    )
+    found = grid({"a": old, "b": old, "c": new})
+    assert [
+        each.against_first.outcome for each in found.rules[0].cells[1:] if each.against_first
+    ] == [
+        "no evidence",
+        "not compared",
+    ]
+    told = "changed in c, and not compared: movie -> film (film) (option repair was off)"
+    assert told in found.summary
+    assert not any("changed in b" in line for line in found.summary)
+
+
 def test_rules_that_all_models_share_are_told_from_those_of_one() -> None:
     found = grid({"a": flipping(SOME), "b": flipping(ALL), "c": flipping({7})})
     assert found.summary[-1] == "every model fails at film"

@@ -335,6 +335,36 @@ def test_a_rule_that_was_changed_under_its_id_makes_no_model_worse() -> None:
     assert found.worst_accuracy is None
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        ("set FILM = film\n{}", "set FILM = film | movie\n{}", "set FILM was another one"),
+        ("option case = exact\n{}", "{}", "option case was exact"),
+        ("{}", "option repair = on\n{}", "option repair was off"),
+        ("{}\n  rate: 50%", "{}\n  rate: 75%", "rate was 50%"),
+    ],
+)
+def test_a_rule_whose_set_or_options_changed_is_another_rule(
+    before: str, after: str, note: str
+) -> None:
+    """Its id and its text stay, and what it does to a model does not."""
+    data = rows_of("k" * 60)
+    rule = "rule a: @FILM -> trash" if "set" in before else "rule a: movie -> trash"
+    if "set" in before:
+        data = rows_of("k" * 60, word="film")
+    first, second = (audited(data, rules=parse(text.format(rule))) for text in (before, after))
+    failing = replace(second.rules[0], outcomes="f" * len(second.rules[0].outcomes))
+    found = compare(first, second.model_copy(update={"rules": (failing,)}))
+    assert not found.worse
+    [change] = found.rules
+    assert (change.outcome, change.note) == ("not compared", note)
+    assert found.worst_accuracy is None
+    # Audits of before the readings were written down are compared by the text alone.
+    older = replace(first.rules[0], reading=None)
+    [change] = compare(first.model_copy(update={"rules": (older,)}), second).rules
+    assert change.note == ""
+
+
 def test_audits_of_other_rows_are_not_compared() -> None:
     with pytest.raises(UsageError, match="other rows: 2 rows"):
         compare(audited(rows_of("kk")), audited(rows_of("kf")))
@@ -397,8 +427,8 @@ def test_one_worse_rule_among_many_is_seen() -> None:
       "1 rule changed too few rows to be judged."),
      ("fff", Gates(flip_rate=0.05), "Too little was tested to judge the model: no rule changes "
       "more than 3 rows that the model has right, and 20 are needed."),
-     ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said about the model: no rule changes a row "
-      "that the model has right."),
+     ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said about the model: it has no row "
+      "right."),
      ("k" * 30, Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "The model cannot be judged by "
       "these rows: gate show: no rule was tested on enough rows to be judged."),
      ("f" * 12 + "k" * 18, Gates(rows_flipped=0.05), "The model fails: all rules together flip "

@@ -24,6 +24,7 @@ from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.tagging.pinned import PinnedTagger
 
@@ -43,7 +44,8 @@ def document_of(
     columns: dict[str, list[object]] | None = None,
     require_support: bool = False,
 ) -> AuditDocument:
-    who = Circumstances(rulesets=(), model="known", tagger="pinned",
+    rules = Ruleset.from_rules(each.rule for each in effects.rules)
+    who = Circumstances(rulesets=(rules,), model="known", tagger="pinned",
                         choices=AuditChoices(tolerance=tolerance))  # fmt: skip
     demanded = Gates(own=tuple(map(read_gate, gates)), judge_by=judge_by,
                      require_support=require_support)  # fmt: skip

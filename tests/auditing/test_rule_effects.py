@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.auditing.audit import Circumstances, audit
+from sears_dsl.auditing.document import conclusion
+from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.flips import try_model
@@ -116,6 +118,33 @@ def test_a_model_that_refuses_every_row_is_not_said_to_use_other_labels() -> Non
     assert "Do they mean the same?" not in notes
 
 
+def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:
+    """Rather than that no rule changes a row, as if the rules or the column were wrong."""
+    rows = tuple({"text": f"movie {number}"} for number in range(3))
+    rules = parse("movie -> film")
+    matcher = compile_rules([rules], tagger=PinnedTagger())
+    data = LabelledRows(rows, "text", (("yes",),) * 3, "a.csv")
+    who = Circumstances(rulesets=(rules,), model="silent", tagger="pinned")
+    refused = rule_effects(matcher, data, CachedPredictor(Silent(), on_error="skip"))
+    document = audit(refused, circumstances=who, gates=Gates(flip_rate=0.1))
+    told = "the model refused 3 rewrites or their rows"
+    assert conclusion(document) == (
+        f"Nothing can be said about the model: no rewrite is left, since {told}."
+    )
+    assert document.rules[0].judgement.reason == f"nothing to test on: {told}"
+    assert document.verdict.outcome == "not judged"
+    # The one row of which the model refuses neither is too few; the others are told beside it.
+    partly = rule_effects(
+        matcher,
+        LabelledRows(rows, "text", (("yes",),) * 3, "a.csv"),
+        CachedPredictor(Refusing(), on_error="skip"),
+    )
+    assert conclusion(audit(partly, circumstances=who)) == (
+        "Too little was tested to judge the model: no rule changes more than 1 row that the model "
+        "has right, and 20 are needed; the model refused 2 rewrites or their rows."
+    )
+
+
 def test_a_search_whose_model_refuses_every_row_does_not_ask_about_labels() -> None:
     rows = tuple({"text": f"movie {number}"} for number in range(30))
     data = LabelledRows(rows, "text", (("yes",),) * 30, "a.csv")
@@ -211,6 +240,24 @@ def test_rules_that_change_the_meaning_are_in_doubt() -> None:
     assert (long.at_tau.count, long.flips_at_tau.count, long.in_doubt) == (50, 25, False)
     [note] = [each for each in document.notes if "meaning" in each and "short" in each]
     assert "long" not in note
+
+
+def test_no_scorer_is_asked_about_other_characters_of_the_same_words() -> None:
+    """It would say that look-alikes change the meaning, which no reader notices."""
+    rules = parse("rule alike: movie -> $1.homoglyph\nrule loud: movie -> $1.upper\n"
+                  "rule film: movie -> film")  # fmt: skip
+    scorer = Lengths()
+    effects = rule_effects(
+        compile_rules([rules], tagger=PinnedTagger()), rows_of("k" * 5), Known(), scorer=scorer
+    )
+    assert [each.scores is None for each in effects.rules] == [True, True, False]
+    assert len(scorer.pairs) == 5
+    who = Circumstances(rulesets=(rules,), model="m", tagger="t", scorer="lengths", tau=0.99)
+    document = audit(effects, circumstances=who)
+    assert [each.meaning is None for each in document.rules] == [True, True, False]
+    [doubt] = [each for each in document.notes if "may be a right answer" in each]
+    assert "alike" not in doubt
+    assert any(each.startswith("2 rules write the same words") for each in document.notes)
 
 
 def test_rules_of_one_name_in_two_files_are_told_apart() -> None:

@@ -62,6 +62,21 @@ def test_each_gives_a_record_for_every_row_and_rule(tmp_path: Path) -> None:
     assert report.seconds > 0
 
 
+def test_a_csv_of_semicolons_stays_one_and_records_are_of_commas(tmp_path: Path) -> None:
+    """The rows of a file go back to what reads it; records are a csv as it is mostly written."""
+    content = 'id;text;n\na;"What; a movie";1\nb;It, is;2\n'
+    chained = {"columns": ("text",), "mode": "chain"}
+    _, after = apply(tmp_path, content, **chained)
+    assert after == 'id;text;n\na;"Which; a film";1\nb;It, is;2\n'
+    _, both = apply(tmp_path, content, **chained, with_originals=True)
+    assert both.startswith(content)
+    assert both.endswith('a~rewritten;"Which; a film";1\nb~rewritten;It, is;2\n')
+    _, commas = apply(tmp_path, content, **chained, output_format="csv")
+    assert commas == 'id,text,n\na,Which; a film,1\nb,"It, is",2\n'
+    _, records = apply(tmp_path, content, columns=("text",))
+    assert records.startswith("id,rule,original,rewritten,edits\na,film,What; a movie,")
+
+
 def test_chain_gives_each_row_once_and_leaves_the_rest(tmp_path: Path) -> None:
     report, after = apply(tmp_path, CSV, columns=("text",), mode="chain", scope="all")
     assert after == 'id,text,n\na,Which a film,1\nb,"It, is",2\nc,film and film,3\n'

@@ -228,6 +228,13 @@ def test_invalid_utf8_names_the_byte_and_the_way_out(run: Run, tmp_path: Path) -
 # ---------------------------------------------------------------- explain, diff, rules, cache
 
 
+def test_explain_says_which_rule_cannot_run(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "city.sear"
+    file.write_text('set CITY = "New York" | Paris\n@CITY is -> it is\n', "utf-8")
+    done = run("explain", str(file), "New York is big.")
+    assert "city.sear:2:1: error[E701]: `New York` is 2 tokens" in done.stderr
+
+
 def test_explain_tells_which_token_stopped_a_rule(run: Run) -> None:
     done = run("explain", "wh.sear", "What/PRON/WP is/AUX/VBZ it/PRON/PRP ?")
     assert done.returncode == 0

@@ -146,6 +146,7 @@ CASES: dict[str, Discovery] = {
         known=None),
     "time-cut-short": discovery(
         funnel=replace(NOTHING, skipped=64, not_asked=12, undecided=30), budget_reached=True,
+        closest=(close(". -> !", "text", 4, 0, replace(verdict(0, 0, 0.0), places=3877)),),
         cut_short=("paraphrases", "judging")),
     "no-time-at-all": discovery(
         funnel=replace(NOTHING, skipped=109, paraphrases=0, candidates=0, judged=0, keep_meaning=0),

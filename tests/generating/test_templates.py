@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.engine.rewrite.spacing import deletion
 from sears_dsl.errors import RuleSyntaxError, UsageError
-from sears_dsl.generating.sentences import Sentences, template_findings
+from sears_dsl.generating.sentences import Sentences, odd_articles, template_findings
 from sears_dsl.generating.table import generated
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_template
@@ -247,6 +247,12 @@ def test_a_template_that_may_write_nothing_is_told(text: str, code: list[str]) -
     sentences, ruleset = one(text, "set A = a\nset B = b\n")
     assert [each.code for each in template_findings(ruleset)] == code
     assert any(not each.strip() for each in sentences) is bool(code)
+
+
+def test_articles_that_do_not_fit_are_found() -> None:
+    _, ruleset = one('An {B} is a {A}, and (a {A.cap}) no {C}; {A}', "set A = hour | day\n"
+                     "set B = union | artist\nset C = x\n")  # fmt: skip
+    assert odd_articles([ruleset]) == ["An union", "a hour"]
 
 
 @pytest.mark.parametrize("by", ["template", "sentence"])

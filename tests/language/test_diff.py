@@ -9,7 +9,7 @@ from command_line import call
 from hypothesis import given, settings
 from strategies import rulesets
 
-from sears_dsl.language.diff import RulesetDiff, diff_rulesets
+from sears_dsl.language.diff import RulesetDiff, diff_rulesets, read_otherwise, readings
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
 
@@ -102,3 +102,25 @@ def test_each_rule_is_accounted_for_once(old: Ruleset, new: Ruleset) -> None:
     kept = len(set(old.rule_ids) & set(new.rule_ids))
     assert len(diff.removed) + len(diff.renamed) + kept == len(old.rules)
     assert len(diff.added) + len(diff.renamed) + kept == len(new.rules)
+
+
+def test_what_a_rule_is_read_under_follows_its_sets_through_imports_and_negations(
+    tmp_path: Path,
+) -> None:
+    """Of two rules of a file only the one whose set changed is read otherwise."""
+    words, main = tmp_path / "words.sear", tmp_path / "main.sear"
+    main.write_text(
+        'import "words.sear" as w\nset OWN = @w.GOOD | fine\n'
+        "rule drawn: dull -> @w.GOOD\nrule not: !@OWN movie -> $1 film\nrule plain: play -> show\n",
+        "utf-8",
+    )
+    words.write_text("set GOOD = good | great\nset BAD = bad\n", "utf-8")
+    before = list(readings(load(main)))
+    assert list(map(list, before)) == [["set w.GOOD"], ["set OWN"], []]
+    words.write_text("set GOOD = great | good | superb\nset BAD = poor\n", "utf-8")
+    after = list(readings(load(main)))
+    assert [read_otherwise(old, new) for old, new in zip(before, after, strict=True)] == [
+        "set w.GOOD was another one",
+        "set OWN was another one",
+        "",
+    ]

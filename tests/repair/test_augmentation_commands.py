@@ -108,6 +108,20 @@ def test_augmented_data_has_the_old_rows_the_new_ones_and_a_manifest(folder: Pat
     assert (folder / "again.csv").read_bytes() == written
 
 
+def test_what_reads_the_data_reads_the_augmented_data_too(folder: Path) -> None:
+    """Of a csv of semicolons: the program that trains on it knows no other."""
+    text = (folder / "train.csv").read_text("utf-8")
+    with (folder / "train.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    with (folder / "train.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+    assert augment("-o", "out.csv", "--amount", "25%").exit_code == 0
+    with (folder / "out.csv").open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file, delimiter=";"))[1][:2] == rows[1]
+    assert augment("-o", "commas.csv", "--amount", "25%", "--output-format", "csv").exit_code == 0
+    assert (folder / "commas.csv").read_text("utf-8").startswith(text.splitlines()[0])
+
+
 def test_the_manifest_is_called_as_that_of_rules_and_replaces_no_other(folder: Path) -> None:
     assert augment("-o", "new.csv.gz").exit_code == 0
     assert (folder / "new.manifest.json").exists()

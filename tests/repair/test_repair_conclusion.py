@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -144,6 +146,12 @@ def test_a_validation_error_that_grows_by_the_margin_passes_in_at_most_one_of_fo
 )  # fmt: skip
 def test_a_repair_is_told_in_a_sentence(sensitivity: Measured, wanted: str) -> None:
     assert conclusion(repaired(same(400), sensitivity)) == wanted
+
+
+def test_rows_that_were_trained_on_tell_nothing() -> None:
+    done = replace(repaired(same(400), fell()), shared=400)
+    assert conclusion(done).startswith("Nothing can be said: all held-out rows are training rows")
+    assert conclusion(replace(done, shared=399)).startswith("The repair helped")
 
 
 def test_where_nothing_counts_nothing_is_claimed() -> None:

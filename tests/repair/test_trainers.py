@@ -61,6 +61,18 @@ def trainer(program: str = "'train it.py'") -> CommandTrainer:
     )
 
 
+def test_a_command_gets_a_csv_parted_as_the_data_is(folder: Path) -> None:
+    program = PROGRAM.replace('encoding="utf-8")', 'encoding="utf-8"), delimiter=";"')
+    (folder / "train it.py").write_text(program, "utf-8")
+    command = f"{sys.executable} 'train it.py' {{train}} {{model}} {{seed}}"
+    semicolons = CommandTrainer(
+        command, "sklearn:{model}", load=load_predictor, format="csv-semicolon"
+    )
+    model = semicolons.train(ROWS, seed=0, place=folder / "place")
+    assert model.predict(GOOD) == ["1", "1"]
+    assert (folder / "place" / "train.csv").exists()
+
+
 def test_the_built_in_model_learns_and_can_be_asked_from_its_file(tmp_path: Path) -> None:
     model = BuiltInTrainer(text="text", label="label").train(ROWS, seed=0, place=tmp_path)
     assert model.predict(GOOD) == ["1", "0"]

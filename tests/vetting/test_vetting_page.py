@@ -632,6 +632,13 @@ def test_a_sitting_survives_kill_9(browser: Any, tmp_path: Path) -> None:
     assert "1 accepted, 0 rejected, 4 left" in told
 
 
+def test_rules_that_the_page_does_not_show_are_told(tmp_path: Path) -> None:
+    fill(tmp_path)
+    told = end(start(tmp_path, "--reviewer", "ana", "--rules", "3"))
+    assert "3 of 5 rules are shown" in told
+    assert "--rules 5 shows all" in told
+
+
 def test_the_address_is_no_argument_of_the_browser(browser: Any, tmp_path: Path) -> None:
     """Everybody on a machine sees arguments; the file that leads there is for its owner alone."""
     fill(tmp_path)

@@ -460,7 +460,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     """The decision and the rules, worst first."""
     from rich.text import Text
 
-    from sears_dsl.auditing.document import conclusion
+    from sears_dsl.auditing.document import conclusion, lost_of
     from sears_dsl.auditing.reports.markdown import worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
 
@@ -470,6 +470,8 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
         out.print(_table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE))
     elif not document.rules:
         out.print(_accuracy_by_template(document))
+    elif lost := lost_of(document.rules):
+        out.print(f"no row is changed: {lost}")
     elif not (document.data.protect or document.data.spans):
         out.print(NO_RULE_FIRES)
     else:

@@ -82,7 +82,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     source_rule and source_ruleset say of every row where it comes from. Of a folder each file is
     augmented by itself; --engine ray spreads them over workers.
     """
-    from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.data.dataset import format_of, parted_as, write_columns
     from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.repair.running import augment_table
@@ -99,7 +99,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     output = FilePath().convert(written, None, None)
     manifest = _manifest_beside(output)
     refuse_overwriting(rules_and_data, (output, manifest))
-    form = format_of(str(output), chosen.output_format, reading=False)
+    named = format_of(str(output), chosen.output_format, reading=False)
     choices = chosen.choices()
     recipe, tagger = chosen.recipe_and_tagger(rules)
     matcher = compile_rules(
@@ -111,6 +111,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
         table, matcher, recipe.rulesets, columns=columns, tagger=tagger,
         choices=choices, oracle=chosen.oracle_for(recipe.rulesets),
     )  # fmt: skip
+    form = named if chosen.output_format else parted_as(named, table.format)
     write_columns(augmentation.written(only_new=chosen.only_new), output, form)
     write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     if chosen.as_json:

@@ -63,7 +63,7 @@ def score_command(
     """
     need_discovery()
     from sears_dsl.data.batches import Frame, ReadOptions
-    from sears_dsl.data.dataset import Dataset, format_named, format_of
+    from sears_dsl.data.dataset import Dataset, format_named, format_of, parted_as
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns
     from sears_dsl.runtime.files import write_atomically
@@ -83,6 +83,7 @@ def score_command(
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
     else:
         form = format_of(output, options["output_format"], reading=False)
+        form = form if options["output_format"] else parted_as(form, dataset.format.name)
     scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
     threshold = scorer.tau if default_tau else tau
     parts = (

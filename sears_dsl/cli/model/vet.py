@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,6 +37,7 @@ from sears_dsl.runtime.files import is_there
 if TYPE_CHECKING:
     from socket import socket
 
+    from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.tagging.tagger import Tagger
@@ -176,7 +177,7 @@ def vet_command(rules: str, **options: Any) -> None:
             first, replace(chosen, tagger=tagger), models=[chosen.model], show=show, goes_on=True
         )
         inputs = opened.enter_context(asked)
-        tell_of_protection(inputs.data, noting(quiet=quiet))
+        _tell_of(inputs.data, place.ruleset, chosen.most, noting(quiet=quiet))
         sitting = Sitting(
             data=inputs.data,
             predictor=inputs.predictor,
@@ -199,6 +200,16 @@ def vet_command(rules: str, **options: Any) -> None:
                 f"the answers of the model stay in {inputs.run.folder.name}, so that it is not "
                 "asked again; remove the folder if nobody goes on"
             )
+
+
+def _tell_of(data: LabelledRows, ruleset: Ruleset, most: int, note: Callable[[str], None]) -> None:
+    """Protected values that are not there, and rules that the page does not show at first."""
+    tell_of_protection(data, note)
+    if len(ruleset.rules) > most:
+        note(
+            f"note: {most:,} of {len(ruleset.rules):,} rules are shown, those that add most, and "
+            f"others where these are rejected; --rules {len(ruleset.rules)} shows all"
+        )
 
 
 def _serve(

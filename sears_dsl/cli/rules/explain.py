@@ -10,7 +10,7 @@ import click
 
 from sears_dsl.cli.options.shared import imports_option, json_option, tagger_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, rule_label
-from sears_dsl.errors import RuleSyntaxError, UsageError, counted
+from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.engine.explain import Explanation
@@ -47,7 +47,14 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
     rulesets = load_rulesets(names, allow_imports_outside=options["allow_imports_outside"])
     _tell_of_templates(sentence, rulesets)
     chosen = load_tagger(tagger_in_language(options["tagger"], rulesets))
-    explained = explained_in(sentence, rulesets, chosen, rule_ids)
+    try:
+        explained = explained_in(sentence, rulesets, chosen, rule_ids)
+    except CompileError:
+        from sears_dsl.engine.matcher import compile_rules
+
+        # The compiler says which rule it is, and where.
+        compile_rules(rulesets, tagger=chosen)
+        raise
     if rule_ids and not explained.explanations:
         raise UsageError(
             f"no rule has the id {rule_ids[0]}", help="`sears rules NAME` lists the ids"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,10 @@ from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from sears_dsl.generating.table import Generated
+    from sears_dsl.language.ruleset import Ruleset
+
+# Odd texts that are named.
+_NAMED = 3
 
 
 @click.command(
@@ -80,11 +85,12 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
             }
         )
     elif not options["quiet"]:
-        _print_counts(table, output)
+        _print_counts(table, output, rulesets)
 
 
-def _print_counts(table: Generated, output: Path) -> None:
+def _print_counts(table: Generated, output: Path, rulesets: Sequence[Ruleset]) -> None:
     from sears_dsl.data.streams import STANDARD_STREAM
+    from sears_dsl.generating.sentences import odd_articles
 
     out = console(stderr=True)
     rows = [
@@ -100,6 +106,13 @@ def _print_counts(table: Generated, output: Path) -> None:
         if each.empty:
             empty = counted(each.empty, "sentence")
             out.print(f"{each.name}: {empty} with no word in it (W623 of sears check)")
+    odd = odd_articles(rulesets)
+    if odd:
+        more = ", …" if odd[_NAMED:] else ""
+        out.print(
+            f"note: templates write {', '.join(map(repr, odd[:_NAMED]))}{more}: articles stay as "
+            "they are; choose members that all take the same"
+        )
     rejected = {each.name: each.rejected for each in table.templates if each.rejected}
     if rejected:
         listed = ", ".join(f"{name} {count:,}" for name, count in rejected.items())

@@ -472,7 +472,12 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
             )
         case "text":
             places = each.judged.places if each.judged else each.changed
-            return f"{rule}: changes {counted(places, 'text')}, too few to judge it"
+            why = (
+                "of which none was judged before the time was over"
+                if _never_judged(each)
+                else "too few to judge it"
+            )
+            return f"{rule}: changes {counted(places, 'text')}, {why}"
     # Rounded down: what fails by a hair is not told to have reached what is wanted.
     low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
     clause = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
@@ -481,6 +486,11 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
         "it was not judged to the end" if _is_cut_short(each, discovery) else f"{needed} are needed"
     )
     return f"{rule}: {clause}{proof}, so that readers surely accept {low}; {wanted}"
+
+
+def _never_judged(each: Closest) -> bool:
+    """Whether there was text enough, and no time to judge what the rule makes of it."""
+    return each.judged is not None and not (each.judged.sampled or each.judged.few)
 
 
 def _is_cut_short(each: Closest, discovery: Discovery) -> bool:
@@ -538,7 +548,7 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
             f"about {rows:,} rows would show {least} flips of {rule} at its rate; "
             f"--minimum-flips {each.flips} takes it as it is"
         )
-    elif each.lacks == "text":
+    elif each.lacks == "text" and not _never_judged(each):
         yield f"--text FILE: unlabelled text like yours in which {rule} changes something"
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100

@@ -144,8 +144,16 @@ def _completed(line: str, reads: Reads) -> str:
     elif word == "option" and rest in (OPTION_VALUES | {"language": ("en",)}).get(name, ()):
         candidates.append(f"option {name} = {rest}")
     elif word == "set":
-        bars = " | ".join(each.strip() for each in rest.strip("{}[]() ").split(","))
-        candidates += [f"set {name} = {rest}", f"set {name} = {bars}"]
+        listed = re.split(r"[|,]", rest.strip("{}[]() "))
+        members = [each.strip() for each in listed if each.strip()]
+        if len(members) == 1:
+            members = members[0].split()
+        # Of several words a member is text, as in the slots of a template.
+        quoted = (
+            quote(each) if len(each.split()) > 1 and '"' not in each else each for each in members
+        )
+        candidates += [f"set {name} = {rest}", f"set {name} = {' | '.join(members)}",
+                       f"set {name} = {' | '.join(quoted)}"]  # fmt: skip
     fitting = next(filter(reads, candidates), None)
     return f"write {code(fitting)}" if fitting else ""
 

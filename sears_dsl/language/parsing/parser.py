@@ -438,7 +438,9 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     if key in {"author", "why"}:
         if len(values) == 1 and first.type == "QUOTED":
             return plain_string(first, report)
-        report("E112", f"`{key}` takes one quoted string", place, f'write `{key}: "..."`')
+        words = " ".join(values) if all(each.type != "QUOTED" for each in values) else "..."
+        advice = f"write {code(f'{key}: {quote(words)}')}"
+        report("E112", f"`{key}` takes one quoted string", place, advice)
         return None
     if key in {"rate", "seed"}:
         return _number(key, values, report)
