@@ -39,19 +39,13 @@ Step: TypeAlias = tuple[int, tuple[Edit, ...]]
 
 @dataclass(frozen=True)
 class ChainedRow:
-    """A row after all rules.
+    """A row after all rules."""
 
-    Attributes:
-        original: the row as given.
-        text: the row after the last step; the same object where there is none.
-        steps: the rules that changed it, in order, with their edits.
-        left_out: rules that would have touched a span that must stay: the position of the rule,
-            and that of the first such span among those given.
-    """
-
-    original: str
-    text: str
-    steps: tuple[Step, ...]
+    original: str  # the row as given
+    text: str  # the row after the last step; the same object where there is none
+    steps: tuple[Step, ...]  # the rules that changed it, in order, with their edits
+    # Rules that would have touched a span that must stay: the position of the rule, and that of the
+    # first such span among those given.
     left_out: tuple[tuple[int, int], ...] = ()
 
     @cached_property

@@ -33,28 +33,17 @@ class Content:
 
     Changes that replace content words are weighed otherwise than all others: where there are two
     rows or columns, the first is for the others.
-
-    Attributes:
-        frequencies: (pieces,): the logarithm of how often each piece is in English text.
-        mean: (NUMBERS,): is taken from the numbers,
-        scale: (NUMBERS,): which are divided by this,
-        linear: (2, NUMBERS): and weighed by this.
-        bias: (2,): log-odds of a change whose numbers are average.
-        projections: (VECTORS, 384, M · K).
-        hidden: (M, VECTORS · 3 · K, H).
-        hidden_bias: (M, H).
-        output: (M, 2, H).
     """
 
-    frequencies: Float32Array
-    mean: Float32Array
-    scale: Float32Array
-    linear: Float32Array
-    bias: Float32Array
-    projections: Float32Array
-    hidden: Float32Array
-    hidden_bias: Float32Array
-    output: Float32Array
+    frequencies: Float32Array  # (pieces,): the logarithm of how often each piece is in English text
+    mean: Float32Array  # (NUMBERS,): what is taken from the numbers
+    scale: Float32Array  # (NUMBERS,): by which these are divided then
+    linear: Float32Array  # (2, NUMBERS): by which these are weighed
+    bias: Float32Array  # (2,): log-odds of a change whose numbers are average
+    projections: Float32Array  # (VECTORS, 384, M · K)
+    hidden: Float32Array  # (M, VECTORS · 3 · K, H)
+    hidden_bias: Float32Array  # (M, H)
+    output: Float32Array  # (M, 2, H)
 
     def log_odds(self, encoded: PlaceVectors, replaced: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Of each change (N,), given which replace content words."""
@@ -125,18 +114,12 @@ _LEARNED = Path(__file__).with_name("judge.npz")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """A calibrated sum of evidence.
+    """A calibrated sum of evidence."""
 
-    Attributes:
-        intercept: log-odds of a rewrite without any evidence.
-        names: of the columns that are weighed.
-        points: for each column the evidence at which its curve bends, rising.
-        taken: for each column what is taken there; between them it is linear, outside constant.
-    """
-
-    intercept: float
-    names: tuple[str, ...]
-    points: tuple[Floats, ...]
+    intercept: float  # log-odds of a rewrite without any evidence
+    names: tuple[str, ...]  # of the columns that are weighed
+    points: tuple[Floats, ...]  # for each column the evidence at which its curve bends, rising
+    # For each column what is taken there; between them it is linear, outside constant.
     taken: tuple[Floats, ...]
 
     def parts(self, columns: Mapping[str, Floats]) -> Floats:
@@ -174,21 +157,13 @@ class Curves:
 
 
 class SeenChanges(NamedTuple):
-    """What is seen of the changes of some pairs, those of a pair one after another.
+    """What is seen of the changes of some pairs, those of a pair one after another."""
 
-    Attributes:
-        odds: log-odds that each means what was there.
-        angles: how far each turns the vector of its window.
-        counts: how many each pair has, at least 1.
-        replaced: which replace content words.
-        numbers: float32 (changes, NUMBERS), what the encoder compares.
-    """
-
-    odds: Floats
-    angles: Floats
-    counts: NDArray[np.int64]
-    replaced: NDArray[np.bool_]
-    numbers: Float32Array
+    odds: Floats  # log-odds that each means what was there
+    angles: Floats  # how far each turns the vector of its window
+    counts: NDArray[np.int64]  # how many each pair has, at least 1
+    replaced: NDArray[np.bool_]  # which replace content words
+    numbers: Float32Array  # (changes, NUMBERS), what the encoder compares
 
 
 class Evidence:

@@ -82,37 +82,25 @@ class Network(Protocol):
 
 
 class _EncodedText(NamedTuple):
-    """The words of a text.
-
-    Attributes:
-        cuts: where its pieces begin and end.
-        unknown: the words that no text has.
-        wrong: the places of words that are wrong for sure.
-    """
+    """The words of a text."""
 
     numbers: NDArray[np.int64]
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
-    cuts: list[int]
-    unknown: tuple[str, ...]
-    wrong: list[int]
+    cuts: list[int]  # where its pieces begin and end
+    unknown: tuple[str, ...]  # the words that no text has
+    wrong: list[int]  # the places of words that are wrong for sure
 
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A network with the words that are known to exist; `load_grammar` reads one.
-
-    Attributes:
-        common: words of which half a text consists, if it is English.
-        about: what the files say of themselves: what was trained on what, licence.
-        identity: SHA-256 of the files, and so of what is said of texts.
-    """
+    """A network with the words that are known to exist; `load_grammar` reads one."""
 
     network: Network
     known: frozenset[str]
-    common: frozenset[str]
-    about: Mapping[str, Any]
-    identity: str
+    common: frozenset[str]  # words of which half a text consists, if it is English
+    about: Mapping[str, Any]  # what the files say of themselves: what was trained on what, licence
+    identity: str  # SHA-256 of the files, and so of what is said of texts
     _memory: OrderedDict[bytes, Float32Array] = field(
         default_factory=OrderedDict, init=False, repr=False
     )

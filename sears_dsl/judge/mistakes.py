@@ -52,17 +52,12 @@ ENDS = frozenset((".", "!", "?", ";", ":"))
 
 
 class Referent(NamedTuple):
-    """What is known of whom a word means.
+    """What is known of whom a word means."""
 
-    Attributes:
-        kind: "female", "male" or "thing", "human" where it is a person of either sex; "" for any.
-        number: "one", "several", or "" for either.
-        person: 1, 2 or 3.
-    """
-
+    # "female", "male" or "thing", "human" where it is a person of either sex; "" for any.
     kind: str = ""
-    number: str = ""
-    person: int = 3
+    number: str = ""  # "one", "several", or "" for either
+    person: int = 3  # 1, 2 or 3
 
 
 REFLEXIVES = {

@@ -42,17 +42,11 @@ _TEXTS = ("about", "words", "listed")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrammarFile:
-    """What a file holds.
+    """What a file holds."""
 
-    Attributes:
-        about: what it says of itself: what the weights were trained on, licence.
-        words: words with a row of their own in the table, the most frequent first.
-        listed: further words that are known to exist.
-    """
-
-    about: Mapping[str, Any]
-    words: Sequence[str]
-    listed: Sequence[str]
+    about: Mapping[str, Any]  # what it says of itself: what the weights were trained on, licence
+    words: Sequence[str]  # words with a row of their own in the table, the most frequent first
+    listed: Sequence[str]  # further words that are known to exist
     arrays: Mapping[str, NDArray[np.float32]]
     digest: str
 
@@ -146,16 +140,11 @@ def batches(lengths: Sequence[int], most: int) -> Iterator[slice]:
 
 
 class Layout(NamedTuple):
-    """Pieces end to end, the longest first, perhaps with empty rows between them.
-
-    Attributes:
-        starts: first row of each.
-        lengths: rows of each, falling.
-    """
+    """Pieces end to end, the longest first, perhaps with empty rows between them."""
 
     order: list[int]
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    starts: NDArray[np.int64]  # first row of each
+    lengths: NDArray[np.int64]  # rows of each, falling
     size: int
 
     def apart(self, rows: Float32Array) -> list[Float32Array]:

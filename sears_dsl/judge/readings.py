@@ -56,35 +56,23 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What readings of one change say.
-
-    Attributes:
-        mean: of u, in log-odds: above 0 where readers accept more than the evidence says.
-        spread: the standard deviation of u.
-    """
+    """What readings of one change say."""
 
     readings: int
     accepted: int
-    mean: float
-    spread: float
+    mean: float  # of u, in log-odds: above 0 where readers accept more than the evidence says
+    spread: float  # the standard deviation of u
 
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Changes that were read.
-
-    Attributes:
-        shift: b.
-        spread: σ, the standard deviation of u among all changes, in log-odds.
-        effects: of each change that was read, by `change_name`.
-        digest: SHA-256 of the file, or of it and of what was added.
-    """
+    """Changes that were read."""
 
     slope: float
-    shift: float
-    spread: float
-    effects: Mapping[str, Effect]
-    digest: str = ""
+    shift: float  # b
+    spread: float  # σ, the standard deviation of u among all changes, in log-odds
+    effects: Mapping[str, Effect]  # of each change that was read, by `change_name`
+    digest: str = ""  # SHA-256 of the file, or of it and of what was added
 
     def with_readings(self, readings: Sequence[Reading], evident: Floats) -> Readings:
         """These readings and further ones.

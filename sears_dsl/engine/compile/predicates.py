@@ -62,17 +62,11 @@ class PatternError(Exception):
 
 
 class Satisfied(NamedTuple):
-    """Which predicates each token type satisfies; types that no simple test tells apart: a group.
+    """Which predicates each type satisfies; types that no simple test tells apart are a group."""
 
-    Attributes:
-        group_of: int32 (types,): the group of each type.
-        offsets: int32 (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]].
-        ids: int32, predicate ids.
-    """
-
-    group_of: Int32Array
-    offsets: Int32Array
-    ids: Int32Array
+    group_of: Int32Array  # (types,): the group of each type
+    offsets: Int32Array  # (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]]
+    ids: Int32Array  # int32, predicate ids
 
     def of(self, number: int) -> Int32Array:
         """What one type satisfies."""

@@ -109,23 +109,15 @@ class _Strand:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One flat form of a rule.
+    """One flat form of a rule."""
 
-    Attributes:
-        tests: predicate ids, one a token: left context, focus, right context.
-        left: how many of them are the left context.
-        focus: how many are the replaced span.
-        anchors: `ANCHOR_START` where the tests begin the unit, plus `ANCHOR_END` where they end it.
-        layout: how elements, names and tags lie on the tests.
-        names: every name of the rule, those too that this variant leaves out.
-    """
-
-    tests: tuple[int, ...]
-    left: int
-    focus: int
+    tests: tuple[int, ...]  # predicate ids, one a token: left context, focus, right context
+    left: int  # how many of them are the left context
+    focus: int  # how many are the replaced span
+    # `ANCHOR_START` where the tests begin the unit, plus `ANCHOR_END` where they end it.
     anchors: int
-    layout: _Strand
-    names: tuple[str, ...]
+    layout: _Strand  # how elements, names and tags lie on the tests
+    names: tuple[str, ...]  # every name of the rule, those too that this variant leaves out
 
 
 def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -> list[Variant]:
@@ -301,31 +293,20 @@ class _Writer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """Compiled rules.
+    """Compiled rules."""
 
-    Attributes:
-        predicates: the predicates of the rules.
-        symbols: int32 (predicates,): a small number for each that a path tests, else -1.
-        sequences: of each variant, the predicates that it tests.
-        rules: what the kernels read.
-        classes: which token types the rules tell apart, as far as they were seen.
-        written: the variants of the last patterns, those that are not plain.
-        planes: the same rules as bits; None where there are too many.
-        units: int32: the rules about whole units, which no path leads to.
-        rated: bool (rules,): of which rules all instances are looked at; empty where of none.
-        parts: what the rules are made of.
-    """
-
-    predicates: Predicates
-    symbols: Int32Array
-    sequences: VariantTests
-    rules: Rules
-    classes: TokenClasses
+    predicates: Predicates  # the predicates of the rules
+    symbols: Int32Array  # (predicates,): a small number for each that a path tests, else -1
+    sequences: VariantTests  # of each variant, the predicates that it tests
+    rules: Rules  # what the kernels read
+    classes: TokenClasses  # which token types the rules tell apart, as far as they were seen
+    # The variants of the last patterns, those that are not plain.
     written: Sequence[Sequence[Variant]]
-    planes: BitPlanes | None
-    units: Int32Array
+    planes: BitPlanes | None  # the same rules as bits; None where there are too many
+    units: Int32Array  # the rules about whole units, which no path leads to
+    # (rules,): of which rules all instances are looked at; empty where of none.
     rated: NDArray[np.bool_]
-    parts: RuleParts
+    parts: RuleParts  # what the rules are made of
 
 
 class _PatternTable:

@@ -27,17 +27,11 @@ _PLAIN = (Text, TagCopy)
 
 
 class NumberedParts(NamedTuple):
-    """The elements, or the pieces, of some rules.
+    """The elements, or the pieces, of some rules."""
 
-    Attributes:
-        numbers: int32: of all of them, rule after rule.
-        offsets: int64 (rules + 1,): where those of each rule begin.
-        distinct: what each number stands for.
-    """
-
-    numbers: Int32Array
-    offsets: Int64Array
-    distinct: Sequence[Any]
+    numbers: Int32Array  # of all of them, rule after rule
+    offsets: Int64Array  # (rules + 1,): where those of each rule begin
+    distinct: Sequence[Any]  # what each number stands for
 
     def have(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which rules have one of some parts: there is a flag for each distinct one."""
@@ -91,23 +85,14 @@ def places_of(
 
 
 class RuleParts(NamedTuple):
-    """What rules are made of.
+    """What rules are made of."""
 
-    Attributes:
-        scopes: of each ruleset.
-        scope_of: int32 (rules,): which of them a rule is read in.
-        bare: bool (rules,): whether a rule has no context.
-        elements: those of the antecedents.
-        element_scope_of: int32 (distinct elements,): which of the scopes each is read in.
-        pieces: those of the consequents.
-    """
-
-    scopes: Sequence[RuleScope]
-    scope_of: Int32Array
-    bare: NDArray[np.bool_]
-    elements: NumberedParts
-    element_scope_of: Int32Array
-    pieces: NumberedParts
+    scopes: Sequence[RuleScope]  # of each ruleset
+    scope_of: Int32Array  # (rules,): which of them a rule is read in
+    bare: NDArray[np.bool_]  # bool (rules,): whether a rule has no context
+    elements: NumberedParts  # those of the antecedents
+    element_scope_of: Int32Array  # (distinct elements,): which of the scopes each is read in
+    pieces: NumberedParts  # those of the consequents
 
     @classmethod
     def of(cls, rules: Sequence[Rule], scope: RuleScope) -> RuleParts:

@@ -33,35 +33,21 @@ _SWAP, _DROP, _DOUBLE, _KEY = range(4)
 
 
 class InstancePlaces(NamedTuple):
-    """The instances of a rule, unit by unit, and what draws about them depend on.
+    """The instances of a rule, unit by unit, and what draws about them depend on."""
 
-    Attributes:
-        places: int64 (instances,): where each begins in its unit.
-        offsets: int64 (units + 1,): the instances of each unit.
-        unit_keys: uint64 (units,): the texts of the units.
-        bases: uint64: what the decisions of each name have in common.
-    """
-
-    places: Int64Array
-    offsets: Int64Array
-    unit_keys: UInt64Array
-    bases: UInt64Array
+    places: Int64Array  # (instances,): where each begins in its unit
+    offsets: Int64Array  # (units + 1,): the instances of each unit
+    unit_keys: UInt64Array  # (units,): the texts of the units
+    bases: UInt64Array  # what the decisions of each name have in common
 
 
 class InstancePoints(NamedTuple):
-    """The characters of instances, in the code points of a batch.
+    """The characters of instances, in the code points of a batch."""
 
-    Attributes:
-        starts: int64 (instances,): the first code point of each.
-        ends: int64 (instances,): one past its last.
-        points: uint32: the code points of the batch.
-        foreign: bool: which of them are letters outside ASCII.
-    """
-
-    starts: Int64Array
-    ends: Int64Array
-    points: UInt32Array
-    foreign: Flags
+    starts: Int64Array  # (instances,): the first code point of each
+    ends: Int64Array  # (instances,): one past its last
+    points: UInt32Array  # the code points of the batch
+    foreign: Flags  # which of them are letters outside ASCII
 
 
 @kernel

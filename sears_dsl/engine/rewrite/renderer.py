@@ -80,17 +80,11 @@ NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 
 
 class Written(NamedTuple):
-    """What instances become that look alike.
+    """What instances become that look alike."""
 
-    Attributes:
-        new: the new text.
-        left: when the left edge of it needs more than its place.
-        right: the same of the right edge.
-    """
-
-    new: str | Unrendered
-    left: int = ALONE
-    right: int = ALONE
+    new: str | Unrendered  # the new text
+    left: int = ALONE  # when the left edge of it needs more than its place
+    right: int = ALONE  # the same of the right edge
 
 
 class Renderer:

@@ -34,10 +34,6 @@ from sears_dsl.runtime.array_types import Int32Array
 class DistinctRewrites:
     r"""What some rewrites come down to when a row that is rewritten alike is counted once.
 
-    Attributes:
-        ids: int32 (rewrites,): which distinct rewrite each one is.
-        rows: int32 (distinct,): the row of each.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> from sears_dsl.tagging.pinned import PinnedTagger
@@ -48,34 +44,24 @@ class DistinctRewrites:
         ([0, 1, 2, 2], [0, 0, 1], ['a bad film', 'a good movie', 'a film'])
     """
 
-    ids: Int32Array
-    rows: Int32Array
+    ids: Int32Array  # (rewrites,): which distinct rewrite each one is
+    rows: Int32Array  # (distinct,): the row of each
     texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RewriteColumns:
-    """Rewrites, by row and then by rule.
+    """Rewrites, by row and then by rule."""
 
-    Attributes:
-        rules: int32 (rewrites,): position of the rule.
-        rows: int32 (rewrites,): row of the batch.
-        edit_offsets: int32 (rewrites + 1,): edits of rewrite k are edit_offsets[k] up to, not
-            including, edit_offsets[k + 1].
-        edit_starts: int32 (edits,): first character of each in its row.
-        edit_ends: int32 (edits,): one past the last.
-        new_ids: int32 (edits,): what stands there instead, an index into new_texts.
-        new_texts: distinct texts.
-    """
-
-    rules: Int32Array
-    rows: Int32Array
+    rules: Int32Array  # (rewrites,): position of the rule
+    rows: Int32Array  # (rewrites,): row of the batch
     originals: Sequence[str]
+    # (rewrites + 1,): edits of rewrite k go from edit_offsets[k] to, not including, that of k + 1.
     edit_offsets: Int32Array
-    edit_starts: Int32Array
-    edit_ends: Int32Array
-    new_ids: Int32Array
-    new_texts: Sequence[str] = field(repr=False)
+    edit_starts: Int32Array  # (edits,): first character of each in its row
+    edit_ends: Int32Array  # (edits,): one past the last
+    new_ids: Int32Array  # (edits,): what stands there instead, an index into new_texts
+    new_texts: Sequence[str] = field(repr=False)  # distinct texts
 
     def __len__(self) -> int:
         return len(self.rules)

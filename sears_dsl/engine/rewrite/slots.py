@@ -76,18 +76,12 @@ text in the place of the old; or an edit that depends on the row around it."""
 
 
 class FormattedTexts(NamedTuple):
-    """What formats gave.
+    """What formats gave."""
 
-    Attributes:
-        has_text: bool (matches,): where a format told the new text.
-        outcomes: int8 (matches,): what became of those, one of the numbers above; of the others
-            `REPLACED`.
-        numbers: int32 (matches,): the number of that text, -1 where none is told.
-    """
-
-    has_text: NDArray[np.bool_]
+    has_text: NDArray[np.bool_]  # bool (matches,): where a format told the new text
+    # int8 (matches,): what became of those, one of the numbers above; of the others `REPLACED`
     outcomes: NDArray[np.int8]
-    numbers: Int32Array
+    numbers: Int32Array  # (matches,): the number of that text, -1 where none is told
     texts: list[str]
 
 

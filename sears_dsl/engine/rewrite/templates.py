@@ -271,25 +271,15 @@ class RenderingTemplates:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """What matches become.
+    """What matches become."""
 
-    Attributes:
-        templates: all that there are so far.
-        template_ids: which of them renders each match.
-        outcomes: int8 (matches,): what came of each, see `slots`.
-        new_ids: int32 (matches,): the number of the new text, -1 where there is none.
-        form_ids: int32 (matches,): the same number where matches look alike; -1 with a format.
-        texts: new texts and their numbers.
-        characters: those of the rows.
-    """
-
-    templates: RenderingTemplates
-    template_ids: Int32Array
-    outcomes: NDArray[np.int8]
-    new_ids: Int32Array
-    form_ids: Int32Array
-    texts: dict[str, int]
-    characters: Characters
+    templates: RenderingTemplates  # all that there are so far
+    template_ids: Int32Array  # which of them renders each match
+    outcomes: NDArray[np.int8]  # int8 (matches,): what came of each, see `slots`
+    new_ids: Int32Array  # (matches,): the number of the new text, -1 where there is none
+    form_ids: Int32Array  # (matches,): the same number where matches look alike; -1 with a format
+    texts: dict[str, int]  # new texts and their numbers
+    characters: Characters  # those of the rows
 
     def select(self, chosen: NDArray[np.bool_]) -> Forms:
         """What some of the matches become."""

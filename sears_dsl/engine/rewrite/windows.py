@@ -34,35 +34,22 @@ Characters: TypeAlias = tuple[UInt32Array, Int64Array]
 
 
 class Windows(NamedTuple):
-    """What rendering may read of each match.
+    """What rendering may read of each match."""
 
-    Attributes:
-        keys: int32 (matches,): what else decides about new text; below 2 ** 28.
-        lows: int32 (matches,): the first token, counted in the batch.
-        highs: int32 (matches,): one past the last.
-    """
-
-    keys: Int32Array
-    lows: Int32Array
-    highs: Int32Array
+    keys: Int32Array  # (matches,): what else decides about new text; below 2 ** 28
+    lows: Int32Array  # (matches,): the first token, counted in the batch
+    highs: Int32Array  # (matches,): one past the last
 
 
 class Look(NamedTuple):
-    """How matches look that become the same, and one of them.
+    """How matches look that become the same, and one of them."""
 
-    Attributes:
-        rule: its rule.
-        row: its row in the batch.
-        start: the first token, counted in the row.
-        end: one past the last.
-        appearance: what tells the look from others, in all batches: the head of its sequence (see
-            `_describe_windows`), the characters of its window, and the tokens.
-    """
-
-    rule: int
-    row: int
-    start: int
-    end: int
+    rule: int  # its rule
+    row: int  # its row in the batch
+    start: int  # the first token, counted in the row
+    end: int  # one past the last
+    # What tells the look from others, in all batches: the head of its sequence (see
+    # `_describe_windows`), the characters of its window, and the tokens.
     appearance: tuple[Any, ...]
 
     @property
