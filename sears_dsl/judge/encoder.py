@@ -254,8 +254,7 @@ class Bert:
     def states(self, texts: Sequence[str], *, layers: int | None = None) -> tuple[Tensor, Tensor]:
         """What the last of some layers gives of texts that are read beside each other.
 
-        Returns:
-            (B, pieces, W), and int64 (B, pieces): 1 where a text has a piece.
+        (B, pieces, W), and int64 (B, pieces): 1 where a text has a piece.
         """
         encoded = self.tokenizer.encode_batch(list(texts))
         length = max(map(len, encoded))

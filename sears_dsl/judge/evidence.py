@@ -203,14 +203,7 @@ class Evidence:
 def content_columns(
     odds: Floats, angles: Floats, counts: NDArray[np.int64], replaced: NDArray[np.bool_]
 ) -> dict[str, Floats]:
-    """The evidence of content of texts out of that of their changes.
-
-    Args:
-        odds: of all changes, those of a text one after another.
-        angles: likewise how far each turns the vector of its window.
-        counts: how many changes each text has, at least 1.
-        replaced: of all changes, which replace content words.
-    """
+    """The evidence of content of texts out of that of their changes; see `SeenChanges`."""
     against = np.maximum(0.0, CERTAIN - odds)
     starts = np.cumsum(counts) - counts
     single = (counts == 1) & replaced[starts]
@@ -288,12 +281,7 @@ def read_numbers(
 def load_evidence(
     folder: Path, numbers: Numbers, *, learned: Path | None = None, device: AnyDevice = None
 ) -> Evidence:
-    """What reads rewrites.
-
-    Args:
-        numbers: which know the file of what was learned about contents.
-        learned: that file; the shipped ``judge.npz`` if None.
-    """
+    """What reads rewrites, with what was learned about contents; None is the shipped file."""
     content = load_content(
         _LEARNED if learned is None else learned,
         numbers.entry["sha256"],

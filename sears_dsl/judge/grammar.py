@@ -110,9 +110,7 @@ class Grammar:
 
         Minus the log of the chance that no word was tampered with, and `UNKNOWN` more for each word
         that no text has. It grows with the length: what can be compared are versions of one text.
-
-        Returns:
-            float64 (texts,), 0 for a text without words.
+        It is 0 for a text without words.
         """
         words = self._read(texts)
         odds = np.array([_softplus(some).sum() for some in self._logits(words)])
@@ -244,13 +242,9 @@ class Grammar:
 def load_grammar(*, deep: bool = True) -> Grammar:
     """Read a grammar; each is read once in a process.
 
-    Args:
-        deep: read with the sentence encoder too, which is better and slower; without it the small
-            network is enough to turn down most of what is bad.
-
-    Raises:
-        DataError: a file is missing, damaged or of another version.
-        ModelError: the encoder is not installed, or is another one.
+    A deep one reads with the sentence encoder too, which is better and slower; without it the small
+    network is enough to turn down most of what is bad. A file that is missing, damaged or of
+    another version is a `DataError`, another encoder or none a `ModelError`.
     """
     return _loaded(deep)
 

@@ -182,11 +182,9 @@ def load_judge(
     device: str | torch.device | None = None,
     numbers: Path | None = None,
 ) -> Judge:
-    """The shipped judge.
+    """The judge of a file, the shipped judge.json by default, with its ``judge.npz`` beside it.
 
-    Args:
-        folder: of the sentence encoder all-MiniLM-L6-v2.
-        numbers: another file than the shipped judge.json, with its ``judge.npz`` beside it.
+    It reads with the sentence encoder all-MiniLM-L6-v2, of the folder.
     """
     file = _FOLDER / "judge.json" if numbers is None else numbers
     weights = read_numbers(

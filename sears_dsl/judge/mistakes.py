@@ -361,11 +361,7 @@ def form_of(word: str) -> str:
 
 
 def may_be_wrong_after(before: Sequence[str], word: str) -> bool:
-    """Whether a verb may be in the wrong form after words: it looks at the last ones alone.
-
-    Args:
-        before: the words before it in the text, in lower case.
-    """
+    """Whether a verb may be in the wrong form after words, in lower case; the last ones decide."""
     near = set(before[-_NEAR:])
     if form_of(word) == "past":
         return not near.isdisjoint(HAVE | BE | _BEFORE_NOUNS)

@@ -193,11 +193,9 @@ def normal(
 def attention(
     parts: Float32Array, layout: Layout, *, heads: int, bias: Float32Array | None = None
 ) -> Float32Array:
-    """Each row looks at all of its piece.
+    """Each row looks at all of its piece: queries, keys and values stand side by side.
 
-    Args:
-        parts: queries, keys and values side by side.
-        bias: (heads, 2 n + 1): by the distance, which counts up to n.
+    The bias, (heads, 2 n + 1), goes by the distance, which counts up to n.
     """
     size = parts.shape[1] // (3 * heads)
     mixed = np.zeros((len(parts), heads * size), np.float32)

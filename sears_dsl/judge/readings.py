@@ -79,10 +79,8 @@ class Readings:
 
         Each changes what is believed of its change, by Bayes' rule: what was believed is a normal
         distribution, a reading counts as one of those that it was made of. Rewrites in which
-        several changes were made say nothing about any of them, and are left out.
-
-        Args:
-            evident: (N,) the chances of these by the evidence about their places.
+        several changes were made say nothing about any of them, and are left out. The evident
+        chances, (N,), are those by the evidence about their places.
         """
         readings_by_change: dict[str, list[tuple[float, bool]]] = {}
         odds = self.slope * _odds(evident) + self.shift
@@ -98,11 +96,7 @@ class Readings:
         return replace(self, effects=effects, digest=hashlib.sha256(content).hexdigest())
 
     def chances(self, evident: Floats, changes: Iterable[Sequence[Change]]) -> Floats:
-        """The chance that readers accept rewrites, with what they said of their changes, (N,).
-
-        Args:
-            evident: (N,) the chances by the evidence about the places.
-        """
+        """The chance that readers accept rewrites, with what they said of their changes, (N,)."""
         mean, spread = self.effects_of(changes)
         return _chance((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))
 
@@ -187,11 +181,7 @@ def change_name(change: Change) -> str:
 
 @cache
 def load_readings() -> Readings:
-    """The readings that the package carries; ``docs/judge.md`` says whose they are.
-
-    Raises:
-        ModelError: the file is of another version, or cannot be read.
-    """
+    """The readings that the package carries; ``docs/judge.md`` says whose they are."""
     content, entry = read_numbers_file(
         Path(__file__).with_name("readings.json"),
         version=VERSION,

@@ -104,10 +104,9 @@ class Predicates:
     def intern(self, key: Key) -> int:
         """The id of a predicate; equal keys have equal ids.
 
-        Args:
-            key: ``(kind, …)`` with kind ``text lower lemma fine`` (a string follows),
-                ``coarse`` (tag, tagset), ``regex`` (pattern, ignore_case), ``any``,
-                ``or and`` (a tuple of ids) or ``not`` (an id).
+        A key is ``(kind, …)`` with kind ``text lower lemma fine`` (a string follows), ``coarse``
+        (tag, tagset), ``regex`` (pattern, ignore_case), ``any``, ``or and`` (a tuple of ids) or
+        ``not`` (an id).
         """
         known = self._ids.get(key)
         if known is not None:
@@ -440,11 +439,7 @@ class Regexes:
         return len(self._compiled)
 
     def add(self, pattern: str, *, ignore_case: bool) -> int:
-        """The number of a regex.
-
-        Raises:
-            PatternError: RE2 does not know it.
-        """
+        """The number of a regex; a `PatternError` where RE2 does not know it."""
         import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
 
         try:

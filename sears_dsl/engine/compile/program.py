@@ -123,11 +123,9 @@ class Variant:
 def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -> list[Variant]:
     """The flat variants of a rule, most preferred first.
 
-    A rule whose anchors can never hold has none.
-
-    Raises:
-        PatternError: more than 64 variants; a word of several tokens where one is tested; a
-            regex that cannot be compiled; an insertion without context.
+    A rule whose anchors can never hold has none. A `PatternError` are more than 64 of them, a word
+    of several tokens where one is tested, a regex that cannot be compiled, and an insertion without
+    context.
     """
     if not (rule.antecedent or rule.left or rule.right):
         raise PatternError(
@@ -405,11 +403,9 @@ class _PatternTable:
 def build_program(
     rulesets: Sequence[tuple[Sequence[Rule], RuleScope]], split: Split
 ) -> tuple[Program, list[Problem]]:
-    """Compile rules under their scopes.
+    """Compile rules under their scopes; what is wrong with some is told by their positions.
 
-    Returns:
-        The program, and what is wrong with rules that could not be compiled (by the position
-        of the rule among all of them). A program with problems is not to be used.
+    A program with problems is not to be used.
     """
     patterns = _PatternTable(split)
     problems: list[Problem] = []

@@ -313,14 +313,7 @@ _MOST_DENSE = 64
 def bit_planes(
     symbols: Int32Array, offsets: Int64Array, variants: Int32Array, count: int
 ) -> BitPlanes:
-    """The bits of variants.
-
-    Args:
-        symbols: what they test, one variant after another.
-        offsets: int64 (variants + 1,): where each is among the symbols.
-        variants: see `arrays.Rules`.
-        count: how many symbols there are.
-    """
+    """The bits of variants, whose tests stand one variant after another; of so many symbols."""
     lengths = np.diff(offsets)
     ends = (variants[:, ANCHORS] & 2) != 0
     wholes = lengths + ends
@@ -402,11 +395,7 @@ class PlaneMemory:
         self._used = np.zeros(2, np.int64)
 
     def of(self, classes: Classes, planes: BitPlanes) -> ClassPlanes | None:
-        """The planes of all classes; None where they would be too large.
-
-        Args:
-            planes: always the same ones.
-        """
+        """The planes of all classes, of always the same bits; None where they are too large."""
         count = len(classes.offsets)  # the end of a row is one more, the first one
         words, blocks = len(planes.depths), len(planes.blank) >> _BLOCK_BITS
         if count * blocks > _MOST_BLOCKS:

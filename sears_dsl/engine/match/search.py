@@ -290,11 +290,9 @@ def search(
     protected: Protected | None = None,
     jobs: int = 1,
 ) -> Matches:
-    """Find the instances of all rules in all rows.
+    """Find the instances of all rules in all rows, outside of protected spans of characters.
 
-    Args:
-        extent: which instances of a rule in a row; of rules with a rate ``first`` means all.
-        protected: for each row spans of characters in which no instance may be.
+    Of rules with a rate ``first`` means all.
     """
     if extent not in _EXTENTS:
         raise UsageError(
@@ -451,12 +449,9 @@ def mark_protected(
     span_offsets: Int64Array,
     spans: Int64Array,
 ) -> ProtectedPlaces:
-    """Where no instance may be; no kernel, since NumPy does it in a few passes.
+    """Where no instance may be, by the characters of tokens and of spans, (spans, 2).
 
-    Args:
-        starts: first character of each token.
-        ends: one past its last character.
-        spans: (spans, 2) characters start and end.
+    It is no kernel, since NumPy does it in a few passes.
     """
     rows, tokens = len(row_offsets) - 1, len(starts)
     row_of = np.repeat(np.arange(rows), np.diff(row_offsets))

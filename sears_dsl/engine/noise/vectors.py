@@ -209,12 +209,11 @@ def vectors_installed(name: str | None = None) -> bool:
 
 
 def load_vectors(name: str | None = None) -> WordVectors:
-    """The vectors of a name or a file.
+    """The vectors of a name or a file; None: of the first name that is installed.
 
-    Args:
-        name: ``glove-6b-50d``, ``minilm`` (the words of the sentence encoder's vocabulary), a
-            text file of vectors (``.txt``, ``.vec``), word2vec's binary format (``.bin``), a file
-            of gensim's `KeyedVectors`; None: the first of the names that is installed.
+    Names are ``glove-6b-50d`` and ``minilm`` (the words of the sentence encoder's vocabulary);
+    files are text (``.txt``, ``.vec``), word2vec's binary format (``.bin``), and those of gensim's
+    `KeyedVectors`.
     """
     if name is None:
         installed = [each for each, (module, _) in VECTORS.items() if find_spec(module)]

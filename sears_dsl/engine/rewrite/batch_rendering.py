@@ -63,11 +63,9 @@ class Rendering:
     ) -> RewriteColumns:
         """One rewrite for each row and rule that changes it, in the order of the matches.
 
-        Args:
-            matches: sorted by row, rule and start; those of a rule in a row do not overlap.
-            unrenderable: here instances are counted, by rule, whose words have no inflection.
-            extent: under which the matches were found. Where an edit would take white space out
-                of a protected span, another instance is looked for; None looks for none.
+        These are sorted by row, rule and start; those of a rule in a row do not overlap. Instances
+        whose words have no inflection are counted by rule. Where an edit would take white space out
+        of a protected span, another instance is looked for under the extent, if there is one.
         """
         if not len(matches):
             return RewriteColumns.of([])

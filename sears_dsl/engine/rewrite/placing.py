@@ -233,11 +233,7 @@ def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around
 
 
 def _passed_on(text: str, edit: Edit, start: int, around: Around) -> Edit:
-    """A deletion that gives its capital to the next word, unless that has to stay as it is.
-
-    Args:
-        start: where the span begins that is deleted.
-    """
+    """A deletion from ``start`` that gives the next word its capital, unless that has to stay."""
     if not around.begins_with_capital(text, start):
         return edit
     end, word = capitalized(text, edit.end)

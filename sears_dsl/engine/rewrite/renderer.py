@@ -147,13 +147,10 @@ class Renderer:
         protected: Spans = (),
         drawing: Drawing = UNDRAWN,
     ) -> Rendered:
-        """The edit that one instance makes.
+        """The edit that one instance makes, with what `new_text` gave; None asks it.
 
-        Args:
-            new: what `new_text` gave; None asks it.
-            before: the edits of the same row so far, in order; a deletion beside one of them
-                takes no white space twice.
-            following: the first token of the instance after this one, which stays untouched.
+        A deletion beside one of the edits of the row before it takes no white space twice; the
+        token that follows is the first of the next instance, and stays untouched.
         """
         if new is None:
             new = self.new_text(text, tokens, binding, drawing)

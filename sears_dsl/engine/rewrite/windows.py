@@ -63,8 +63,7 @@ def looks_of(
 ) -> tuple[Int32Array, list[Look]]:
     """The number of its look for each match, and the looks.
 
-    Args:
-        cased: bool (keys,): whether new text may depend on where a sentence begins.
+    A key is ``cased`` whose new text may depend on where a sentence begins.
     """
     keys, lows, highs = windows
     opens = np.zeros(len(matches), np.bool_)
