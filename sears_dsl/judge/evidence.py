@@ -68,13 +68,6 @@ class Content:
         linear = ((numbers - self.mean) / self.scale) @ self.linear[kind] + self.bias[kind]
         return float(linear + (hidden * self.output[:, kind]).sum() / members)
 
-    def to_bytes(self) -> bytes:
-        """The arrays as a file, in half precision."""
-        file = io.BytesIO()
-        arrays = {each.name: getattr(self, each.name).astype(np.float16) for each in fields(self)}
-        np.savez(file, allow_pickle=False, **arrays)
-        return file.getvalue()
-
 
 def load_content(path: Path, sha256: str, *, belongs_to: str = "judge.json") -> Content:
     """The arrays of a file; of another one than the numbers were fitted with, an error."""

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Float32Array
-from sears_dsl.runtime.files import write_atomically
 
 #: Version of the files: of their arrays, of the networks and of what these read of a word.
 FORMAT = 1
@@ -91,31 +90,6 @@ def read_grammar_file(path: Path) -> GrammarFile:
         f"{FORMAT}",
         help=_REINSTALL,
     )
-
-
-def write_grammar_file(
-    path: Path,
-    *,
-    about: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-    words: Sequence[str] = (),
-    listed: Sequence[str] = (),
-) -> str:
-    """Write a file, the same bytes for the same weights; gives back its SHA-256."""
-    header = json.dumps({"format": FORMAT} | dict(about), ensure_ascii=False, sort_keys=True)
-    texts = (header, "\n".join(words), "\n".join(listed))
-    named = {
-        name: np.frombuffer(text.encode(), np.uint8)
-        for name, text in zip(_TEXTS, texts, strict=True)
-    }
-    file = io.BytesIO()
-    np.savez_compressed(file, allow_pickle=False, **named, **arrays)
-    # The archive ends with the length of its comment, which is the hash of what is before.
-    content = file.getvalue()[:-2]
-    digest = _digest(content)
-    comment = digest.encode("ascii")
-    write_atomically(path, content + len(comment).to_bytes(2, "little") + comment)
-    return digest
 
 
 def _digest(content: bytes) -> str:
