@@ -98,13 +98,7 @@ class ChainedRows(Sequence[ChainedRow]):
 
 
 class _Underway:
-    """Rows on their way through the rules.
-
-    Attributes:
-        texts: each as the last rule left it.
-        next_rules: int32 (rows,): the rule that each is to be asked next.
-        protected: for each row the spans that stay as they are, in its text as it is now.
-    """
+    """Rows on their way through the rules."""
 
     def __init__(
         self,
@@ -113,8 +107,9 @@ class _Underway:
         intact: Protected | None,
         without: Sequence[Collection[int]] | None,
     ) -> None:
-        self.texts = list(texts)
-        self.next_rules = np.zeros(len(texts), np.int32)
+        self.texts = list(texts)  # each as the last rule left it
+        self.next_rules = np.zeros(len(texts), np.int32)  # the rule that each is to be asked next
+        # For each row the spans that stay as they are, in its text as it is now.
         self.protected = list(protected) if protected is not None and any(protected) else None
         self._originals = texts
         self._intact = list(intact) if intact is not None and any(intact) else None

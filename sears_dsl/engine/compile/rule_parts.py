@@ -145,9 +145,6 @@ def _joined(parts: Sequence[NumberedParts]) -> NumberedParts:
 class ScopedRules(Sequence[tuple[Rule, RuleSource]]):
     r"""Each rule of some rulesets with its ruleset; a pair of them is made when it is looked at.
 
-    Attributes:
-        rules: the rules alone.
-
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rulesets = [parse("movie -> film\na -> the"), parse("is -> was")]

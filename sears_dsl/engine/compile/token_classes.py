@@ -226,15 +226,11 @@ class _ClassMemory:
 
 
 class HeadsPool:
-    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`.
-
-    Attributes:
-        planes: the same classes as bits.
-    """
+    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`."""
 
     def __init__(self) -> None:
         self._idle: list[Heads] = []
-        self.planes = PlaneMemory()
+        self.planes = PlaneMemory()  # the same classes as bits
 
     def take(self, tokens: int, classes: Classes, rules: Rules) -> Heads:
         """Heads for a scan of so many tokens; to be given back."""
@@ -471,17 +467,10 @@ def add_planes(  # noqa: PLR0917 - arrays in the order in which they are made
 ) -> None:
     """Write what the end of a row, 0, and classes, by their numbers plus one, begin and let go on.
 
-    All at once: to call a compiled kernel with so many arrays costs as much as one class.
-
-    Args:
-        low: the first that is wanted.
-        high: one past the last.
-        offsets: see `Classes`.
-        symbols: see `Classes`.
-        room: here, behind those before it.
-        slots: int32 (a power of two,): the blocks of the pool by hash, -1 where a slot is free;
-            more than twice as many as there will be.
-        used: int64 (2,): how many entries and blocks there are; written too.
+    All at once: to call a compiled kernel with so many arrays costs as much as one class. Those
+    from low up to high are put into the room, behind those before; ``used`` has how many entries
+    and blocks there are then. ``slots``, a power of two and more than twice as many as there will
+    be, are the blocks of the pool by hash, -1 where one is free.
     """
     full, none = ~np.uint64(0), np.uint64(0)
     end = planes.first_offsets.shape[0] - 3

@@ -141,12 +141,8 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
 ) -> None:
     """The same as `expand_hits`, where each rule has one instance in a row at most.
 
-    The rules of a row are bits, so that they come in their order without being sorted.
-
-    Args:
-        low: the row that the first hits are of.
-        instances: where they are put.
-        place: the place of the first one there.
+    The rules of a row are bits, so that they come in their order without being sorted. The first
+    hits are of row low, and their instances stand from ``place`` on.
     """
     rule_offsets, rules_of = rules.rule_offsets, rules.rules_of
     first_variant, variants, single = rules.first_variant, rules.variants, rules.single
@@ -212,8 +208,7 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
 ) -> Any:
     """The instances in rows low up to high; the arguments are those of `collect`.
 
-    Returns:
-        int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
+    They are int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
     """
     hits, offsets = collect(
         low, high, extent, row_offsets, type_ids, classes, rules, heads, protection

@@ -127,10 +127,8 @@ def look_alike(  # noqa: PLR0917
     """Characters of the instances that are tried become their look-alikes, in place.
 
     A share of 0 is a number of places in each instance. ``table``, uint32, has the look-alike of
-    each code point, 0 where there is none; ``spaces`` says which are white space.
-
-    Returns:
-        int8 (instances,): see `UNTRIED`. What is tried, able and spared by the share is `UNTRIED`.
+    each code point, 0 where there is none; ``spaces`` says which are white space. What becomes of
+    each is told as in `UNTRIED`, which is also what is tried, able and spared by the share.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, _ = what
@@ -303,11 +301,9 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
 ) -> Any:
     """So many slips of a kind, all that fit for 0, in each instance that is tried.
 
-    ``keys``, uint32 (26, 7), has for each letter how many keys touch its own, and which.
-
-    Returns:
-        (become, written, bounds): see `UNTRIED`; the new code points of all instances, one after
-        another; int64 (instances + 1,): where those of each are.
+    ``keys``, uint32 (26, 7), has for each letter how many keys touch its own, and which. Given are
+    what becomes of each instance (`UNTRIED`), the new code points of all, one after another, and
+    the bounds of each among these.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, foreign = what
@@ -401,11 +397,8 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
 ) -> Any:
     """Slips in a share, in millionths, of all letters of the instances of a unit that are tried.
 
-    In those that are not ``able`` to change nothing is written.
-
-    Returns:
-        As `misspell`. What is tried, able and spared by the share is `UNTRIED`; all instances of a
-        unit are `PLAIN` where one is.
+    In those that are not ``able`` to change nothing is written. Given is the same as of `misspell`:
+    `UNTRIED` where they are spared by the share, and `PLAIN` of all of a unit where one is.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, foreign = what

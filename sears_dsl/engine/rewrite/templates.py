@@ -57,15 +57,7 @@ from sears_dsl.tagging.tokens import Tokens
 
 
 class RenderingTemplates:
-    """The templates that matches have needed so far.
-
-    Args:
-        compiled: the rules.
-
-    Attributes:
-        formats: their formats.
-        cased: bool (templates,): whether new text may depend on where a sentence begins.
-    """
+    """The templates that matches have needed so far."""
 
     def __init__(self, compiled: CompiledRules) -> None:
         self._compiled = compiled
@@ -75,6 +67,7 @@ class RenderingTemplates:
         self._recipes = Growing(np.zeros((0, 2), np.int32))  # rules and their variants
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
+        # Of each template whether new text may depend on where a sentence begins.
         self.cased = Growing(np.zeros(0, np.bool_))
         self._texts: dict[tuple[object, ...], Written] = {}
         self._plain = PlainRules(compiled.program.parts, self.formats.words)
