@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Int32Array, places_of
 
 _NO_PLACES: Mapping[str, int] = {}
 _Value = TypeVar("_Value", str, tuple[str, str])
@@ -370,11 +370,7 @@ class Tokens:
         The types stay as they are, so type ids keep their meaning.
         """
         chosen = np.asarray(rows, np.int64)
-        first = self.row_offsets[chosen].astype(np.int64)
-        counts = self.row_offsets[chosen + 1] - first
-        offsets = np.zeros(len(chosen) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        picked = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
+        offsets, picked = places_of(self.row_offsets, chosen)
         texts = self.texts
         return Tokens(
             texts=[texts[row] for row in chosen.tolist()],

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import grown
-from sears_dsl.runtime.array_types import Flags, Int32Array
+from sears_dsl.runtime.array_types import Flags, Int32Array, offsets_of
 from sears_dsl.runtime.kernels import kernel_of_alike
 
 
@@ -55,8 +55,7 @@ def composites_of(keys: Sequence[tuple[Any, ...]], symbols: Int32Array) -> Compo
     negated = [kind == "not" for kind in kinds]
     asking = np.repeat(np.arange(len(members), dtype=np.int32), sizes)
     operands = np.fromiter(chain.from_iterable(members.values()), np.int32, len(asking))
-    offsets = np.zeros(len(keys) + 1, np.int32)
-    np.cumsum(np.bincount(operands, minlength=len(keys)), out=offsets[1:])
+    offsets = offsets_of(np.bincount(operands, minlength=len(keys)), np.int32)
     holding: list[int] = []
     hold_mostly = bytearray(len(keys))
     for number, of_number in members.items():

@@ -36,13 +36,12 @@ from sears_dsl.engine.compile.predicates import PatternError, Predicates, spelli
 from sears_dsl.engine.compile.rule_parts import (
     RuleParts,
     VariantTests,
-    places_of,
 )
 from sears_dsl.engine.compile.token_classes import TokenClasses, bit_planes, starts_of
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.language.measure import MOST_VARIANTS, is_unit
 from sears_dsl.language.rule import Anchor, Element, Group, Literal, Rule, RuleScope, Tag
-from sears_dsl.runtime.array_types import Int32Array, Int64Array
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, offsets_of, places_of
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import TokenType
 
@@ -423,8 +422,7 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     written = [variant.tests for variant in variants]
     lengths = np.append(lengths, np.array(list(map(len, written)), np.int64))
     tests = np.concatenate([*patterns.tests, np.fromiter(chain.from_iterable(written), np.int32)])
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = offsets_of(lengths, np.int64)
     symbols, flat = _symbols_of(tests, len(patterns.predicates))
     trie = _Trie(*build_trie(flat, offsets, _table_size(len(flat))))
     # Plain rules that test the same end at one node.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.language.rule import Rule, RuleScope, RuleSource, TagCopy, Text
-from sears_dsl.runtime.array_types import Int32Array, Int64Array
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, offsets_of, places_of
 
 # Pieces that draw nothing, look nothing up and cannot be wrong.
 _PLAIN = (Text, TagCopy)
@@ -58,30 +58,12 @@ def numbered(rows: Sequence[Sequence[object]]) -> NumberedParts:
         >>> numbers.tolist(), offsets.tolist(), distinct
         ([0, 1, 1], [0, 2, 2, 3], ['the', 'film'])
     """
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+    offsets = offsets_of(np.fromiter(map(len, rows), np.int64, len(rows)), np.int64)
     flat = list(chain.from_iterable(rows))
     number_of: defaultdict[int, int] = defaultdict(count().__next__)
     numbers = np.fromiter(map(number_of.__getitem__, map(id, flat)), np.int32, len(flat))
     first = np.flatnonzero(np.diff(np.maximum.accumulate(numbers), prepend=-1))
     return NumberedParts(numbers, offsets, [flat[place] for place in first.tolist()])
-
-
-def places_of(
-    offsets: Int64Array, chosen: NDArray[np.integer]
-) -> tuple[Int64Array, NDArray[np.int64]]:
-    """Where the members of some groups begin when they are taken out; and their places before.
-
-    Example:
-        >>> begins, places = places_of(np.array([0, 2, 5, 6]), np.array([2, 1]))
-        >>> begins.tolist(), places.tolist()
-        ([0, 1, 4], [5, 2, 3, 4])
-    """
-    first = offsets[chosen]
-    counts = offsets[chosen + 1] - first
-    begins = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=begins[1:])
-    return begins, np.repeat(first - begins[:-1], counts) + np.arange(begins[-1])
 
 
 class RuleParts(NamedTuple):

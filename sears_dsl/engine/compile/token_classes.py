@@ -40,7 +40,14 @@ from sears_dsl.engine.arrays import (
     Rules,
 )
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, UInt64Array
+from sears_dsl.runtime.array_types import (
+    Growing,
+    Int32Array,
+    Int64Array,
+    Integer,
+    UInt64Array,
+    offsets_of,
+)
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import TokenTypes
 
@@ -370,9 +377,7 @@ def bit_planes(
 
 def starts_of(values: Int32Array, count: int) -> Int32Array:
     """Where the group of each value 0 … count - 1 begins when values are sorted."""
-    offsets = np.zeros(count + 1, np.int32)
-    np.cumsum(np.bincount(values, minlength=count), out=offsets[1:])
-    return offsets
+    return offsets_of(np.bincount(values, minlength=count), np.int32)
 
 
 class PlaneMemory:

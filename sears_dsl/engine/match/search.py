@@ -37,7 +37,7 @@ from sears_dsl.engine.match.bit_scan import BIT_OF, collect_by_bits
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels, offsets_of
 from sears_dsl.runtime.kernels import compiles, expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import Tokens
 
@@ -431,8 +431,7 @@ def _protection(
     if protected is None or not any(protected):
         return _UNPROTECTED
     counts = np.fromiter(map(len, protected), np.int64, len(protected))
-    offsets = np.zeros(len(protected) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    offsets = offsets_of(counts, np.int64)
     spans = np.array(list(chain.from_iterable(protected)), np.int64).reshape(-1, 2)
     return mark_protected(row_offsets, tokens.starts, tokens.ends, offsets, spans)
 

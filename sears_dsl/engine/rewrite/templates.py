@@ -52,7 +52,7 @@ from sears_dsl.engine.rewrite.windows import (
     neighbours,
 )
 from sears_dsl.language.measure import looks_up
-from sears_dsl.runtime.array_types import Growing, Int32Array
+from sears_dsl.runtime.array_types import Growing, Int32Array, offsets_of
 from sears_dsl.tagging.tokens import Tokens
 
 
@@ -184,9 +184,7 @@ class RenderingTemplates:
         """Each rule has a slot for every variant of its pattern; where they begin."""
         arrays = self._program.rules
         counts = np.diff(arrays.first_variant, append=len(arrays.variants))
-        slots = np.zeros(len(self._rules) + 1, np.int32)
-        np.cumsum(counts[arrays.pattern_of], out=slots[1:])
-        return slots
+        return offsets_of(counts[arrays.pattern_of], np.int32)
 
     @cached_property
     def _template_of(self) -> Int32Array:

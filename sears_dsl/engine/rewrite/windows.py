@@ -16,7 +16,14 @@ import numpy as np
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.placing import CLOSING, OPENING, STOPS
-from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt32Array
+from sears_dsl.runtime.array_types import (
+    Flags,
+    Int32Array,
+    Int64Array,
+    Integer,
+    UInt32Array,
+    offsets_of,
+)
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 
@@ -109,8 +116,7 @@ def characters_of(texts: Sequence[str]) -> Characters:
         (['a', '😀', 'b'], [0, 2, 3])
     """
     joined = "".join(texts).encode("utf-32-le", "surrogatepass")
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
+    offsets = offsets_of(np.fromiter(map(len, texts), np.int64, len(texts)), np.int64)
     return np.frombuffer(joined, np.uint32), offsets
 
 
