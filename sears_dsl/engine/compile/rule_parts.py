@@ -113,15 +113,14 @@ class RuleParts(NamedTuple):
 
 
 def _joined(parts: Sequence[NumberedParts]) -> NumberedParts:
-    numbers, offsets = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+    numbers, counts = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     distinct: list[Any] = []
-    before = 0
     for each in parts:
         numbers.append(each.numbers + np.int32(len(distinct)))
-        offsets.append(each.offsets[1:] + before)
+        counts.append(np.diff(each.offsets))
         distinct += each.distinct
-        before += len(each.numbers)
-    return NumberedParts(np.concatenate(numbers), np.concatenate(offsets), distinct)
+    offsets = offsets_of(np.concatenate(counts), np.int64)
+    return NumberedParts(np.concatenate(numbers), offsets, distinct)
 
 
 class ScopedRules(Sequence[tuple[Rule, RuleSource]]):

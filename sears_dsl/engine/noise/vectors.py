@@ -16,7 +16,7 @@ import json
 import pickle
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from hashlib import sha256
+from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -294,11 +294,9 @@ def _encoder(folder: Path, name: str) -> WordVectors:
 
 def _identity(name: str, rows: int, file: Path) -> str:
     """Name, number of words and hash."""
-    digest = sha256()
     with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return f"{name}, {rows:,} words, sha256 {digest.hexdigest()}"
+        digest = file_digest(stream, "sha256").hexdigest()
+    return f"{name}, {rows:,} words, sha256 {digest}"
 
 
 def _read_text(path: Path) -> WordVectors:
