@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.encoder import ALONE, Encoder, PlaceVectors, places_of, turned
+from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import read_numbers_file
@@ -100,8 +101,6 @@ _REPLACED = SURFACE.index("content words replaced")
 CERTAIN = 4.0
 """Log-odds of content from which on nothing speaks against a change."""
 
-# exp of 700 is the largest that float64 holds well.
-_MOST = 700.0
 _LEARNED = Path(__file__).with_name("judge.npz")
 
 
@@ -135,7 +134,7 @@ class Curves:
         # In a fixed order, so that rounding is the same in any company, and a bound stays one.
         for part in parts.T:
             odds = odds - part
-        return np.asarray(1 / (1 + np.exp(-np.clip(odds, -_MOST, _MOST))))
+        return logistic(odds)
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Curves:

@@ -98,13 +98,13 @@ class Readings:
     def chances(self, evident: Floats, changes: Iterable[Sequence[Change]]) -> Floats:
         """The chance that readers accept rewrites, with what they said of their changes, (N,)."""
         mean, spread = self.effects_of(changes)
-        return _chance((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))
+        return logistic((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))
 
     def least(self, tau: float, changes: Iterable[Sequence[Change]]) -> Floats:
         """The chance by the evidence from which on `chances` are at least ``tau``, (N,)."""
         mean, spread = self.effects_of(changes)
         odds = float(_odds(np.array([tau]))[0])
-        return _chance((odds * _widening(spread) - self.shift - mean) / self.slope)
+        return logistic((odds * _widening(spread) - self.shift - mean) / self.slope)
 
     def effects_of(self, changes: Iterable[Sequence[Change]]) -> tuple[Floats, Floats]:
         """Mean and spread of u for rewrites, each (N,).
@@ -162,7 +162,8 @@ def _odds(chances: Floats) -> Floats:
     return np.asarray(np.log(chances.clip(1e-12, None)) - np.log1p(-chances.clip(None, 1 - 1e-12)))
 
 
-def _chance(odds: Floats) -> Floats:
+def logistic(odds: Floats) -> Floats:
+    """The chances of log-odds."""
     return np.asarray(1 / (1 + np.exp(-odds.clip(-_MOST, _MOST))))
 
 
