@@ -30,11 +30,12 @@ import numpy as np
 from sears_dsl.errors import SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
-from sears_dsl.tagging.fast.weights import TAGS, Stored, load, save
+from sears_dsl.tagging.fast.weights import TAGS, Stored, load
 from training.coarse import COARSE, CoarseTable
 from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.treebank import Sentence, read_treebank, tag_words
+from training.weight_files import save
 
 __all__ = ["accuracy", "fine_tags", "main", "train"]
 

@@ -28,7 +28,6 @@ from sears_dsl.judge.networks import (
     ending_row,
     read_grammar_file,
     row_of,
-    write_grammar_file,
 )
 from training.corpus import (
     LONGEST,
@@ -47,6 +46,7 @@ from training.detector import (
     small_weights,
 )
 from training.tampering import Edits, tamper
+from training.weight_files import write_grammar_file
 
 __all__ = ["main", "train_deep", "train_small"]
 

@@ -21,13 +21,13 @@ from typing import Any
 from demo.reviews import fetch
 from sears_dsl.errors import SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
-from sears_dsl.tagging.fast.weights import save
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.coarse import COARSE, coarse_table, ruler_answers
 from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.silver import Silver, SilverSizes, read_texts, tagged
 from training.treebank import Sentence, read_treebank
+from training.weight_files import save
 
 __all__ = ["FINE", "joined", "main", "training_rows"]
 

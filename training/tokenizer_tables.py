@@ -12,9 +12,10 @@ in a file.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,12 @@ from typing import Any
 from sears_dsl.errors import SearsError, TaggerError
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.fast.cutting import (
+    FORMAT,
     Patterns,
     TokenizerTables,
     cut_affixes,
-    encode_tables,
     file_of_tables,
+    hash_of_tables,
 )
 
 LICENCE = """\
@@ -81,6 +83,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"error: {error.render()}\n")
         return 2
     return 0
+
+
+def encode_tables(fields: Mapping[str, Any]) -> bytes:
+    """The content of a file of tables: a JSON object whose first line is the hash of the others."""
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=True)}"
+        for name, value in {"format": FORMAT, **fields}.items()
+    ]
+    body = (",\n".join(lines) + "}\n").encode("ascii")
+    return f'{{"hash": "{hash_of_tables(body)}",\n'.encode("ascii") + body
 
 
 def collect(language: str = "en") -> dict[str, Any]:

@@ -13,13 +13,11 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 import sears_dsl
 from benchmarks.record import data_file
 
 PHENOMENA = ("negation", "mixed", "sarcasm")
-Phenomenon = Literal["negation", "mixed", "sarcasm"]
 
 # How the judged sentences call the phenomena; their labels go from 0 to 4, and 2 is neither.
 _JUDGED = {"negation": ("negated",), "mixed": ("mixed",), "sarcasm": ("sarcasm", "irony")}

@@ -96,8 +96,7 @@ def apply(
     """
     from sears_dsl.batch.memory import apply_to
     from sears_dsl.batch.provenance import tagger_findings
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.rewording import compile_with_sources
 
     with in_python(column="column"):
         if isinstance(dataset, str) and not is_there(dataset):
@@ -107,7 +106,7 @@ def apply(
             )
         whole_numbers(1, draws=draws)
         rulesets = rulesets_together(ruleset, unit=unit)
-        matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets), seed=seed)
+        matcher = compile_with_sources(rulesets, tagger=tagger, seed=seed)
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
             remark(finding.render())
         return apply_to(

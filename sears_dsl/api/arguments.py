@@ -313,11 +313,10 @@ def matcher_of(
     rulesets: Sequence[Ruleset], *, tagger: Tagger | str | None, seed: int = 0
 ) -> Matcher:
     """Rules, compiled for the tagger that `tagger_of` gives."""
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.rewording import compile_with_sources
 
     chosen = tagger_of(tagger, rulesets)
-    return compile_rules(rulesets, tagger=chosen, sources=sources_of(rulesets), seed=seed)
+    return compile_with_sources(rulesets, tagger=chosen, seed=seed)
 
 
 def shown(on_progress: OnProgress | None) -> OnStage:

@@ -266,8 +266,7 @@ def vet(
     if scorer is not None:
         need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.rewording import compile_with_sources
     from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import (
@@ -301,7 +300,7 @@ def vet(
         show = shown(on_progress)
         sitting = None
         if not of_templates:
-            compile_rules([ruleset], tagger=chosen, sources=sources_of([ruleset]))
+            compile_with_sources([ruleset], tagger=chosen)
             rows = labelled_rows(
                 read_once(data), text=text, label=label, also=also, protect=protect, spans=spans,
                 comparison=comparison, image=image, choices=choices, limit=limit,

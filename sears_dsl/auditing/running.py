@@ -28,7 +28,7 @@ from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.oracle import Oracle, sentence_filter
 from sears_dsl.effects.rule_effects import Effects, rule_effects
-from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import Generated, generated
 from sears_dsl.language.measure import draws
@@ -36,7 +36,7 @@ from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import WHOLE, read_share
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.paraphrasing.rewording import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def compile_and_check(
     rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger, seed: int = 0
 ) -> Matcher:
     """Compile rules, and say what is wrong with them and gates before the model is asked."""
-    sources = sources_of(rulesets)
-    matcher = compile_rules(rulesets, tagger=tagger, sources=sources, seed=seed)
+    matcher = compile_with_sources(rulesets, tagger=tagger, seed=seed)
     gates.check(
         zip(matcher.rule_ids, matcher.rules, strict=True),
         [
@@ -239,7 +238,7 @@ def _rated(rulesets: Sequence[Ruleset], matcher: Matcher, rate: int, *, seed: in
         )
         for ruleset in rulesets
     ]
-    return compile_rules(rated, tagger=matcher.tagger, sources=sources_of(rated), seed=seed)
+    return compile_with_sources(rated, tagger=matcher.tagger, seed=seed)
 
 
 def sentences_of(

@@ -56,11 +56,9 @@ class MatcherRecipe(Protocol):
 
     def build(self) -> Matcher:
         """Compile the rules; called once in each process but forks of one that has them."""
-        ...
 
     def identity(self) -> Mapping[str, str]:
         """What decides what the matcher does (rules, tagger, versions), to compare two runs."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ from sears_dsl.data.dataset import format_of, parted_as, write_columns
 from sears_dsl.data.table import read_table
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.compile.requirements import reword
-from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import RewordingRecipe, sources_of
+from sears_dsl.paraphrasing.rewording import RewordingRecipe, compile_with_sources
 from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
 from sears_dsl.runtime.folders import Folder
 from sears_dsl.tagging.tagger import load_tagger
@@ -166,12 +166,8 @@ class AugmentPart:
             )
         rulesets = self.recipe.rulesets
         if self._matcher is None:
-            self._matcher = compile_rules(
-                rulesets,
-                tagger=load_tagger(self.recipe.tagger),
-                sources=sources_of(rulesets),
-                seed=self.choices.seed,
-            )
+            tagger = load_tagger(self.recipe.tagger)
+            self._matcher = compile_with_sources(rulesets, tagger=tagger, seed=self.choices.seed)
             self._opened = None if self.oracle is None else open_oracle(self.oracle, rulesets)
         augmentation, record = augment_table(
             table, self._matcher, rulesets, columns=columns, tagger=self._matcher.tagger,

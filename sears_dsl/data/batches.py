@@ -19,7 +19,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Protocol, TypeAlias, overload
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,21 +126,17 @@ class Format(Protocol):
 
     def read(self, path: str, options: ReadOptions) -> Reader:
         """Open a file; text formats take ``-`` for standard input."""
-        ...
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """New rows as a part."""
-        ...
 
     def patch(
         self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
     ) -> bytes:
         """The rows of a batch that this format read, changed, as a part."""
-        ...
 
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
         """Write a file of parts."""
-        ...
 
 
 class Repeated(Sequence[Any]):
@@ -158,10 +154,6 @@ class Repeated(Sequence[Any]):
     def __len__(self) -> int:
         return len(self.places)
 
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Any]: ...
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return Repeated(self.values, self.places[index])

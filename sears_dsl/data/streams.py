@@ -227,8 +227,7 @@ def _decompressed(file: BinaryIO, compression: str) -> Iterator[bytes]:
         stream = bz2.BZ2File(file)
     elif compression == ".xz":
         stream = lzma.LZMAFile(file)  # noqa: SIM115 - `file` is closed by the caller
-    while block := stream.read(_BLOCK):
-        yield block
+    yield from iter(lambda: stream.read(_BLOCK), b"")
 
 
 def _zstandard() -> Any:

@@ -20,13 +20,13 @@ from sears_dsl.data.protection import Guards
 from sears_dsl.discovery.ruleset_text import is_writable
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
 from sears_dsl.effects.flips import RightRows
-from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.paraphrasing.rewording import compile_with_sources
 from sears_dsl.runtime.files import read_numbers_file, resource_folder
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
@@ -87,9 +87,7 @@ class KnownRules:
             (name, ruleset) for name, ruleset in rulesets.items() for _ in range(len(ruleset.rules))
         ]
         return cls(
-            matcher=compile_rules(
-                list(rulesets.values()), tagger=tagger, sources=sources_of(rulesets.values())
-            ),
+            matcher=compile_with_sources(list(rulesets.values()), tagger=tagger),
             sources=tuple(name for name, _ in of_rules),
             scopes=tuple(ruleset for _, ruleset in of_rules),
         )

@@ -34,6 +34,7 @@ from sears_dsl.effects.applications import Applications
 from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Literal, Rule, Tag, TagCopy, Text
+from sears_dsl.runtime.array_types import offsets_of
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -101,8 +102,7 @@ def _contained(applications: Applications) -> Iterator[tuple[int, int, TwinReaso
     count = applications.rule_count
     common = np.bincount(applications.rewrites, minlength=len(applications.texts))
     by_rewrite = np.argsort(applications.rewrites, kind="stable")
-    first = np.zeros(len(common) + 1, np.int64)
-    np.cumsum(common, out=first[1:])
+    first = offsets_of(common, np.int64)
     rules_of = applications.rules[by_rewrite]
     changed = applications.changed
     inside = np.zeros(len(common), np.bool_)
@@ -198,8 +198,7 @@ class Coverage:
     @cached_property
     def weight(self) -> NDArray[np.int64]:
         """What each rule covers alone: int64 (rules,)."""
-        sums = np.zeros(len(self.weights) + 1, np.int64)
-        np.cumsum(self.weights, out=sums[1:])
+        sums = offsets_of(self.weights, np.int64)
         return sums[self.offsets[1:]] - sums[self.offsets[:-1]]
 
     def covered(self, rules: Iterable[int]) -> NDArray[np.bool_]:

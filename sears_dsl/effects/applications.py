@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.protection import Guards
-from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.rule import Options, Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.paraphrasing.rewording import compile_with_sources
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
@@ -155,7 +155,7 @@ def _of_one_unit(
 ) -> Applications:
     runs = [list(run) for _, run in groupby(scoped, key=lambda each: id(each[1]))]
     rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
-    matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
+    matcher = compile_with_sources(rulesets, tagger=tagger)
     return applications_of(matcher, tokens, guards=guards)
 
 

@@ -6,9 +6,7 @@ where the data has no labels, what the model says of the untouched row counts as
 right row that is not right after the rewrite.
 
 Evidence. In: applications of all candidates, the right rows, a way to ask that may be limited. Out:
-`Answers` and `FlipEvidence`, an entry a rule. Always holds: the flip rate is flips over the rows
-that the rule changed (and the model had right); its interval is Wilson's. Costs array operations
-and one hash a rule.
+`Answers` and `FlipEvidence`, an entry a rule. Costs array operations and one hash a rule.
 
 Questions. Each distinct rewrite is asked about once; a rule is asked about in an order of the rows
 that has nothing to do with what they say, and only the rows before the first one that was not asked
@@ -43,7 +41,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain, islice, zip_longest
 from time import monotonic
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -284,24 +282,15 @@ class RightRows:
 # ---------------------------------------------------------------- what flips are worth
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FlipEvidence:
-    """Flips of rules, with what they are worth; arrays with an entry a rule.
+class FlipEvidence(NamedTuple):
+    """What the flips of rules are worth; arrays with an entry a rule.
 
-    Rates are flips over changed rows, 0 for a rule that changes nothing, with a 95% interval; p is
-    about the hypothesis that the rule flips no more often than a paraphrase, which has the base
-    rate; q is the false-discovery rate at which the rule would just be a discovery.
+    p is about the hypothesis that the rule flips no more often than a paraphrase, which has the
+    base rate; q is the false-discovery rate at which the rule would just be a discovery.
     """
 
-    changed: NDArray[np.int64]
-    flips: NDArray[np.int64]
-    rates: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
     p_values: NDArray[np.float64]
     q_values: NDArray[np.float64]
-    base_rate: float
-    tests: int
 
 
 def flip_evidence(
@@ -312,13 +301,12 @@ def flip_evidence(
     base_rows: int | None = None,
     proposed_here: bool = True,
 ) -> FlipEvidence:
-    """Intervals and tests for every candidate, of all rules that were looked at.
+    """Tests for every candidate, of all rules that were looked at.
 
     Flips, bool (rewrites,), are answers other than that to the row. The base rate is the share of
     flips among paraphrases that keep the meaning, counted on so many rows, or known for certain.
     """
     changed, flipped = applications.changed, applications.count(flips)
-    low, high = wilson_interval(flipped, changed)
     left_out = int(proposed_here)
     some, trials = np.maximum(flipped - left_out, 0), np.maximum(changed - left_out, 0)
     p_values = (
@@ -336,17 +324,7 @@ def flip_evidence(
         np.int64,
     )
     first = np.unique(hypothesis, return_index=True)[1]
-    return FlipEvidence(
-        changed=changed,
-        flips=flipped,
-        rates=flipped / np.maximum(changed, 1),
-        low=low,
-        high=high,
-        p_values=p_values,
-        q_values=q_values(p_values[first])[hypothesis],
-        base_rate=base_rate,
-        tests=len(first),
-    )
+    return FlipEvidence(p_values, q_values(p_values[first])[hypothesis])
 
 
 def hold_out(

@@ -52,71 +52,44 @@ ENTRY = 7  # numbers at the head of an entry of `Heads`
 
 
 class Rules(NamedTuple):
-    """What a program gives to the kernels.
+    """What a program gives to the kernels."""
 
-    Attributes:
-        masks: uint64 (nodes,): the symbols, modulo 64, that a node has edges for.
-        root: int32 (symbols,): child of the root, `NO_CHILD` where there is none.
-        opens: uint64 (words,): a bit for each symbol whose child of the root matters whatever
-            comes next, since something ends there.
-        root_edges: edges of all nodes under the root.
-        edges: int64 (size, 2): hashed edges, (node << 32 | symbol, child); -1 is free.
-        edge_offsets: int32 (nodes + 1,): the same edges by node, with the next two.
-        edge_symbols: int32 (edges,): what an edge asks for.
-        edge_children: int32 (edges,): where it leads.
-        accept_offsets: int32 (nodes + 1,): what ends at a node, with accepts.
-        accepts: int32.
-        variants: int32 (variants, 5): pattern, order, left, focus, anchors.
-        first_variant: int32 (patterns,): a pattern's variants follow one another from here.
-        rule_offsets: int32 (patterns + 1,): rules of a pattern, with rules_of.
-        rules_of: int32 (rules,).
-        pattern_of: int32 (rules,).
-        single: int32 (patterns, 2): the rule of a pattern with one rule and one variant, and the
-            tokens that it replaces, in one line of a cache; the rule is -1 for other patterns.
-        deepest: tests of the longest variant.
-    """
-
-    masks: UInt64Array
-    root: Int32Array
+    masks: UInt64Array  # (nodes,): the symbols, modulo 64, that a node has edges for
+    root: Int32Array  # (symbols,): child of the root, `NO_CHILD` where there is none
+    # (words,): a bit for each symbol whose child of the root matters whatever comes next, since
+    # something ends there.
     opens: UInt64Array
-    root_edges: Integer
-    edges: Int64Array
-    edge_offsets: Int32Array
-    edge_symbols: Int32Array
-    edge_children: Int32Array
-    accept_offsets: Int32Array
+    root_edges: Integer  # edges of all nodes under the root
+    edges: Int64Array  # (size, 2): hashed edges, (node << 32 | symbol, child); -1 is free
+    edge_offsets: Int32Array  # (nodes + 1,): the same edges by node, with the next two
+    edge_symbols: Int32Array  # (edges,): what an edge asks for
+    edge_children: Int32Array  # (edges,): where it leads
+    accept_offsets: Int32Array  # (nodes + 1,): what ends at a node, with accepts
     accepts: Int32Array
-    variants: Int32Array
-    first_variant: Int32Array
-    rule_offsets: Int32Array
-    rules_of: Int32Array
-    pattern_of: Int32Array
+    variants: Int32Array  # (variants, 5): pattern, order, left, focus, anchors
+    first_variant: Int32Array  # (patterns,): a pattern's variants follow one another from here
+    rule_offsets: Int32Array  # (patterns + 1,): rules of a pattern, with rules_of
+    rules_of: Int32Array  # (rules,)
+    pattern_of: Int32Array  # (rules,)
+    # (patterns, 2): the rule of a pattern with one rule and one variant, and the tokens that it
+    # replaces, in one line of a cache; the rule is -1 for other patterns.
     single: Int32Array
-    deepest: Integer
+    deepest: Integer  # tests of the longest variant
 
 
 class Classes(NamedTuple):
-    """Token types that satisfy the same predicates, as the scan sees them.
+    """Token types that satisfy the same predicates, as the scan sees them."""
 
-    Attributes:
-        of_type: int32 (types,): class of each type.
-        offsets: int32 (classes + 1,): symbols that a class satisfies, with symbols.
-        symbols: int32.
-        bits: uint64 (classes,): those symbols modulo 64.
-        holds: uint64 (classes, words): those symbols, a bit each; no words where that would be
-            too much.
-        first: uint64 (classes,): bits of one of which the next token must satisfy, if a path that
-            begins here is to go on; 0 where none does.
-        ends: bool (classes,): whether a path may end with the first token.
-    """
-
-    of_type: Int32Array
-    offsets: Int32Array
+    of_type: Int32Array  # (types,): class of each type
+    offsets: Int32Array  # (classes + 1,): symbols that a class satisfies, with symbols
     symbols: Int32Array
-    bits: UInt64Array
+    bits: UInt64Array  # (classes,): those symbols modulo 64
+    # (classes, words): those symbols, a bit each; no words where that would be too much.
     holds: UInt64Array
+    # (classes,): bits of one of which the next token must satisfy, if a path that begins here is to
+    # go on; 0 where none does.
     first: UInt64Array
-    ends: Flags
+    ends: Flags  # (classes,): whether a path may end with the first token
 
 
 class BitPlanes(NamedTuple):
@@ -124,65 +97,43 @@ class BitPlanes(NamedTuple):
 
     A word has a cell for each place behind the first that one of its variants tests. The end of a
     row is a token of its own there.
-
-    Attributes:
-        codes: int64 (variants,): what each bit stands for, as a hit at the start of a row.
-        bases: uint32 (words,): the first cell of each word.
-        depths: uint32 (words,): places that its longest variant tests.
-        seconds: uint64 (words,): the symbols, modulo 64, that its variants ask of the second token;
-            all where one is shorter.
-        starts: uint64 (words,): variants that begin with the row alone; empty where none does.
-        blank: uint64 (cells,): what a token that satisfies nothing lets go on: shorter variants.
-        cell_offsets: int32 (symbols + 3,): where a symbol is asked for, with the next two. The
-            last two symbols are the end of a row, and any token or the end.
-        cells: int32: the cell.
-        cell_bits: uint64: the bit.
-        first_offsets: int32 (symbols + 3,): the bits whose first test is a symbol.
-        longest: places that the longest variant tests.
-        past: 1 where something may begin at the end of a row, else 0.
-        several: the first pattern that has more than one variant; with none, past all patterns.
     """
 
-    codes: Int64Array
-    bases: UInt32Array
-    depths: UInt32Array
+    codes: Int64Array  # (variants,): what each bit stands for, as a hit at the start of a row
+    bases: UInt32Array  # (words,): the first cell of each word
+    depths: UInt32Array  # (words,): places that its longest variant tests
+    # (words,): the symbols, modulo 64, that its variants ask of the second token; all where one is
+    # shorter.
     seconds: UInt64Array
-    starts: UInt64Array
-    blank: UInt64Array
+    starts: UInt64Array  # (words,): variants that begin with the row alone; empty where none does
+    blank: UInt64Array  # (cells,): what a token that satisfies nothing lets go on: shorter variants
+    # (symbols + 3,): where a symbol is asked for, with the next two. The last two symbols are the
+    # end of a row, and any token or the end.
     cell_offsets: Int32Array
-    cells: Int32Array
-    cell_bits: UInt64Array
-    first_offsets: Int32Array
-    longest: Integer
-    past: Integer
+    cells: Int32Array  # the cell
+    cell_bits: UInt64Array  # the bit
+    first_offsets: Int32Array  # (symbols + 3,): the bits whose first test is a symbol
+    longest: Integer  # places that the longest variant tests
+    past: Integer  # 1 where something may begin at the end of a row, else 0
+    # The first pattern that has more than one variant; with none, past all patterns.
     several: Integer
 
 
 class ClassPlanes(NamedTuple):
-    """The bits of classes of tokens; class k is number k + 1, and 0 is the end of a row.
+    """The bits of classes of tokens; class k is number k + 1, and 0 is the end of a row."""
 
-    Attributes:
-        offsets: uint32 (numbers + 1,): the words that hold what a token begins, with the next two.
-        words: uint32.
-        masks: uint64: which bits of the word.
-        bits: uint64 (numbers,): the symbols, modulo 64, that hold.
-        ahead: uint64 (numbers,): those of which the next token must satisfy one, if something is
-            to begin here.
-        blocks: uint32 (numbers, cells / 8): for each eight cells where in the pool they are.
-        firsts: uint64 (numbers, words): the masks by their words; none where there are many words.
-        nexts: uint64 (numbers, words): what a second token lets go on, likewise.
-        pool: uint64 (any, 8): cells: what a token lets go on.
-    """
-
+    # (numbers + 1,): the words that hold what a token begins, with the next two.
     offsets: UInt32Array
     words: UInt32Array
-    masks: UInt64Array
-    bits: UInt64Array
+    masks: UInt64Array  # which bits of the word
+    bits: UInt64Array  # (numbers,): the symbols, modulo 64, that hold
+    # (numbers,): those of which the next token must satisfy one, if something is to begin here.
     ahead: UInt64Array
-    blocks: UInt32Array
+    blocks: UInt32Array  # (numbers, cells / 8): for each eight cells where in the pool they are
+    # (numbers, words): the masks by their words; none where there are many words.
     firsts: UInt64Array
-    nexts: UInt64Array
-    pool: UInt64Array
+    nexts: UInt64Array  # (numbers, words): what a second token lets go on, likewise
+    pool: UInt64Array  # (any, 8): cells: what a token lets go on
 
 
 class Heads(NamedTuple):
@@ -194,37 +145,28 @@ class Heads(NamedTuple):
     and 2). Then come the patterns; then for each edge (what it asks for; its child), from nodes
     that have few; then for each other node (its number, ~number where what it accepts is among the
     patterns; how many tokens are behind). The arena is emptied when it is full.
-
-    Attributes:
-        slots: int64 (slots, 2): first class << 32 | second class + 1, -1 where the slot is free;
-            and where the entry is in the arena, -1 where nothing begins.
-        arena: int32.
-        used: int64 (1,): how much of the arena.
-        follows: uint64 (classes, words): a bit for each symbol whose child of the root has an edge
-            that a token of the class satisfies; no words where `remember` looks itself.
-        known: bool (classes,): whether that was worked out for a class.
-        candidates: int32 (symbols,): room.
     """
 
+    # (slots, 2): first class << 32 | second class + 1, -1 where the slot is free; and where the
+    # entry is in the arena, -1 where nothing begins.
     slots: Int64Array
     arena: Int32Array
-    used: Int64Array
+    used: Int64Array  # (1,): how much of the arena
+    # (classes, words): a bit for each symbol whose child of the root has an edge that a token of
+    # the class satisfies; no words where `remember` looks itself.
     follows: UInt64Array
-    known: Flags
-    candidates: Int32Array
+    known: Flags  # (classes,): whether that was worked out for a class
+    candidates: Int32Array  # (symbols,): room
 
 
 class ProtectedPlaces(NamedTuple):
-    """Where no instance may be; both arrays are empty where nothing is protected.
+    """Where no instance may be; both arrays are empty where nothing is protected."""
 
-    Attributes:
-        covered: int32 (2 tokens + 1,): a prefix sum over tokens and the gaps behind them; unit 2k
-            is token k, unit 2k + 1 the gap behind it.
-        closed: uint8 (tokens + rows,): whether an insertion would be strictly inside a span;
-            place k of row r is at row_offsets[r] + r + k.
-    """
-
+    # (2 tokens + 1,): a prefix sum over tokens and the gaps behind them; unit 2k is token k, unit
+    # 2k + 1 the gap behind it.
     covered: Int32Array
+    # (tokens + rows,): whether an insertion would be strictly inside a span; place k of row r is at
+    # row_offsets[r] + r + k.
     closed: UInt8Array
 
 

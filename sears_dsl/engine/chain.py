@@ -39,19 +39,13 @@ Step: TypeAlias = tuple[int, tuple[Edit, ...]]
 
 @dataclass(frozen=True)
 class ChainedRow:
-    """A row after all rules.
+    """A row after all rules."""
 
-    Attributes:
-        original: the row as given.
-        text: the row after the last step; the same object where there is none.
-        steps: the rules that changed it, in order, with their edits.
-        left_out: rules that would have touched a span that must stay: the position of the rule,
-            and that of the first such span among those given.
-    """
-
-    original: str
-    text: str
-    steps: tuple[Step, ...]
+    original: str  # the row as given
+    text: str  # the row after the last step; the same object where there is none
+    steps: tuple[Step, ...]  # the rules that changed it, in order, with their edits
+    # Rules that would have touched a span that must stay: the position of the rule, and that of the
+    # first such span among those given.
     left_out: tuple[tuple[int, int], ...] = ()
 
     @cached_property
@@ -104,13 +98,7 @@ class ChainedRows(Sequence[ChainedRow]):
 
 
 class _Underway:
-    """Rows on their way through the rules.
-
-    Attributes:
-        texts: each as the last rule left it.
-        next_rules: int32 (rows,): the rule that each is to be asked next.
-        protected: for each row the spans that stay as they are, in its text as it is now.
-    """
+    """Rows on their way through the rules."""
 
     def __init__(
         self,
@@ -119,8 +107,9 @@ class _Underway:
         intact: Protected | None,
         without: Sequence[Collection[int]] | None,
     ) -> None:
-        self.texts = list(texts)
-        self.next_rules = np.zeros(len(texts), np.int32)
+        self.texts = list(texts)  # each as the last rule left it
+        self.next_rules = np.zeros(len(texts), np.int32)  # the rule that each is to be asked next
+        # For each row the spans that stay as they are, in its text as it is now.
         self.protected = list(protected) if protected is not None and any(protected) else None
         self._originals = texts
         self._intact = list(intact) if intact is not None and any(intact) else None

@@ -30,29 +30,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What became of a rule on one row.
+    """What became of a rule on one row."""
 
-    Attributes:
-        rule_id: which rule.
-        fired: whether it rewrites the row.
-        rewrite: the row after the rewrite, where it fired.
-        furthest: elements (contexts included, counted as written) that matched at the place
-            where most of them did.
-        total: how many elements there are.
-        stopped_at: the token that stopped the rule there; None at the row's end, and where all
-            elements matched.
-        wanted: the element that did not match, as it is written.
-        reason: all of it in a sentence for a person.
-    """
-
-    rule_id: str
-    fired: bool
-    rewrite: str | None
+    rule_id: str  # which rule
+    fired: bool  # whether it rewrites the row
+    rewrite: str | None  # the row after the rewrite, where it fired
+    # Elements (contexts included, counted as written) that matched at the place where most of them
+    # did.
     furthest: int
-    total: int
+    total: int  # how many elements there are
+    # The token that stopped the rule there; None at the row's end, and where all elements matched.
     stopped_at: int | None
-    wanted: str
-    reason: str
+    wanted: str  # the element that did not match, as it is written
+    reason: str  # all of it in a sentence for a person
 
 
 @dataclass(frozen=True, slots=True)

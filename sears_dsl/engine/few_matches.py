@@ -40,31 +40,21 @@ _FEW = 48
 
 
 class _Way(NamedTuple):
-    """How the instances of one variant of a rule are rendered.
+    """How the instances of one variant of a rule are rendered."""
 
-    Attributes:
-        renderer: of the rule.
-        variant: how elements lie on tokens; None where new text copies nothing.
-        left: how many tokens before the replaced span new text may depend on.
-        right: likewise behind it.
-    """
-
-    renderer: Renderer
-    variant: Variant | None
-    left: int
-    right: int
+    renderer: Renderer  # of the rule
+    variant: Variant | None  # how elements lie on tokens; None where new text copies nothing
+    left: int  # how many tokens before the replaced span new text may depend on
+    right: int  # likewise behind it
 
 
 class _Row(NamedTuple):
-    """A row and its tokens.
-
-    Attributes:
-        touching: for each place before, between and behind them whether the tokens on both sides
-            have nothing between them.
-    """
+    """A row and its tokens."""
 
     text: str
     tokens: ListedTokens
+    # For each place before, between and behind them whether the tokens on both sides have nothing
+    # between them.
     touching: Sequence[bool]
 
 
@@ -226,21 +216,14 @@ MOST_VARIANTS = 10_000
 
 
 class _WordVariant(NamedTuple):
-    """A variant as it is tried on words.
+    """A variant as it is tried on words."""
 
-    Attributes:
-        tests: whether a word is what each place asks for.
-        left: how many tests stand before the replaced span.
-        focus: how many are of the span.
-        anchors: 1: at the start of a row; 2: at its end.
-    """
-
-    tests: Sequence[Callable[[str], bool]]
+    tests: Sequence[Callable[[str], bool]]  # whether a word is what each place asks for
     pattern: int
     order: int
-    left: int
-    focus: int
-    anchors: int
+    left: int  # how many tests stand before the replaced span
+    focus: int  # how many are of the span
+    anchors: int  # 1: at the start of a row; 2: at its end
 
 
 class WordRules:

@@ -336,21 +336,17 @@ class Matcher:
             [(1, 'A film, a movie!')]
         """
         texts = checked_texts(texts, scope, protected)
-        drawing = self._drawing(seed, draw)
+        applied = partial(
+            self._applied,
+            scope=scope,
+            jobs=jobs,
+            prefilter=prefilter,
+            drawing=self._drawing(seed, draw),
+        )
         if self._by_sentence(unit):
             cut = SentenceUnits(texts, self.sentences(texts), protected)
-            rewrites = self._applied(
-                cut.texts,
-                scope=scope,
-                protected=cut.protected,
-                jobs=jobs,
-                prefilter=prefilter,
-                drawing=drawing,
-            )
-            return cut.rewritten_rows(rewrites)
-        return self._applied(
-            texts, scope=scope, protected=protected, jobs=jobs, prefilter=prefilter, drawing=drawing
-        )
+            return cut.rewritten_rows(applied(cut.texts, protected=cut.protected))
+        return applied(texts, protected=protected)
 
     def _applied(
         self,
@@ -431,55 +427,23 @@ class Matcher:
             ('the film', [0, 1])
         """
         texts = checked_texts(texts, scope, protected)
-        drawing = self._drawing(seed, draw)
-        if self._by_sentence(unit):
-            cut = SentenceUnits(texts, self.sentences(texts), protected)
-            chained = self._chained(
-                cut.texts,
-                scope=scope,
-                protected=cut.protected,
-                intact=cut.intact(intact),
-                without=cut.of_rows(without),
-                jobs=jobs,
-                drawing=drawing,
-            )
-            return cut.chained_rows(chained)
-        return self._chained(
-            texts,
-            scope=scope,
-            protected=protected,
-            intact=intact,
-            without=without,
-            jobs=jobs,
-            drawing=drawing,
-        )
-
-    def _chained(
-        self,
-        texts: Sequence[str],
-        *,
-        scope: Scope,
-        protected: Protected | None,
-        intact: Protected | None,
-        without: Sequence[Collection[int]] | None,
-        jobs: int,
-        drawing: Drawing,
-    ) -> ChainedRows:
-        """All rules one after another on every unit."""
-        return chain_rows(
-            texts,
+        chained = partial(
+            chain_rows,
             prepare=partial(self.prepare, again=True),
             program=self.program,
             rendering=self.rendering,
             few_matches=self._few_matches,
             rules=len(self.rules),
             scope=scope,
-            protected=protected,
-            intact=intact,
-            without=without,
             jobs=jobs,
-            drawing=drawing,
+            drawing=self._drawing(seed, draw),
         )
+        if self._by_sentence(unit):
+            cut = SentenceUnits(texts, self.sentences(texts), protected)
+            spans, without = cut.intact(intact), cut.of_rows(without)
+            rows = chained(cut.texts, protected=cut.protected, intact=spans, without=without)
+            return cut.chained_rows(rows)
+        return chained(texts, protected=protected, intact=intact, without=without)
 
     def prepare(
         self, texts: Sequence[str], *, prefilter: bool = True, again: bool = False

@@ -31,22 +31,17 @@ class TokenRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """How one instance of a rule's antecedent lies on the tokens of a row.
+    """How one instance of a rule's antecedent lies on the tokens of a row."""
 
-    Attributes:
-        start: first token of the replaced span (for an insertion: the token it goes before).
-        end: one past its last token; equal to start for an insertion.
-        elements: for each element of the antecedent as written, the tokens that it matched
-            (empty range where an optional element matched none); ``$1`` is elements[0].
-        names: the tokens matched by each named element; names in context are there too.
-            A name that took no part in the instance has an empty range.
-        tags: token positions that bare tags of the antecedent matched, per tag name, in order.
-    """
-
-    start: int
-    end: int
+    start: int  # first token of the replaced span (for an insertion: the token it goes before)
+    end: int  # one past its last token; equal to start for an insertion
+    # For each element of the antecedent as written, the tokens that it matched (empty range where
+    # an optional element matched none); ``$1`` is elements[0].
     elements: tuple[TokenRange, ...]
+    # The tokens matched by each named element; names in context are there too. A name that took no
+    # part in the instance has an empty range.
     names: Mapping[str, TokenRange] = field(default_factory=dict)
+    # Token positions that bare tags of the antecedent matched, per tag name, in order.
     tags: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 

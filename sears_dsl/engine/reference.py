@@ -53,26 +53,17 @@ Observer: TypeAlias = Callable[[int, Element, int], None]
 
 
 class WalkState(NamedTuple):
-    """How far a walk has come.
+    """How far a walk has come."""
 
-    Attributes:
-        position: the next token.
-        choices: the decisions taken, as numbers that order derivations: the alternative's
-            position in a group; 0 for one more repetition and 1 for no more.
-        elements: what each element of the sequence being walked matched.
-        names: what named elements matched.
-        tags: (tag, position) of the tokens that bare tags matched.
-        matched: how many elements of the rule have matched, for explanations.
-        nested: whether the walk is inside a group, whose elements do not count.
-    """
-
-    position: int
+    position: int  # the next token
+    # The decisions taken, as numbers that order derivations: the alternative's position in a group;
+    # 0 for one more repetition and 1 for no more.
     choices: tuple[int, ...] = ()
-    elements: tuple[TokenRange, ...] = ()
-    names: tuple[tuple[str, TokenRange], ...] = ()
-    tags: tuple[tuple[str, int], ...] = ()
-    matched: int = 0
-    nested: bool = False
+    elements: tuple[TokenRange, ...] = ()  # what each element of the sequence being walked matched
+    names: tuple[tuple[str, TokenRange], ...] = ()  # what named elements matched
+    tags: tuple[tuple[str, int], ...] = ()  # (tag, position) of the tokens that bare tags matched
+    matched: int = 0  # how many elements of the rule have matched, for explanations
+    nested: bool = False  # whether the walk is inside a group, whose elements do not count
 
 
 def find(

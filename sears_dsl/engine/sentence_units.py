@@ -22,10 +22,6 @@ class SentenceUnits:
     Args:
         spans: the sentences of each, as (start, end) in characters.
         protected: for each row the spans that stay as they are; None for none.
-
-    Attributes:
-        texts: the sentences.
-        protected: for each sentence such spans of its row, in its own offsets; None for none.
     """
 
     def __init__(
@@ -35,6 +31,7 @@ class SentenceUnits:
         protected: Protected | None,
     ) -> None:
         self.texts: list[str] = []
+        # For each sentence such spans of its row, in its own offsets.
         self.protected: list[list[tuple[int, int]]] | None = None if protected is None else []
         self._originals = rows
         self._rows: list[int] = []

@@ -17,13 +17,12 @@ from typing import Any, Literal, TypeAlias
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in
 from sears_dsl.effects.oracle import Oracle, accepted, sentence_filter
-from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import TEMPLATE, TEXT, generated
 from sears_dsl.language.printer import print_rule, print_template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.paraphrasing.rewording import compile_with_sources
 from sears_dsl.runtime.extras import imported
 from sears_dsl.tagging.tagger import Tagger
 
@@ -77,7 +76,7 @@ def rule_cases(
         >>> cases.rule_id, cases.kind, cases.cases
         ('film', 'INV', (Case(row=0, original='A movie .', rewritten='A film .'),))
     """
-    matcher = compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets))
+    matcher = compile_with_sources(rulesets, tagger=tagger)
     rewrites = matcher.apply(texts, scope=scope)
     if oracle is not None:
         rows = LabelledRows(tuple({"text": text} for text in texts), "text", None, "texts")

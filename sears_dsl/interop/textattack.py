@@ -18,10 +18,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.paraphrasing.rewording import compile_with_sources
 from sears_dsl.runtime.extras import imported
 from sears_dsl.tagging.tagger import Tagger
 
@@ -98,7 +98,7 @@ def rule_transformation(
     if instances not in ("first", "every"):
         raise UsageError(f"there is no {instances!r} of instances", help="choose first or every")
     label_keeping = list(map(_keeping_the_label, rulesets))
-    matcher = compile_rules(label_keeping, tagger=tagger, sources=sources_of(label_keeping))
+    matcher = compile_with_sources(label_keeping, tagger=tagger)
     if not matcher.rules and any(ruleset.rules for ruleset in rulesets):
         raise UsageError(
             "after each of these rules the label should change, so none of them can attack a model",

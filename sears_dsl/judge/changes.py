@@ -47,21 +47,15 @@ class Word(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A run of words, and what the rewrite has instead.
+    """A run of words, and what the rewrite has instead."""
 
-    Attributes:
-        old: the words of the original; none for an insertion.
-        new: the words of the rewrite; none for a deletion.
-        start: where ``old`` begins in the original, as characters; for an insertion the word that
-            it goes before, or the end of the text.
-        first: where ``new`` begins in the rewrite, as characters.
-    """
-
-    old: tuple[str, ...]
-    new: tuple[str, ...]
+    old: tuple[str, ...]  # the words of the original; none for an insertion
+    new: tuple[str, ...]  # the words of the rewrite; none for a deletion
+    # Where ``old`` begins in the original, as characters; for an insertion the word that it goes
+    # before, or the end of the text.
     start: int
     end: int
-    first: int
+    first: int  # where ``new`` begins in the rewrite, as characters
     last: int
 
 

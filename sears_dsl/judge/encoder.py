@@ -125,33 +125,22 @@ _TOKEN = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s]+")
 
 
 class Place(NamedTuple):
-    """A change in the windows around it.
+    """A change in the windows around it."""
 
-    Attributes:
-        original: the words around the change as the original has them.
-        rewrite: the same place in the rewrite.
-    """
-
-    original: str
+    original: str  # the words around the change as the original has them
     start: int
     end: int
-    rewrite: str
+    rewrite: str  # the same place in the rewrite
     first: int
     last: int
 
 
 class PlaceVectors(NamedTuple):
-    """What the encoder sees of places.
+    """What the encoder sees of places."""
 
-    Attributes:
-        old: float32 (N, VECTORS, 384), of the changed words, each of length 1.
-        new: likewise of the new words.
-        numbers: float32 (N, NUMBERS).
-    """
-
-    old: Float32Array
-    new: Float32Array
-    numbers: Float32Array
+    old: Float32Array  # (N, VECTORS, 384), of the changed words, each of length 1
+    new: Float32Array  # likewise of the new words
+    numbers: Float32Array  # (N, NUMBERS)
 
 
 def places_of(original: str, rewrite: str, changes: Sequence[Change]) -> list[Place]:
@@ -265,8 +254,7 @@ class Bert:
     def states(self, texts: Sequence[str], *, layers: int | None = None) -> tuple[Tensor, Tensor]:
         """What the last of some layers gives of texts that are read beside each other.
 
-        Returns:
-            (B, pieces, W), and int64 (B, pieces): 1 where a text has a piece.
+        (B, pieces, W), and int64 (B, pieces): 1 where a text has a piece.
         """
         encoded = self.tokenizer.encode_batch(list(texts))
         length = max(map(len, encoded))

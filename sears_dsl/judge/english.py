@@ -308,11 +308,7 @@ _PAST_TAGS, _FINITE_TAGS = frozenset(("VBD", "VBN")), frozenset(("VB", "VBZ"))
 
 
 def written_out(full: str, host: str, following: str) -> bool:
-    """Whether a clitic stands for a word where it is: no possessive, and before a fitting form.
-
-    Args:
-        full: this word, such as *is* for ``'s``.
-    """
+    """Whether a clitic stands for its full word: no possessive, and before a fitting form."""
     tags = tags_of(following)
     if full in ("has", "had", "have"):
         fits = not tags and not english().classes(following)
@@ -360,11 +356,7 @@ def counterpart(word: str, others: Sequence[str]) -> tuple[str, str]:
 def function_evidence(
     old: str, new: str, column: str, following: str = ""
 ) -> tuple[tuple[str, float], ...]:
-    """What differs between two function words of a class.
-
-    Args:
-        column: that of the exchange, as `counterpart` says.
-    """
+    """What differs between two function words of a class, with the column of `counterpart`."""
     if {old, new} == {"a", "an"}:
         return ()  # `faults` tells which of them is right
     lists = english()
@@ -391,11 +383,7 @@ def function_evidence(
 
 @lru_cache(maxsize=1 << 15)
 def lone_evidence(word: str, how: str, following: str) -> tuple[tuple[str, float], ...]:
-    """A function word that nothing replaces, or that replaces nothing.
-
-    Args:
-        how: ``lost`` or ``added``.
-    """
+    """A function word that is ``lost``, since nothing replaces it, or ``added``."""
     classes = english().classes(word)
     if "article" in classes:
         return ((f"article {how}", 1.0),)

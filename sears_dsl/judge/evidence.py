@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.encoder import ALONE, Encoder, PlaceVectors, places_of, turned
+from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import read_numbers_file
@@ -33,28 +34,17 @@ class Content:
 
     Changes that replace content words are weighed otherwise than all others: where there are two
     rows or columns, the first is for the others.
-
-    Attributes:
-        frequencies: (pieces,): the logarithm of how often each piece is in English text.
-        mean: (NUMBERS,): is taken from the numbers,
-        scale: (NUMBERS,): which are divided by this,
-        linear: (2, NUMBERS): and weighed by this.
-        bias: (2,): log-odds of a change whose numbers are average.
-        projections: (VECTORS, 384, M · K).
-        hidden: (M, VECTORS · 3 · K, H).
-        hidden_bias: (M, H).
-        output: (M, 2, H).
     """
 
-    frequencies: Float32Array
-    mean: Float32Array
-    scale: Float32Array
-    linear: Float32Array
-    bias: Float32Array
-    projections: Float32Array
-    hidden: Float32Array
-    hidden_bias: Float32Array
-    output: Float32Array
+    frequencies: Float32Array  # (pieces,): the logarithm of how often each piece is in English text
+    mean: Float32Array  # (NUMBERS,): what is taken from the numbers
+    scale: Float32Array  # (NUMBERS,): by which these are divided then
+    linear: Float32Array  # (2, NUMBERS): by which these are weighed
+    bias: Float32Array  # (2,): log-odds of a change whose numbers are average
+    projections: Float32Array  # (VECTORS, 384, M · K)
+    hidden: Float32Array  # (M, VECTORS · 3 · K, H)
+    hidden_bias: Float32Array  # (M, H)
+    output: Float32Array  # (M, 2, H)
 
     def log_odds(self, encoded: PlaceVectors, replaced: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Of each change (N,), given which replace content words."""
@@ -78,13 +68,6 @@ class Content:
         hidden = np.maximum(np.matmul(inputs, self.hidden)[:, 0] + self.hidden_bias, 0)
         linear = ((numbers - self.mean) / self.scale) @ self.linear[kind] + self.bias[kind]
         return float(linear + (hidden * self.output[:, kind]).sum() / members)
-
-    def to_bytes(self) -> bytes:
-        """The arrays as a file, in half precision."""
-        file = io.BytesIO()
-        arrays = {each.name: getattr(self, each.name).astype(np.float16) for each in fields(self)}
-        np.savez(file, allow_pickle=False, **arrays)
-        return file.getvalue()
 
 
 def load_content(path: Path, sha256: str, *, belongs_to: str = "judge.json") -> Content:
@@ -118,25 +101,17 @@ _REPLACED = SURFACE.index("content words replaced")
 CERTAIN = 4.0
 """Log-odds of content from which on nothing speaks against a change."""
 
-# exp of 700 is the largest that float64 holds well.
-_MOST = 700.0
 _LEARNED = Path(__file__).with_name("judge.npz")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """A calibrated sum of evidence.
+    """A calibrated sum of evidence."""
 
-    Attributes:
-        intercept: log-odds of a rewrite without any evidence.
-        names: of the columns that are weighed.
-        points: for each column the evidence at which its curve bends, rising.
-        taken: for each column what is taken there; between them it is linear, outside constant.
-    """
-
-    intercept: float
-    names: tuple[str, ...]
-    points: tuple[Floats, ...]
+    intercept: float  # log-odds of a rewrite without any evidence
+    names: tuple[str, ...]  # of the columns that are weighed
+    points: tuple[Floats, ...]  # for each column the evidence at which its curve bends, rising
+    # For each column what is taken there; between them it is linear, outside constant.
     taken: tuple[Floats, ...]
 
     def parts(self, columns: Mapping[str, Floats]) -> Floats:
@@ -159,7 +134,7 @@ class Curves:
         # In a fixed order, so that rounding is the same in any company, and a bound stays one.
         for part in parts.T:
             odds = odds - part
-        return np.asarray(1 / (1 + np.exp(-np.clip(odds, -_MOST, _MOST))))
+        return logistic(odds)
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Curves:
@@ -174,21 +149,13 @@ class Curves:
 
 
 class SeenChanges(NamedTuple):
-    """What is seen of the changes of some pairs, those of a pair one after another.
+    """What is seen of the changes of some pairs, those of a pair one after another."""
 
-    Attributes:
-        odds: log-odds that each means what was there.
-        angles: how far each turns the vector of its window.
-        counts: how many each pair has, at least 1.
-        replaced: which replace content words.
-        numbers: float32 (changes, NUMBERS), what the encoder compares.
-    """
-
-    odds: Floats
-    angles: Floats
-    counts: NDArray[np.int64]
-    replaced: NDArray[np.bool_]
-    numbers: Float32Array
+    odds: Floats  # log-odds that each means what was there
+    angles: Floats  # how far each turns the vector of its window
+    counts: NDArray[np.int64]  # how many each pair has, at least 1
+    replaced: NDArray[np.bool_]  # which replace content words
+    numbers: Float32Array  # (changes, NUMBERS), what the encoder compares
 
 
 class Evidence:
@@ -228,14 +195,7 @@ class Evidence:
 def content_columns(
     odds: Floats, angles: Floats, counts: NDArray[np.int64], replaced: NDArray[np.bool_]
 ) -> dict[str, Floats]:
-    """The evidence of content of texts out of that of their changes.
-
-    Args:
-        odds: of all changes, those of a text one after another.
-        angles: likewise how far each turns the vector of its window.
-        counts: how many changes each text has, at least 1.
-        replaced: of all changes, which replace content words.
-    """
+    """The evidence of content of texts out of that of their changes; see `SeenChanges`."""
     against = np.maximum(0.0, CERTAIN - odds)
     starts = np.cumsum(counts) - counts
     single = (counts == 1) & replaced[starts]
@@ -313,12 +273,7 @@ def read_numbers(
 def load_evidence(
     folder: Path, numbers: Numbers, *, learned: Path | None = None, device: AnyDevice = None
 ) -> Evidence:
-    """What reads rewrites.
-
-    Args:
-        numbers: which know the file of what was learned about contents.
-        learned: that file; the shipped ``judge.npz`` if None.
-    """
+    """What reads rewrites, with what was learned about contents; None is the shipped file."""
     content = load_content(
         _LEARNED if learned is None else learned,
         numbers.entry["sha256"],

@@ -304,9 +304,5 @@ _CHECKS: dict[str, Callable[[_Passage, int], Iterator[str]]] = {
 
 @lru_cache(maxsize=1 << 15)
 def faults(words: tuple[str, ...], *, begins: bool = True, ends: bool = True) -> dict[str, int]:
-    """How many faults of each kind some words in a row have.
-
-    Args:
-        words: cut as ``changes`` cuts them, in their casing.
-    """
+    """How many faults of each kind words in a row have, cut as ``changes`` cuts them."""
     return dict(Counter(_Passage(words, begins, ends).faults()))

@@ -82,37 +82,25 @@ class Network(Protocol):
 
 
 class _EncodedText(NamedTuple):
-    """The words of a text.
-
-    Attributes:
-        cuts: where its pieces begin and end.
-        unknown: the words that no text has.
-        wrong: the places of words that are wrong for sure.
-    """
+    """The words of a text."""
 
     numbers: NDArray[np.int64]
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
-    cuts: list[int]
-    unknown: tuple[str, ...]
-    wrong: list[int]
+    cuts: list[int]  # where its pieces begin and end
+    unknown: tuple[str, ...]  # the words that no text has
+    wrong: list[int]  # the places of words that are wrong for sure
 
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """A network with the words that are known to exist; `load_grammar` reads one.
-
-    Attributes:
-        common: words of which half a text consists, if it is English.
-        about: what the files say of themselves: what was trained on what, licence.
-        identity: SHA-256 of the files, and so of what is said of texts.
-    """
+    """A network with the words that are known to exist; `load_grammar` reads one."""
 
     network: Network
     known: frozenset[str]
-    common: frozenset[str]
-    about: Mapping[str, Any]
-    identity: str
+    common: frozenset[str]  # words of which half a text consists, if it is English
+    about: Mapping[str, Any]  # what the files say of themselves: what was trained on what, licence
+    identity: str  # SHA-256 of the files, and so of what is said of texts
     _memory: OrderedDict[bytes, Float32Array] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
@@ -122,9 +110,7 @@ class Grammar:
 
         Minus the log of the chance that no word was tampered with, and `UNKNOWN` more for each word
         that no text has. It grows with the length: what can be compared are versions of one text.
-
-        Returns:
-            float64 (texts,), 0 for a text without words.
+        It is 0 for a text without words.
         """
         words = self._read(texts)
         odds = np.array([_softplus(some).sum() for some in self._logits(words)])
@@ -256,13 +242,9 @@ class Grammar:
 def load_grammar(*, deep: bool = True) -> Grammar:
     """Read a grammar; each is read once in a process.
 
-    Args:
-        deep: read with the sentence encoder too, which is better and slower; without it the small
-            network is enough to turn down most of what is bad.
-
-    Raises:
-        DataError: a file is missing, damaged or of another version.
-        ModelError: the encoder is not installed, or is another one.
+    A deep one reads with the sentence encoder too, which is better and slower; without it the small
+    network is enough to turn down most of what is bad. A file that is missing, damaged or of
+    another version is a `DataError`, another encoder or none a `ModelError`.
     """
     return _loaded(deep)
 

@@ -54,24 +54,16 @@ _ANEW = "install the package again, or fit a judge anew: python -m training.judg
 
 
 class Reason(NamedTuple):
-    """A kind of evidence about a rewrite.
-
-    Attributes:
-        taken: how much it takes from the log-odds of acceptance; below 0 it speaks for it.
-    """
+    """A kind of evidence about a rewrite."""
 
     name: str
     value: float
-    taken: float
+    taken: float  # how much it takes from the log-odds of acceptance; below 0 it speaks for it
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """A scorer that agrees with readers.
-
-    Attributes:
-        tau: the least S that counts as accepted: from .5 on most readers would accept a rewrite.
-    """
+    """A scorer that agrees with readers."""
 
     name = "judge"
 
@@ -81,6 +73,7 @@ class Judge:
     grammar: Grammar
     readings: Readings
     identity: str
+    # The least S that counts as accepted: from .5 on most readers would accept a rewrite.
     tau: float
 
     def with_readings(self, readings: Sequence[Reading]) -> Judge:
@@ -189,11 +182,9 @@ def load_judge(
     device: str | torch.device | None = None,
     numbers: Path | None = None,
 ) -> Judge:
-    """The shipped judge.
+    """The judge of a file, the shipped judge.json by default, with its ``judge.npz`` beside it.
 
-    Args:
-        folder: of the sentence encoder all-MiniLM-L6-v2.
-        numbers: another file than the shipped judge.json, with its ``judge.npz`` beside it.
+    It reads with the sentence encoder all-MiniLM-L6-v2, of the folder.
     """
     file = _FOLDER / "judge.json" if numbers is None else numbers
     weights = read_numbers(

@@ -52,17 +52,12 @@ ENDS = frozenset((".", "!", "?", ";", ":"))
 
 
 class Referent(NamedTuple):
-    """What is known of whom a word means.
+    """What is known of whom a word means."""
 
-    Attributes:
-        kind: "female", "male" or "thing", "human" where it is a person of either sex; "" for any.
-        number: "one", "several", or "" for either.
-        person: 1, 2 or 3.
-    """
-
+    # "female", "male" or "thing", "human" where it is a person of either sex; "" for any.
     kind: str = ""
-    number: str = ""
-    person: int = 3
+    number: str = ""  # "one", "several", or "" for either
+    person: int = 3  # 1, 2 or 3
 
 
 REFLEXIVES = {
@@ -366,11 +361,7 @@ def form_of(word: str) -> str:
 
 
 def may_be_wrong_after(before: Sequence[str], word: str) -> bool:
-    """Whether a verb may be in the wrong form after words: it looks at the last ones alone.
-
-    Args:
-        before: the words before it in the text, in lower case.
-    """
+    """Whether a verb may be in the wrong form after words, in lower case; the last ones decide."""
     near = set(before[-_NEAR:])
     if form_of(word) == "past":
         return not near.isdisjoint(HAVE | BE | _BEFORE_NOUNS)

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Float32Array
-from sears_dsl.runtime.files import write_atomically
 
 #: Version of the files: of their arrays, of the networks and of what these read of a word.
 FORMAT = 1
@@ -42,17 +41,11 @@ _TEXTS = ("about", "words", "listed")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrammarFile:
-    """What a file holds.
+    """What a file holds."""
 
-    Attributes:
-        about: what it says of itself: what the weights were trained on, licence.
-        words: words with a row of their own in the table, the most frequent first.
-        listed: further words that are known to exist.
-    """
-
-    about: Mapping[str, Any]
-    words: Sequence[str]
-    listed: Sequence[str]
+    about: Mapping[str, Any]  # what it says of itself: what the weights were trained on, licence
+    words: Sequence[str]  # words with a row of their own in the table, the most frequent first
+    listed: Sequence[str]  # further words that are known to exist
     arrays: Mapping[str, NDArray[np.float32]]
     digest: str
 
@@ -99,31 +92,6 @@ def read_grammar_file(path: Path) -> GrammarFile:
     )
 
 
-def write_grammar_file(
-    path: Path,
-    *,
-    about: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-    words: Sequence[str] = (),
-    listed: Sequence[str] = (),
-) -> str:
-    """Write a file, the same bytes for the same weights; gives back its SHA-256."""
-    header = json.dumps({"format": FORMAT} | dict(about), ensure_ascii=False, sort_keys=True)
-    texts = (header, "\n".join(words), "\n".join(listed))
-    named = {
-        name: np.frombuffer(text.encode(), np.uint8)
-        for name, text in zip(_TEXTS, texts, strict=True)
-    }
-    file = io.BytesIO()
-    np.savez_compressed(file, allow_pickle=False, **named, **arrays)
-    # The archive ends with the length of its comment, which is the hash of what is before.
-    content = file.getvalue()[:-2]
-    digest = _digest(content)
-    comment = digest.encode("ascii")
-    write_atomically(path, content + len(comment).to_bytes(2, "little") + comment)
-    return digest
-
-
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
@@ -146,16 +114,11 @@ def batches(lengths: Sequence[int], most: int) -> Iterator[slice]:
 
 
 class Layout(NamedTuple):
-    """Pieces end to end, the longest first, perhaps with empty rows between them.
-
-    Attributes:
-        starts: first row of each.
-        lengths: rows of each, falling.
-    """
+    """Pieces end to end, the longest first, perhaps with empty rows between them."""
 
     order: list[int]
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    starts: NDArray[np.int64]  # first row of each
+    lengths: NDArray[np.int64]  # rows of each, falling
     size: int
 
     def apart(self, rows: Float32Array) -> list[Float32Array]:
@@ -204,11 +167,9 @@ def normal(
 def attention(
     parts: Float32Array, layout: Layout, *, heads: int, bias: Float32Array | None = None
 ) -> Float32Array:
-    """Each row looks at all of its piece.
+    """Each row looks at all of its piece: queries, keys and values stand side by side.
 
-    Args:
-        parts: queries, keys and values side by side.
-        bias: (heads, 2 n + 1): by the distance, which counts up to n.
+    The bias, (heads, 2 n + 1), goes by the distance, which counts up to n.
     """
     size = parts.shape[1] // (3 * heads)
     mixed = np.zeros((len(parts), heads * size), np.float32)

@@ -56,45 +56,31 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What readings of one change say.
-
-    Attributes:
-        mean: of u, in log-odds: above 0 where readers accept more than the evidence says.
-        spread: the standard deviation of u.
-    """
+    """What readings of one change say."""
 
     readings: int
     accepted: int
-    mean: float
-    spread: float
+    mean: float  # of u, in log-odds: above 0 where readers accept more than the evidence says
+    spread: float  # the standard deviation of u
 
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Changes that were read.
-
-    Attributes:
-        shift: b.
-        spread: σ, the standard deviation of u among all changes, in log-odds.
-        effects: of each change that was read, by `change_name`.
-        digest: SHA-256 of the file, or of it and of what was added.
-    """
+    """Changes that were read."""
 
     slope: float
-    shift: float
-    spread: float
-    effects: Mapping[str, Effect]
-    digest: str = ""
+    shift: float  # b
+    spread: float  # σ, the standard deviation of u among all changes, in log-odds
+    effects: Mapping[str, Effect]  # of each change that was read, by `change_name`
+    digest: str = ""  # SHA-256 of the file, or of it and of what was added
 
     def with_readings(self, readings: Sequence[Reading], evident: Floats) -> Readings:
         """These readings and further ones.
 
         Each changes what is believed of its change, by Bayes' rule: what was believed is a normal
         distribution, a reading counts as one of those that it was made of. Rewrites in which
-        several changes were made say nothing about any of them, and are left out.
-
-        Args:
-            evident: (N,) the chances of these by the evidence about their places.
+        several changes were made say nothing about any of them, and are left out. The evident
+        chances, (N,), are those by the evidence about their places.
         """
         readings_by_change: dict[str, list[tuple[float, bool]]] = {}
         odds = self.slope * _odds(evident) + self.shift
@@ -110,19 +96,15 @@ class Readings:
         return replace(self, effects=effects, digest=hashlib.sha256(content).hexdigest())
 
     def chances(self, evident: Floats, changes: Iterable[Sequence[Change]]) -> Floats:
-        """The chance that readers accept rewrites, with what they said of their changes, (N,).
-
-        Args:
-            evident: (N,) the chances by the evidence about the places.
-        """
+        """The chance that readers accept rewrites, with what they said of their changes, (N,)."""
         mean, spread = self.effects_of(changes)
-        return _chance((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))
+        return logistic((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))
 
     def least(self, tau: float, changes: Iterable[Sequence[Change]]) -> Floats:
         """The chance by the evidence from which on `chances` are at least ``tau``, (N,)."""
         mean, spread = self.effects_of(changes)
         odds = float(_odds(np.array([tau]))[0])
-        return _chance((odds * _widening(spread) - self.shift - mean) / self.slope)
+        return logistic((odds * _widening(spread) - self.shift - mean) / self.slope)
 
     def effects_of(self, changes: Iterable[Sequence[Change]]) -> tuple[Floats, Floats]:
         """Mean and spread of u for rewrites, each (N,).
@@ -180,7 +162,8 @@ def _odds(chances: Floats) -> Floats:
     return np.asarray(np.log(chances.clip(1e-12, None)) - np.log1p(-chances.clip(None, 1 - 1e-12)))
 
 
-def _chance(odds: Floats) -> Floats:
+def logistic(odds: Floats) -> Floats:
+    """The chances of log-odds."""
     return np.asarray(1 / (1 + np.exp(-odds.clip(-_MOST, _MOST))))
 
 
@@ -199,11 +182,7 @@ def change_name(change: Change) -> str:
 
 @cache
 def load_readings() -> Readings:
-    """The readings that the package carries; ``docs/judge.md`` says whose they are.
-
-    Raises:
-        ModelError: the file is of another version, or cannot be read.
-    """
+    """The readings that the package carries; ``docs/judge.md`` says whose they are."""
     content, entry = read_numbers_file(
         Path(__file__).with_name("readings.json"),
         version=VERSION,

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.engine.compile.requirements import reword
+from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources, Vectors
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.tagger import Tagger
 
 if TYPE_CHECKING:
     from sears_dsl.paraphrasing.remembered import ParaphraseSource
@@ -64,6 +66,13 @@ def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> S
     if vectors is None and paraphrases is None:
         return NO_SOURCES
     return Sources(vectors=vectors, paraphrases=paraphrases)
+
+
+def compile_with_sources(
+    rulesets: Sequence[Ruleset], *, tagger: Tagger | str | None = None, seed: int = 0
+) -> Matcher:
+    """What `compile_rules` gives, of rules that may write paraphrases."""
+    return compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets), seed=seed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""What arrays hold, as names for signatures; and arrays that grow.
+"""What arrays hold, as names for signatures; arrays that grow, and groups that lie in one array.
 
 Always holds: a name says what one element is, shapes stand in docstrings.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ UInt64Array: TypeAlias = NDArray[np.uint64]
 Integer: TypeAlias = int | np.integer[Any]
 """A number in a kernel: of Python, or an element of an array."""
 
+_Kind = TypeVar("_Kind", bound=np.integer[Any])
+
 
 def for_kernels(array: Int32Array) -> Int32Array:
     """An array that came from outside as kernels are compiled for it: contiguous and writable.
@@ -39,6 +41,34 @@ def for_kernels(array: Int32Array) -> Int32Array:
     if array.dtype == np.int32 and flags.c_contiguous and flags.writeable:
         return array
     return np.require(array, np.int32, ["C", "W"])
+
+
+def offsets_of(counts: NDArray[Any], kind: type[_Kind]) -> NDArray[_Kind]:
+    """Where each of some groups begins that lie one after another, and where the last one ends.
+
+    Example:
+        >>> offsets_of(np.array([2, 0, 1]), np.int64).tolist()
+        [0, 2, 2, 3]
+    """
+    offsets = np.zeros(len(counts) + 1, kind)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def places_of(
+    offsets: NDArray[np.integer], chosen: NDArray[np.integer]
+) -> tuple[Int64Array, NDArray[np.int64]]:
+    """Where the members of some groups begin when they are taken out; and their places before.
+
+    Example:
+        >>> begins, places = places_of(np.array([0, 2, 5, 6]), np.array([2, 1]))
+        >>> begins.tolist(), places.tolist()
+        ([0, 1, 4], [5, 2, 3, 4])
+    """
+    first = offsets[chosen].astype(np.int64)
+    counts = offsets[chosen + 1] - first
+    begins = offsets_of(counts, np.int64)
+    return begins, np.repeat(first - begins[:-1], counts) + np.arange(begins[-1])
 
 
 class Growing:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -180,8 +181,7 @@ class Folder:
                 self.open(name) as stream,
                 copy.open("wb") as file,
             ):
-                while block := stream.read(_BLOCK):
-                    file.write(block)
+                shutil.copyfileobj(stream, file, _BLOCK)
             yield str(copy)
 
     @contextmanager
@@ -196,8 +196,7 @@ class Folder:
             local_path = Path(place, PurePosixPath(name).name)
             yield str(local_path)
             with local_path.open("rb") as file, self._writing(name) as stream:
-                while block := file.read(_BLOCK):
-                    stream.write(block)
+                shutil.copyfileobj(file, stream, _BLOCK)
 
 
 def _first_line(error: BaseException) -> str:

@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Int32Array, offsets_of, places_of
 
 _NO_PLACES: Mapping[str, int] = {}
 _Value = TypeVar("_Value", str, tuple[str, str])
@@ -343,20 +343,18 @@ class Tokens:
         words: dict[str, int] = {}
         pairs: dict[tuple[str, str], int] = {}
         word_ids, pair_ids = [_NOTHING], [_NOTHING]
-        offsets = [np.zeros(1, np.int32)]
-        total = 0
+        counts = [_NO_OFFSETS]
         for batch in batches:
             theirs = batch.types
             word_ids.append(_numbered(theirs.words, words)[theirs.word_of][batch.type_ids])
             pair_ids.append(_numbered(theirs.pairs, pairs)[theirs.pair_of][batch.type_ids])
-            offsets.append(batch.row_offsets[1:] + np.int32(total))
-            total += len(batch.starts)
+            counts.append(np.diff(batch.row_offsets))
         types, type_ids = _types(
             words, list(pairs), np.concatenate(word_ids), np.concatenate(pair_ids)
         )
         return cls(
             texts=[text for batch in batches for text in batch.texts],
-            row_offsets=np.concatenate(offsets),
+            row_offsets=offsets_of(np.concatenate(counts), np.int32),
             starts=np.concatenate([_NO_OFFSETS, *(batch.starts for batch in batches)]),
             ends=np.concatenate([_NO_OFFSETS, *(batch.ends for batch in batches)]),
             type_ids=type_ids,
@@ -370,11 +368,7 @@ class Tokens:
         The types stay as they are, so type ids keep their meaning.
         """
         chosen = np.asarray(rows, np.int64)
-        first = self.row_offsets[chosen].astype(np.int64)
-        counts = self.row_offsets[chosen + 1] - first
-        offsets = np.zeros(len(chosen) + 1, np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        picked = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], counts)
+        offsets, picked = places_of(self.row_offsets, chosen)
         texts = self.texts
         return Tokens(
             texts=[texts[row] for row in chosen.tolist()],
@@ -548,7 +542,7 @@ def separated(tokens: Tokens) -> Tokens:
             pieces.append((number, 0, 0))
     first_piece = np.cumsum(counts) - counts
     sizes = counts[tokens.type_ids]
-    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    first = offsets_of(sizes, np.int64)
     whole = np.repeat(np.arange(len(sizes)), sizes)
     kinds = tokens.type_ids[whole]
     chosen = first_piece[kinds] + np.arange(len(whole)) - first[whole]

@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from io import BytesIO
 from pathlib import Path, PurePath
 from typing import get_args
 
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
-from sears_dsl.data.batches import Frame
-from sears_dsl.data.dataset import format_of
+from sears_dsl.data.dataset import format_of, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_entries, print_rule
@@ -157,9 +155,7 @@ def write_pairs(reviews: Sequence[Review], path: Path) -> int:
     form = format_of(str(path), reading=False)
     pairs = judged_pairs(reviews)
     columns = {name: [getattr(each, name) for each in pairs] for name in _PAIR_COLUMNS}
-    content = BytesIO()
-    form.assemble([form.encode(columns, "utf-8")], content, Frame(tuple(columns)))
-    write_atomically(path, content.getvalue())
+    write_columns(columns, path, form)
     return len(pairs)
 
 

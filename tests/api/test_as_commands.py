@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
@@ -126,6 +127,9 @@ def test_score(folder: Path) -> None:
     assert [float(row["score"]) for row in read(Path("one.csv"))] == found.scores.tolist()
     assert [row["equivalent"] for row in read(Path("one.csv"))] == ["1", "1"]
     assert found.equivalent.tolist() == [True, True]
+    done = CliRunner().invoke(commands, ["score", *run_options[:-1], "one.csv.gz"])
+    assert done.exit_code == 0, done.output
+    assert gzip.decompress(Path("one.csv.gz").read_bytes()) == Path("one.csv").read_bytes()
     assert sears.score([("a movie", "a film")], scorer=close).tau == 0.5
 
 

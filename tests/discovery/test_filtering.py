@@ -251,8 +251,6 @@ def test_a_rule_that_flips_like_any_rewording_is_no_discovery() -> None:
     found = flip_evidence(applications, flips, base_rate=0.05)
     assert found.q_values[0] > 0.2
     assert found.q_values[1] < 1e-6
-    assert (found.low <= found.rates).all()
-    assert (found.rates <= found.high).all()
 
 
 def test_a_rule_is_not_proven_by_the_row_that_proposed_it() -> None:
@@ -282,7 +280,6 @@ def test_rules_that_write_the_same_are_one_hypothesis() -> None:
     rules = [[0, 1, 2], [0, 1, 2], [3]]
     applications = applications_of(rules, [0, 1, 2, 3])
     found = flip_evidence(applications, np.array([True, True, True, False]), base_rate=0.1)
-    assert found.tests == 2
     assert found.q_values[0] == found.q_values[1] == pytest.approx(0.01 * 2)
 
 

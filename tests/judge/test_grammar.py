@@ -20,8 +20,9 @@ from sears_dsl.judge.grammar import (
     load_grammar,
 )
 from sears_dsl.judge.mistakes import mistakes
-from sears_dsl.judge.networks import read_grammar_file, write_grammar_file
+from sears_dsl.judge.networks import read_grammar_file
 from sears_dsl.tagging.tagger import load_tagger
+from training.weight_files import write_grammar_file
 
 TEXTS = [
     "She writes books.",

@@ -206,7 +206,7 @@ def test_judged_pairs_are_what_calibrate_reads(
             ("pick", {"original": "v", "shown": ["w", "x"], "choice": None}),
         ):
             journal.append(kind, content)
-    out = tmp_path / "judged.csv"
+    out = tmp_path / "judged.csv.gz"
     assert write_pairs(read_reviews([path], ruleset), out) == 6
     judged = read_judgements(str(out))
     assert dict(zip(judged.pairs, judged.equivalent.tolist(), strict=True)) == {

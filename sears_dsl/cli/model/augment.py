@@ -83,8 +83,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     augmented by itself; --engine ray spreads them over workers.
     """
     from sears_dsl.data.dataset import format_of, parted_as, write_columns
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.rewording import compile_with_sources
     from sears_dsl.repair.running import augment_table
     from sears_dsl.runtime.files import write_atomically
 
@@ -102,9 +101,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     named = format_of(str(output), chosen.output_format, reading=False)
     choices = chosen.choices()
     recipe, tagger = chosen.recipe_and_tagger(rules)
-    matcher = compile_rules(
-        recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=chosen.seed
-    )
+    matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     table = chosen.rows(data)
     columns = chosen.columns_of(table)
     augmentation, record = augment_table(

@@ -245,16 +245,13 @@ def _experiment(
 ) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
     """What is trained on and asked about; rulesets, notes and progress, for what trains."""
     from sears_dsl.catalogue import find_rule_files
-    from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.models.cached import PredictionStore
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.rewording import compile_with_sources
     from sears_dsl.repair.running import check_origin
     from sears_dsl.repair.trainers import ExperimentInputs
 
     recipe, tagger = chosen.recipe_and_tagger(rules)
-    matcher = compile_rules(
-        recipe.rulesets, tagger=tagger, sources=sources_of(recipe.rulesets), seed=chosen.seed
-    )
+    matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     training = chosen.rows(chosen.training)
     if chosen.image is not None:
         training = training.with_pictures(chosen.image)

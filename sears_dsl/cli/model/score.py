@@ -64,6 +64,7 @@ def score_command(
     need_discovery()
     from sears_dsl.data.batches import Frame, ReadOptions
     from sears_dsl.data.dataset import Dataset, format_named, format_of, parted_as
+    from sears_dsl.data.streams import compressed
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns
     from sears_dsl.runtime.files import write_atomically
@@ -90,7 +91,8 @@ def score_command(
         form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
     )
     content = BytesIO()
-    form.assemble(parts, content, Frame((*dataset.names, *added)))
+    with compressed(content, output) as stream:
+        form.assemble(parts, stream, Frame((*dataset.names, *added)))
     if output == _STDOUT:
         click.echo(content.getvalue(), nl=False)
     else:

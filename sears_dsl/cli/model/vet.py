@@ -145,15 +145,10 @@ def vet_command(rules: str, **options: Any) -> None:
     quiet = chosen.quiet
     tagger = chosen_tagger([place.ruleset], chosen.tagger, quiet=quiet)
     if not of_templates:
-        from sears_dsl.engine.matcher import compile_rules
-        from sears_dsl.paraphrasing.rewording import sources_of
+        from sears_dsl.paraphrasing.rewording import compile_with_sources
 
         # Before rows are read and the model is asked, not an hour later.
-        compile_rules(
-            [place.ruleset],
-            tagger=load_tagger(tagger),
-            sources=sources_of([place.ruleset]),
-        )
+        compile_with_sources([place.ruleset], tagger=load_tagger(tagger))
     say = partial(click.echo, err=True)
     serve = partial(_serve, place, open_page=chosen.open_page, quiet=quiet)
     listening, remark = listen(chosen.port)

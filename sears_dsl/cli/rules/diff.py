@@ -141,8 +141,7 @@ def _row_differences(
     """Rows that a rule of the two versions rewrites differently, by its id in the new one."""
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.data.dataset import Dataset, default_column, require_column
-    from sears_dsl.engine.matcher import compile_rules
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.rewording import compile_with_sources
     from sears_dsl.tagging.cache import TagCache
     from sears_dsl.tagging.tagger import load_tagger, needs_cache
 
@@ -150,9 +149,7 @@ def _row_differences(
     tagger = tagger_in_language(options["tagger"], [new])
     with TagCache() if needs_cache(tagger) else nullcontext() as cache:
         chosen = load_tagger(tagger, cache=cache)
-        matchers = [
-            compile_rules([each], tagger=chosen, sources=sources_of([each])) for each in (old, new)
-        ]
+        matchers = [compile_with_sources([each], tagger=chosen) for each in (old, new)]
         dataset = Dataset(data, format_name=options["file_format"])
         name = options["column"] or default_column(dataset.first, where=data)
         require_column(dataset.names, name, where=data)

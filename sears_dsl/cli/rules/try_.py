@@ -30,9 +30,8 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     A text may pin its tags: "What/PRON/WP color/NOUN/NN ?".
     """
     from sears_dsl.batch.provenance import tagger_in_language
-    from sears_dsl.engine.matcher import compile_rules
     from sears_dsl.language.loader import parse
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.rewording import compile_with_sources
     from sears_dsl.tagging.tagger import load_tagger
 
     if is_file(rule):
@@ -44,9 +43,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     if not ruleset.rules:
         raise UsageError("there is no rule to try", help="sears try 'movie -> film' 'A movie.'")
     chosen = load_tagger(tagger_in_language(tagger, [ruleset]))
-    compile_rules(
-        [ruleset], tagger=chosen, sources=sources_of([ruleset])
-    )  # finds what only the tokenizer tells
+    compile_with_sources([ruleset], tagger=chosen)  # finds what only the tokenizer tells
     for finding in ruleset.warnings:
         click.echo(finding.render() + "\n", err=True)
     explained = (explained_in(text, [ruleset], chosen) for text in _lines(texts))

@@ -48,7 +48,7 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.meaning.scorers import Pair, Scorer, scores_from
-from sears_dsl.runtime.array_types import Floats, Int32Array
+from sears_dsl.runtime.array_types import Floats, Int32Array, offsets_of
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, separated
@@ -172,12 +172,10 @@ class Corpus:
             np.arange(len(by_rule)) - (np.cumsum(counts) - counts)[rewrites.rules[by_rule]] < most
         )
         by_rule = by_rule[mask]
-        offsets = np.zeros(size + 1, np.int64)
-        np.cumsum(np.minimum(counts, most), out=offsets[1:])
         at = place[by_rule]
         texts = distinct.texts
         return Places(
-            offsets,
+            offsets_of(np.minimum(counts, most), np.int64),
             chosen.rows[at],
             chosen.starts[at],
             chosen.ends[at],

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import grown
-from sears_dsl.runtime.array_types import Flags, Int32Array
+from sears_dsl.runtime.array_types import Flags, Int32Array, offsets_of
 from sears_dsl.runtime.kernels import kernel_of_alike
 
 
@@ -26,29 +26,18 @@ class Composites(NamedTuple):
 
     One holds where at least `least` of its members do; if it is negated, where fewer do. Those that
     hold *mostly* hold of a token of which no simple predicate does.
-
-    Attributes:
-        least: int32 (composites,).
-        negated: bool (composites,).
-        offsets: int32 (predicates + 1,): what each predicate is a member of, by its id, with
-            parents.
-        parents: int32: composites.
-        holding: int32 (composites,): members that hold mostly.
-        holds: bool (composites,): which ones hold mostly.
-        ids: int32 (composites,): the predicate of each.
-        symbols: int32 (predicates,): the symbol of each predicate, -1 where it has none.
-        mostly: int32: composites that hold mostly and have a symbol, ascending.
     """
 
-    least: Int32Array
-    negated: Flags
+    least: Int32Array  # (composites,)
+    negated: Flags  # (composites,)
+    # (predicates + 1,): what each predicate is a member of, by its id, with parents.
     offsets: Int32Array
-    parents: Int32Array
-    holding: Int32Array
-    holds: Flags
-    ids: Int32Array
-    symbols: Int32Array
-    mostly: Int32Array
+    parents: Int32Array  # composites
+    holding: Int32Array  # (composites,): members that hold mostly
+    holds: Flags  # (composites,): which ones hold mostly
+    ids: Int32Array  # (composites,): the predicate of each
+    symbols: Int32Array  # (predicates,): the symbol of each predicate, -1 where it has none
+    mostly: Int32Array  # composites that hold mostly and have a symbol, ascending
 
 
 def composites_of(keys: Sequence[tuple[Any, ...]], symbols: Int32Array) -> Composites:
@@ -66,8 +55,7 @@ def composites_of(keys: Sequence[tuple[Any, ...]], symbols: Int32Array) -> Compo
     negated = [kind == "not" for kind in kinds]
     asking = np.repeat(np.arange(len(members), dtype=np.int32), sizes)
     operands = np.fromiter(chain.from_iterable(members.values()), np.int32, len(asking))
-    offsets = np.zeros(len(keys) + 1, np.int32)
-    np.cumsum(np.bincount(operands, minlength=len(keys)), out=offsets[1:])
+    offsets = offsets_of(np.bincount(operands, minlength=len(keys)), np.int32)
     holding: list[int] = []
     hold_mostly = bytearray(len(keys))
     for number, of_number in members.items():

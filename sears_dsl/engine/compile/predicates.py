@@ -62,17 +62,11 @@ class PatternError(Exception):
 
 
 class Satisfied(NamedTuple):
-    """Which predicates each token type satisfies; types that no simple test tells apart: a group.
+    """Which predicates each type satisfies; types that no simple test tells apart are a group."""
 
-    Attributes:
-        group_of: int32 (types,): the group of each type.
-        offsets: int32 (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]].
-        ids: int32, predicate ids.
-    """
-
-    group_of: Int32Array
-    offsets: Int32Array
-    ids: Int32Array
+    group_of: Int32Array  # (types,): the group of each type
+    offsets: Int32Array  # (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]]
+    ids: Int32Array  # int32, predicate ids
 
     def of(self, number: int) -> Int32Array:
         """What one type satisfies."""
@@ -110,10 +104,9 @@ class Predicates:
     def intern(self, key: Key) -> int:
         """The id of a predicate; equal keys have equal ids.
 
-        Args:
-            key: ``(kind, …)`` with kind ``text lower lemma fine`` (a string follows),
-                ``coarse`` (tag, tagset), ``regex`` (pattern, ignore_case), ``any``,
-                ``or and`` (a tuple of ids) or ``not`` (an id).
+        A key is ``(kind, …)`` with kind ``text lower lemma fine`` (a string follows), ``coarse``
+        (tag, tagset), ``regex`` (pattern, ignore_case), ``any``, ``or and`` (a tuple of ids) or
+        ``not`` (an id).
         """
         known = self._ids.get(key)
         if known is not None:
@@ -446,11 +439,7 @@ class Regexes:
         return len(self._compiled)
 
     def add(self, pattern: str, *, ignore_case: bool) -> int:
-        """The number of a regex.
-
-        Raises:
-            PatternError: RE2 does not know it.
-        """
+        """The number of a regex; a `PatternError` where RE2 does not know it."""
         import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
 
         try:

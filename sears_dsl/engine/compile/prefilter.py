@@ -49,15 +49,12 @@ class Prefilter:
 
     Args:
         consequents_need_tags: bool (rules,): whether rendering a rule asks for tags.
-
-    Attributes:
-        least: what every row needs, for rules that no word announces.
-        tagged: bool (variants,): whether a variant, or what its rule writes, reads tags.
     """
 
     def __init__(self, program: Program, consequents_need_tags: Sequence[bool]) -> None:
         words: dict[int, set[str]] = {TOKENS: set(), TAGS: set()}
         open_tier = NOTHING
+        # Of each variant whether it, or what its rule writes, reads tags.
         self.tagged = _needs_tags(program, consequents_need_tags)
         for sequence, tagged in zip(program.sequences, self.tagged, strict=True):
             tier = TAGS if tagged else TOKENS
@@ -68,7 +65,7 @@ class Prefilter:
                 words[tier] |= required
         for rule in program.units.tolist():
             open_tier = max(open_tier, TAGS if consequents_need_tags[rule] else TOKENS)
-        self.least: int = open_tier
+        self.least: int = open_tier  # what every row needs, for rules that no word announces
         self._scanners = {
             tier: _Scanner(words[tier])
             for tier in (TOKENS, TAGS)

@@ -36,13 +36,12 @@ from sears_dsl.engine.compile.predicates import PatternError, Predicates, spelli
 from sears_dsl.engine.compile.rule_parts import (
     RuleParts,
     VariantTests,
-    places_of,
 )
 from sears_dsl.engine.compile.token_classes import TokenClasses, bit_planes, starts_of
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.language.measure import MOST_VARIANTS, is_unit
 from sears_dsl.language.rule import Anchor, Element, Group, Literal, Rule, RuleScope, Tag
-from sears_dsl.runtime.array_types import Int32Array, Int64Array
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, offsets_of, places_of
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.tokens import TokenType
 
@@ -109,33 +108,23 @@ class _Strand:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One flat form of a rule.
+    """One flat form of a rule."""
 
-    Attributes:
-        tests: predicate ids, one a token: left context, focus, right context.
-        left: how many of them are the left context.
-        focus: how many are the replaced span.
-        anchors: `ANCHOR_START` where the tests begin the unit, plus `ANCHOR_END` where they end it.
-        layout: how elements, names and tags lie on the tests.
-        names: every name of the rule, those too that this variant leaves out.
-    """
-
-    tests: tuple[int, ...]
-    left: int
-    focus: int
+    tests: tuple[int, ...]  # predicate ids, one a token: left context, focus, right context
+    left: int  # how many of them are the left context
+    focus: int  # how many are the replaced span
+    # `ANCHOR_START` where the tests begin the unit, plus `ANCHOR_END` where they end it.
     anchors: int
-    layout: _Strand
-    names: tuple[str, ...]
+    layout: _Strand  # how elements, names and tags lie on the tests
+    names: tuple[str, ...]  # every name of the rule, those too that this variant leaves out
 
 
 def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -> list[Variant]:
     """The flat variants of a rule, most preferred first.
 
-    A rule whose anchors can never hold has none.
-
-    Raises:
-        PatternError: more than 64 variants; a word of several tokens where one is tested; a
-            regex that cannot be compiled; an insertion without context.
+    A rule whose anchors can never hold has none. A `PatternError` are more than 64 of them, a word
+    of several tokens where one is tested, a regex that cannot be compiled, and an insertion without
+    context.
     """
     if not (rule.antecedent or rule.left or rule.right):
         raise PatternError(
@@ -301,31 +290,20 @@ class _Writer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """Compiled rules.
+    """Compiled rules."""
 
-    Attributes:
-        predicates: the predicates of the rules.
-        symbols: int32 (predicates,): a small number for each that a path tests, else -1.
-        sequences: of each variant, the predicates that it tests.
-        rules: what the kernels read.
-        classes: which token types the rules tell apart, as far as they were seen.
-        written: the variants of the last patterns, those that are not plain.
-        planes: the same rules as bits; None where there are too many.
-        units: int32: the rules about whole units, which no path leads to.
-        rated: bool (rules,): of which rules all instances are looked at; empty where of none.
-        parts: what the rules are made of.
-    """
-
-    predicates: Predicates
-    symbols: Int32Array
-    sequences: VariantTests
-    rules: Rules
-    classes: TokenClasses
+    predicates: Predicates  # the predicates of the rules
+    symbols: Int32Array  # (predicates,): a small number for each that a path tests, else -1
+    sequences: VariantTests  # of each variant, the predicates that it tests
+    rules: Rules  # what the kernels read
+    classes: TokenClasses  # which token types the rules tell apart, as far as they were seen
+    # The variants of the last patterns, those that are not plain.
     written: Sequence[Sequence[Variant]]
-    planes: BitPlanes | None
-    units: Int32Array
+    planes: BitPlanes | None  # the same rules as bits; None where there are too many
+    units: Int32Array  # the rules about whole units, which no path leads to
+    # (rules,): of which rules all instances are looked at; empty where of none.
     rated: NDArray[np.bool_]
-    parts: RuleParts
+    parts: RuleParts  # what the rules are made of
 
 
 class _PatternTable:
@@ -424,11 +402,9 @@ class _PatternTable:
 def build_program(
     rulesets: Sequence[tuple[Sequence[Rule], RuleScope]], split: Split
 ) -> tuple[Program, list[Problem]]:
-    """Compile rules under their scopes.
+    """Compile rules under their scopes; what is wrong with some is told by their positions.
 
-    Returns:
-        The program, and what is wrong with rules that could not be compiled (by the position
-        of the rule among all of them). A program with problems is not to be used.
+    A program with problems is not to be used.
     """
     patterns = _PatternTable(split)
     problems: list[Problem] = []
@@ -446,8 +422,7 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     written = [variant.tests for variant in variants]
     lengths = np.append(lengths, np.array(list(map(len, written)), np.int64))
     tests = np.concatenate([*patterns.tests, np.fromiter(chain.from_iterable(written), np.int32)])
-    offsets = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    offsets = offsets_of(lengths, np.int64)
     symbols, flat = _symbols_of(tests, len(patterns.predicates))
     trie = _Trie(*build_trie(flat, offsets, _table_size(len(flat))))
     # Plain rules that test the same end at one node.

@@ -236,10 +236,7 @@ def compiler_findings(
 ) -> list[Diagnostic]:
     """Everything that keeps rules from being compiled, in their order.
 
-    Args:
-        rules: all of them.
-        problems: see `build_program`.
-        calling: see `RuleParts`; what the others write cannot be wrong.
+    What rules write that call no function (see `RuleParts`) cannot be wrong.
     """
     findings = [
         (number, _placed(Diagnostic(problem.code, problem.message, help=problem.advice),

@@ -20,24 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.language.rule import Rule, RuleScope, RuleSource, TagCopy, Text
-from sears_dsl.runtime.array_types import Int32Array, Int64Array
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, offsets_of, places_of
 
 # Pieces that draw nothing, look nothing up and cannot be wrong.
 _PLAIN = (Text, TagCopy)
 
 
 class NumberedParts(NamedTuple):
-    """The elements, or the pieces, of some rules.
+    """The elements, or the pieces, of some rules."""
 
-    Attributes:
-        numbers: int32: of all of them, rule after rule.
-        offsets: int64 (rules + 1,): where those of each rule begin.
-        distinct: what each number stands for.
-    """
-
-    numbers: Int32Array
-    offsets: Int64Array
-    distinct: Sequence[Any]
+    numbers: Int32Array  # of all of them, rule after rule
+    offsets: Int64Array  # (rules + 1,): where those of each rule begin
+    distinct: Sequence[Any]  # what each number stands for
 
     def have(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which rules have one of some parts: there is a flag for each distinct one."""
@@ -64,8 +58,7 @@ def numbered(rows: Sequence[Sequence[object]]) -> NumberedParts:
         >>> numbers.tolist(), offsets.tolist(), distinct
         ([0, 1, 1], [0, 2, 2, 3], ['the', 'film'])
     """
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)), out=offsets[1:])
+    offsets = offsets_of(np.fromiter(map(len, rows), np.int64, len(rows)), np.int64)
     flat = list(chain.from_iterable(rows))
     number_of: defaultdict[int, int] = defaultdict(count().__next__)
     numbers = np.fromiter(map(number_of.__getitem__, map(id, flat)), np.int32, len(flat))
@@ -73,41 +66,15 @@ def numbered(rows: Sequence[Sequence[object]]) -> NumberedParts:
     return NumberedParts(numbers, offsets, [flat[place] for place in first.tolist()])
 
 
-def places_of(
-    offsets: Int64Array, chosen: NDArray[np.integer]
-) -> tuple[Int64Array, NDArray[np.int64]]:
-    """Where the members of some groups begin when they are taken out; and their places before.
-
-    Example:
-        >>> begins, places = places_of(np.array([0, 2, 5, 6]), np.array([2, 1]))
-        >>> begins.tolist(), places.tolist()
-        ([0, 1, 4], [5, 2, 3, 4])
-    """
-    first = offsets[chosen]
-    counts = offsets[chosen + 1] - first
-    begins = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=begins[1:])
-    return begins, np.repeat(first - begins[:-1], counts) + np.arange(begins[-1])
-
-
 class RuleParts(NamedTuple):
-    """What rules are made of.
+    """What rules are made of."""
 
-    Attributes:
-        scopes: of each ruleset.
-        scope_of: int32 (rules,): which of them a rule is read in.
-        bare: bool (rules,): whether a rule has no context.
-        elements: those of the antecedents.
-        element_scope_of: int32 (distinct elements,): which of the scopes each is read in.
-        pieces: those of the consequents.
-    """
-
-    scopes: Sequence[RuleScope]
-    scope_of: Int32Array
-    bare: NDArray[np.bool_]
-    elements: NumberedParts
-    element_scope_of: Int32Array
-    pieces: NumberedParts
+    scopes: Sequence[RuleScope]  # of each ruleset
+    scope_of: Int32Array  # (rules,): which of them a rule is read in
+    bare: NDArray[np.bool_]  # bool (rules,): whether a rule has no context
+    elements: NumberedParts  # those of the antecedents
+    element_scope_of: Int32Array  # (distinct elements,): which of the scopes each is read in
+    pieces: NumberedParts  # those of the consequents
 
     @classmethod
     def of(cls, rules: Sequence[Rule], scope: RuleScope) -> RuleParts:
@@ -146,22 +113,18 @@ class RuleParts(NamedTuple):
 
 
 def _joined(parts: Sequence[NumberedParts]) -> NumberedParts:
-    numbers, offsets = [np.zeros(0, np.int32)], [np.zeros(1, np.int64)]
+    numbers, counts = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]
     distinct: list[Any] = []
-    before = 0
     for each in parts:
         numbers.append(each.numbers + np.int32(len(distinct)))
-        offsets.append(each.offsets[1:] + before)
+        counts.append(np.diff(each.offsets))
         distinct += each.distinct
-        before += len(each.numbers)
-    return NumberedParts(np.concatenate(numbers), np.concatenate(offsets), distinct)
+    offsets = offsets_of(np.concatenate(counts), np.int64)
+    return NumberedParts(np.concatenate(numbers), offsets, distinct)
 
 
 class ScopedRules(Sequence[tuple[Rule, RuleSource]]):
     r"""Each rule of some rulesets with its ruleset; a pair of them is made when it is looked at.
-
-    Attributes:
-        rules: the rules alone.
 
     Example:
         >>> from sears_dsl.language.loader import parse

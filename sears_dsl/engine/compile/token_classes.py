@@ -40,7 +40,14 @@ from sears_dsl.engine.arrays import (
     Rules,
 )
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, UInt64Array
+from sears_dsl.runtime.array_types import (
+    Growing,
+    Int32Array,
+    Int64Array,
+    Integer,
+    UInt64Array,
+    offsets_of,
+)
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import TokenTypes
 
@@ -226,15 +233,11 @@ class _ClassMemory:
 
 
 class HeadsPool:
-    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`.
-
-    Attributes:
-        planes: the same classes as bits.
-    """
+    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`."""
 
     def __init__(self) -> None:
         self._idle: list[Heads] = []
-        self.planes = PlaneMemory()
+        self.planes = PlaneMemory()  # the same classes as bits
 
     def take(self, tokens: int, classes: Classes, rules: Rules) -> Heads:
         """Heads for a scan of so many tokens; to be given back."""
@@ -313,14 +316,7 @@ _MOST_DENSE = 64
 def bit_planes(
     symbols: Int32Array, offsets: Int64Array, variants: Int32Array, count: int
 ) -> BitPlanes:
-    """The bits of variants.
-
-    Args:
-        symbols: what they test, one variant after another.
-        offsets: int64 (variants + 1,): where each is among the symbols.
-        variants: see `arrays.Rules`.
-        count: how many symbols there are.
-    """
+    """The bits of variants, whose tests stand one variant after another; of so many symbols."""
     lengths = np.diff(offsets)
     ends = (variants[:, ANCHORS] & 2) != 0
     wholes = lengths + ends
@@ -381,9 +377,7 @@ def bit_planes(
 
 def starts_of(values: Int32Array, count: int) -> Int32Array:
     """Where the group of each value 0 … count - 1 begins when values are sorted."""
-    offsets = np.zeros(count + 1, np.int32)
-    np.cumsum(np.bincount(values, minlength=count), out=offsets[1:])
-    return offsets
+    return offsets_of(np.bincount(values, minlength=count), np.int32)
 
 
 class PlaneMemory:
@@ -402,11 +396,7 @@ class PlaneMemory:
         self._used = np.zeros(2, np.int64)
 
     def of(self, classes: Classes, planes: BitPlanes) -> ClassPlanes | None:
-        """The planes of all classes; None where they would be too large.
-
-        Args:
-            planes: always the same ones.
-        """
+        """The planes of all classes, of always the same bits; None where they are too large."""
         count = len(classes.offsets)  # the end of a row is one more, the first one
         words, blocks = len(planes.depths), len(planes.blank) >> _BLOCK_BITS
         if count * blocks > _MOST_BLOCKS:
@@ -482,17 +472,10 @@ def add_planes(  # noqa: PLR0917 - arrays in the order in which they are made
 ) -> None:
     """Write what the end of a row, 0, and classes, by their numbers plus one, begin and let go on.
 
-    All at once: to call a compiled kernel with so many arrays costs as much as one class.
-
-    Args:
-        low: the first that is wanted.
-        high: one past the last.
-        offsets: see `Classes`.
-        symbols: see `Classes`.
-        room: here, behind those before it.
-        slots: int32 (a power of two,): the blocks of the pool by hash, -1 where a slot is free;
-            more than twice as many as there will be.
-        used: int64 (2,): how many entries and blocks there are; written too.
+    All at once: to call a compiled kernel with so many arrays costs as much as one class. Those
+    from low up to high are put into the room, behind those before; ``used`` has how many entries
+    and blocks there are then. ``slots``, a power of two and more than twice as many as there will
+    be, are the blocks of the pool by hash, -1 where one is free.
     """
     full, none = ~np.uint64(0), np.uint64(0)
     end = planes.first_offsets.shape[0] - 3

@@ -53,17 +53,12 @@ def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
     hits: Int64Array,
     offsets: Int64Array,
 ) -> Any:
-    """Put the hits of rows low up to high behind each other, as far as there is room.
+    """Put the hits of rows low up to high behind each other; the first row that finds no room.
 
     Nothing is called and no array is made in the loops: either makes them several times as slow.
-
-    Args:
-        closing: whether the first hit of a variant in a row is enough.
-        hits: int64: has room for more hits than there are variants, behind those of earlier rows.
-        offsets: int64: offsets[k] is where the hits of row k begin; that of row low is there.
-
-    Returns:
-        The first row that is not done, for want of room; else ``high``.
+    `closing` takes the first hit of a variant in a row alone. Behind the hits of earlier rows there
+    is room for more than there are variants; offsets[k], where those of row k begin, is known of
+    row low. Where all rows are done, ``high`` is returned.
     """
     # Local names, since a field of a tuple is looked up each time.
     codes, bases, depths, starts = planes.codes, planes.bases, planes.depths, planes.starts
@@ -172,19 +167,7 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
     rules: Rules,
     protection: ProtectedPlaces,
 ) -> Any:
-    """Find the hits in rows low up to high.
-
-    Args:
-        high: one past the last row.
-        extent: `EXTENT_FIRST`, `EXTENT_ALL` or `EXTENT_EVERY` (overlapping ones too).
-        row_offsets: int32 (rows + 1,): tokens of each row of the batch.
-        type_ids: int32 (tokens,): type of each token.
-        of_type: see `Classes`.
-
-    Returns:
-        (hits, offsets): the hits of row low + k are hits[offsets[k]:offsets[k + 1]]. Under
-        `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted.
-    """
+    """The same as `collect`, by bits."""
     protected = protection.covered.shape[0] > 0
     closing = extent == EXTENT_FIRST and not protected
     more = planes.codes.shape[0] + 1
@@ -220,8 +203,7 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
 def leave_smallest(hits: Int64Array, offsets: Int64Array, least: Integer) -> None:
     """Of the hits of a pattern in a row keep the smallest, where variants of it have one each.
 
-    Args:
-        least: the smallest hit that there may be of a pattern with several variants.
+    From ``least`` on hits may be of a pattern with several variants.
     """
     end = np.int64(0)
     begin = np.int64(0)
@@ -250,11 +232,7 @@ def leave_protected(  # noqa: PLR0917 - arrays in the order in which they are ma
     rules: Rules,
     protection: ProtectedPlaces,
 ) -> None:
-    """Of the hits of rows from low on keep those that touch nothing protected.
-
-    Args:
-        row_offsets: from row low on.
-    """
+    """Of the hits of rows from low on, as the offsets, keep what touches nothing protected."""
     end = np.int64(0)
     begin = np.int64(0)
     for row in range(offsets.shape[0] - 1):

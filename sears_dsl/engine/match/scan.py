@@ -111,11 +111,7 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
 ) -> None:
     """Work out what a pair of classes begins, and keep it in a slot of the heads.
 
-    Args:
-        slot: where to keep it; what was there is forgotten.
-        following: class of the second one, -1 where the row ends.
-        classes: see `Classes`.
-        rules: see `Rules`.
+    What was there is forgotten; ``following`` is -1 where the row ends.
     """
     arena = heads.arena
     one = np.uint64(1)
@@ -288,18 +284,10 @@ def collect(  # noqa: PLR0915, PLR0917
     heads: Heads,
     protection: ProtectedPlaces,
 ) -> Any:
-    """Find the hits in rows low up to high.
+    """The (hits, offsets) of rows low up to high: hits[offsets[k]:offsets[k + 1]] of row low + k.
 
-    Args:
-        high: one past the last row.
-        extent: `EXTENT_FIRST`, `EXTENT_ALL` or `EXTENT_EVERY` (overlapping ones too).
-        row_offsets: int32 (rows + 1,): tokens of each row of the batch.
-        type_ids: int32 (tokens,): type of each token.
-        heads: what this thread remembers; it may be fresh.
-
-    Returns:
-        (hits, offsets): the hits of row low + k are hits[offsets[k]:offsets[k + 1]]. Under
-        `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted.
+    Under `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted, and under
+    `EXTENT_EVERY` they may overlap. What a thread remembers, ``heads``, may be fresh.
     """
     protected = protection.covered.shape[0] > 0
     everywhere = rules.accept_offsets[1] > 0  # some variants test no token

@@ -37,7 +37,7 @@ from sears_dsl.engine.match.bit_scan import BIT_OF, collect_by_bits
 from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.matches import Matches
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels
+from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels, offsets_of
 from sears_dsl.runtime.kernels import compiles, expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import Tokens
 
@@ -141,12 +141,8 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
 ) -> None:
     """The same as `expand_hits`, where each rule has one instance in a row at most.
 
-    The rules of a row are bits, so that they come in their order without being sorted.
-
-    Args:
-        low: the row that the first hits are of.
-        instances: where they are put.
-        place: the place of the first one there.
+    The rules of a row are bits, so that they come in their order without being sorted. The first
+    hits are of row low, and their instances stand from ``place`` on.
     """
     rule_offsets, rules_of = rules.rule_offsets, rules.rules_of
     first_variant, variants, single = rules.first_variant, rules.variants, rules.single
@@ -212,8 +208,7 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
 ) -> Any:
     """The instances in rows low up to high; the arguments are those of `collect`.
 
-    Returns:
-        int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
+    They are int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
     """
     hits, offsets = collect(
         low, high, extent, row_offsets, type_ids, classes, rules, heads, protection
@@ -290,11 +285,9 @@ def search(
     protected: Protected | None = None,
     jobs: int = 1,
 ) -> Matches:
-    """Find the instances of all rules in all rows.
+    """Find the instances of all rules in all rows, outside of protected spans of characters.
 
-    Args:
-        extent: which instances of a rule in a row; of rules with a rate ``first`` means all.
-        protected: for each row spans of characters in which no instance may be.
+    Of rules with a rate ``first`` means all.
     """
     if extent not in _EXTENTS:
         raise UsageError(
@@ -438,8 +431,7 @@ def _protection(
     if protected is None or not any(protected):
         return _UNPROTECTED
     counts = np.fromiter(map(len, protected), np.int64, len(protected))
-    offsets = np.zeros(len(protected) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    offsets = offsets_of(counts, np.int64)
     spans = np.array(list(chain.from_iterable(protected)), np.int64).reshape(-1, 2)
     return mark_protected(row_offsets, tokens.starts, tokens.ends, offsets, spans)
 
@@ -451,12 +443,9 @@ def mark_protected(
     span_offsets: Int64Array,
     spans: Int64Array,
 ) -> ProtectedPlaces:
-    """Where no instance may be; no kernel, since NumPy does it in a few passes.
+    """Where no instance may be, by the characters of tokens and of spans, (spans, 2).
 
-    Args:
-        starts: first character of each token.
-        ends: one past its last character.
-        spans: (spans, 2) characters start and end.
+    It is no kernel, since NumPy does it in a few passes.
     """
     rows, tokens = len(row_offsets) - 1, len(starts)
     row_of = np.repeat(np.arange(rows), np.diff(row_offsets))

@@ -189,18 +189,12 @@ def _places_of(kind: str, text: str, letters: list[int]) -> list[int]:
 
 
 class _Room:
-    """What slips leave of an instance.
-
-    Attributes:
-        instance: what it is about.
-        places: for each kind where it can begin in the text as given.
-        letters: how many are left.
-        slips: that were made.
-    """
+    """What slips leave of an instance."""
 
     def __init__(self, kind: str, instance: PlacedText) -> None:
         self.instance = instance
         places = _places(kind, instance.text)
+        # For each kind where it can begin in the text as given; and how many letters are left.
         self.places = {each: dict.fromkeys(at) for each, at in places.items()}
         self.letters = sum(map(str.isalpha, instance.text))
         self.slips: list[_Slip] = []

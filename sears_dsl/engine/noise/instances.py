@@ -27,6 +27,7 @@ from sears_dsl.engine.noise.characters import (
 )
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
 from sears_dsl.language.rule import TYPING_KINDS, Noise
+from sears_dsl.runtime.array_types import offsets_of
 from sears_dsl.runtime.kernels import expect
 
 ALL = -1
@@ -164,8 +165,7 @@ class NoiseBatch(NamedTuple):
         starts, all_ends, points, foreign = self.what
 
         def count(flags: NDArray[np.bool_], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-            sums = np.zeros(len(points) + 1, np.int64)
-            np.cumsum(flags, out=sums[1:])
+            sums = offsets_of(flags, np.int64)
             counts: NDArray[np.int64] = sums[ends] - sums[starts]
             return counts
 

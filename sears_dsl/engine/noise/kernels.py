@@ -33,35 +33,21 @@ _SWAP, _DROP, _DOUBLE, _KEY = range(4)
 
 
 class InstancePlaces(NamedTuple):
-    """The instances of a rule, unit by unit, and what draws about them depend on.
+    """The instances of a rule, unit by unit, and what draws about them depend on."""
 
-    Attributes:
-        places: int64 (instances,): where each begins in its unit.
-        offsets: int64 (units + 1,): the instances of each unit.
-        unit_keys: uint64 (units,): the texts of the units.
-        bases: uint64: what the decisions of each name have in common.
-    """
-
-    places: Int64Array
-    offsets: Int64Array
-    unit_keys: UInt64Array
-    bases: UInt64Array
+    places: Int64Array  # (instances,): where each begins in its unit
+    offsets: Int64Array  # (units + 1,): the instances of each unit
+    unit_keys: UInt64Array  # (units,): the texts of the units
+    bases: UInt64Array  # what the decisions of each name have in common
 
 
 class InstancePoints(NamedTuple):
-    """The characters of instances, in the code points of a batch.
+    """The characters of instances, in the code points of a batch."""
 
-    Attributes:
-        starts: int64 (instances,): the first code point of each.
-        ends: int64 (instances,): one past its last.
-        points: uint32: the code points of the batch.
-        foreign: bool: which of them are letters outside ASCII.
-    """
-
-    starts: Int64Array
-    ends: Int64Array
-    points: UInt32Array
-    foreign: Flags
+    starts: Int64Array  # (instances,): the first code point of each
+    ends: Int64Array  # (instances,): one past its last
+    points: UInt32Array  # the code points of the batch
+    foreign: Flags  # which of them are letters outside ASCII
 
 
 @kernel
@@ -141,10 +127,8 @@ def look_alike(  # noqa: PLR0917
     """Characters of the instances that are tried become their look-alikes, in place.
 
     A share of 0 is a number of places in each instance. ``table``, uint32, has the look-alike of
-    each code point, 0 where there is none; ``spaces`` says which are white space.
-
-    Returns:
-        int8 (instances,): see `UNTRIED`. What is tried, able and spared by the share is `UNTRIED`.
+    each code point, 0 where there is none; ``spaces`` says which are white space. What becomes of
+    each is told as in `UNTRIED`, which is also what is tried, able and spared by the share.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, _ = what
@@ -317,11 +301,9 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
 ) -> Any:
     """So many slips of a kind, all that fit for 0, in each instance that is tried.
 
-    ``keys``, uint32 (26, 7), has for each letter how many keys touch its own, and which.
-
-    Returns:
-        (become, written, bounds): see `UNTRIED`; the new code points of all instances, one after
-        another; int64 (instances + 1,): where those of each are.
+    ``keys``, uint32 (26, 7), has for each letter how many keys touch its own, and which. Given are
+    what becomes of each instance (`UNTRIED`), the new code points of all, one after another, and
+    the bounds of each among these.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, foreign = what
@@ -415,11 +397,8 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
 ) -> Any:
     """Slips in a share, in millionths, of all letters of the instances of a unit that are tried.
 
-    In those that are not ``able`` to change nothing is written.
-
-    Returns:
-        As `misspell`. What is tried, able and spared by the share is `UNTRIED`; all instances of a
-        unit are `PLAIN` where one is.
+    In those that are not ``able`` to change nothing is written. Given is the same as of `misspell`:
+    `UNTRIED` where they are spared by the share, and `PLAIN` of all of a unit where one is.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, foreign = what

@@ -19,14 +19,12 @@ class Vectors(Protocol):
     @property
     def identity(self) -> str:
         """What tells these vectors from others, in one line."""
-        ...
 
     def nearest(self, words: Sequence[str]) -> Sequence[str | None]:
         """For each word the word of the nearest vector by cosine, None where it has no vector.
 
         A word is never its own neighbour, in any casing; of equals the first of the table is taken.
         """
-        ...
 
 
 class Paraphrases(Protocol):
@@ -35,11 +33,9 @@ class Paraphrases(Protocol):
     @property
     def identity(self) -> str:
         """What tells its paraphrases from those of others, in one line."""
-        ...
 
     def paraphrase(self, texts: Sequence[str]) -> Sequence[str | None]:
         """For each text the best one that says the same and differs in a word; None: none."""
-        ...
 
 
 class _Remembered:

@@ -16,7 +16,7 @@ import json
 import pickle
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from hashlib import sha256
+from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -209,12 +209,11 @@ def vectors_installed(name: str | None = None) -> bool:
 
 
 def load_vectors(name: str | None = None) -> WordVectors:
-    """The vectors of a name or a file.
+    """The vectors of a name or a file; None: of the first name that is installed.
 
-    Args:
-        name: ``glove-6b-50d``, ``minilm`` (the words of the sentence encoder's vocabulary), a
-            text file of vectors (``.txt``, ``.vec``), word2vec's binary format (``.bin``), a file
-            of gensim's `KeyedVectors`; None: the first of the names that is installed.
+    Names are ``glove-6b-50d`` and ``minilm`` (the words of the sentence encoder's vocabulary);
+    files are text (``.txt``, ``.vec``), word2vec's binary format (``.bin``), and those of gensim's
+    `KeyedVectors`.
     """
     if name is None:
         installed = [each for each, (module, _) in VECTORS.items() if find_spec(module)]
@@ -295,11 +294,9 @@ def _encoder(folder: Path, name: str) -> WordVectors:
 
 def _identity(name: str, rows: int, file: Path) -> str:
     """Name, number of words and hash."""
-    digest = sha256()
     with file.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return f"{name}, {rows:,} words, sha256 {digest.hexdigest()}"
+        digest = file_digest(stream, "sha256").hexdigest()
+    return f"{name}, {rows:,} words, sha256 {digest}"
 
 
 def _read_text(path: Path) -> WordVectors:

@@ -43,6 +43,7 @@ from sears_dsl.engine.rewrite.slots import PLACED, REPLACED
 from sears_dsl.engine.rewrite.windows import characters_of
 from sears_dsl.language.measure import looks_up
 from sears_dsl.language.rule import Noise, Rule, RuleScope
+from sears_dsl.runtime.array_types import offsets_of
 from sears_dsl.tagging.tokens import Token, Tokens
 
 
@@ -335,8 +336,6 @@ def _columns(rule: int, texts: dict[int, str], batch: NoiseBatch) -> RewriteColu
     """Rewrites out of new texts of instances."""
     chosen = np.array(sorted(texts), np.int64)
     rows, counts = np.unique(batch.rows[chosen], return_counts=True)
-    offsets = np.zeros(len(rows) + 1, np.int32)
-    np.cumsum(counts, out=offsets[1:])
     starts = batch.where.places[chosen]
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(texts[at], len(numbers)) for at in chosen.tolist()]
@@ -344,7 +343,7 @@ def _columns(rule: int, texts: dict[int, str], batch: NoiseBatch) -> RewriteColu
         rules=np.full(len(rows), rule, np.int32),
         rows=rows.astype(np.int32),
         originals=[batch.units[row] for row in rows.tolist()],
-        edit_offsets=offsets,
+        edit_offsets=offsets_of(counts, np.int32),
         edit_starts=starts.astype(np.int32),
         edit_ends=(starts + batch.what.ends[chosen] - batch.what.starts[chosen]).astype(np.int32),
         new_ids=np.array(ids, np.int32),

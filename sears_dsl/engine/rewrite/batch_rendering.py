@@ -35,7 +35,7 @@ from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED
 from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplates
 from sears_dsl.engine.rewrite.unit_rendering import rewrites_by_unit
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Int32Array, offsets_of
 from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Tokens
 
@@ -63,11 +63,9 @@ class Rendering:
     ) -> RewriteColumns:
         """One rewrite for each row and rule that changes it, in the order of the matches.
 
-        Args:
-            matches: sorted by row, rule and start; those of a rule in a row do not overlap.
-            unrenderable: here instances are counted, by rule, whose words have no inflection.
-            extent: under which the matches were found. Where an edit would take white space out
-                of a protected span, another instance is looked for; None looks for none.
+        These are sorted by row, rule and start; those of a rule in a row do not overlap. Instances
+        whose words have no inflection are counted by rule. Where an edit would take white space out
+        of a protected span, another instance is looked for under the extent, if there is one.
         """
         if not len(matches):
             return RewriteColumns.of([])
@@ -296,14 +294,12 @@ class _BatchEdits:
         """The groups that make an edit at all."""
         counts = np.add.reduceat(self.there.astype(np.int32), self.groups)
         chosen = self.groups[counts > 0]
-        offsets = np.zeros(len(chosen) + 1, np.int32)
-        np.cumsum(counts[counts > 0], out=offsets[1:])
         rows = self.matches.rows[chosen]
         return RewriteColumns(
             rules=self.matches.rules[chosen],
             rows=rows,
             originals=np.array(self.tokens.texts, object)[rows].tolist(),
-            edit_offsets=offsets,
+            edit_offsets=offsets_of(counts[counts > 0], np.int32),
             edit_starts=self.starts[self.there],
             edit_ends=self.ends[self.there],
             new_ids=self.new_ids[self.there],

@@ -82,18 +82,13 @@ class Chunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What noise is made from in one unit.
+    """What noise is made from in one unit."""
 
-    Attributes:
-        draw: seed of the run and of the rule, and number of the draw.
-        sources: vectors and paraphrases.
-        written: for a `NoiseCall` the new text of the instance at each place, as far as it was
-            worked out before. A share without such texts is of an instance that is asked whether
-            anything in it can change, so all of it does.
-    """
-
-    draw: Draw = FIRST_DRAW
-    sources: Sources = NO_SOURCES
+    draw: Draw = FIRST_DRAW  # seed of the run and of the rule, and number of the draw
+    sources: Sources = NO_SOURCES  # vectors and paraphrases
+    # For a `NoiseCall` the new text of the instance at each place, as far as it was worked out
+    # before. A share without such texts is of an instance that is asked whether anything in it can
+    # change, so all of it does.
     written: Mapping[tuple[int, int], Mapping[int, str]] = field(default_factory=dict, hash=False)
 
 
@@ -144,15 +139,10 @@ def in_place(rule: Rule) -> Noise | None:
 
 
 class NoiseCall(NamedTuple):
-    """A function of a rule that changes characters of what it is given.
+    """A function of a rule that changes characters of what it is given."""
 
-    Attributes:
-        key: the number of its piece, and its own number there.
-        noise: what it does.
-    """
-
-    key: tuple[int, int]
-    noise: Noise
+    key: tuple[int, int]  # the number of its piece, and its own number there
+    noise: Noise  # what it does
     input_of: Callable[[Instance], str | Unrendered]
 
 

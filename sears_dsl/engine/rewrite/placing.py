@@ -187,17 +187,11 @@ def uncapitalized(text: str, *, no_name: bool) -> str:
 
 
 class Around(NamedTuple):
-    """What stands around the edit of one instance.
+    """What stands around the edit of one instance."""
 
-    Attributes:
-        before: the edits of the same rule in the row so far, in order.
-        barrier: where the next instance begins, or the row ends.
-        protected: spans of characters whose casing stays as it is.
-    """
-
-    before: Sequence[Edit] = ()
-    barrier: int = sys.maxsize
-    protected: Spans = ()
+    before: Sequence[Edit] = ()  # the edits of the same rule in the row so far, in order
+    barrier: int = sys.maxsize  # where the next instance begins, or the row ends
+    protected: Spans = ()  # spans of characters whose casing stays as it is
 
     @property
     def limit(self) -> int:
@@ -239,11 +233,7 @@ def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around
 
 
 def _passed_on(text: str, edit: Edit, start: int, around: Around) -> Edit:
-    """A deletion that gives its capital to the next word, unless that has to stay as it is.
-
-    Args:
-        start: where the span begins that is deleted.
-    """
+    """A deletion from ``start`` that gives the next word its capital, unless that has to stay."""
     if not around.begins_with_capital(text, start):
         return edit
     end, word = capitalized(text, edit.end)
@@ -347,19 +337,12 @@ never. Numbers of `windows.neighbours`."""
 
 
 class Placing(NamedTuple):
-    """How the new text of one rule is put into rows.
+    """How the new text of one rule is put into rows."""
 
-    Attributes:
-        in_place: nothing around the span is looked at: no space, no mark and no capital.
-        glued: new text is attached to the token before it, as ``~`` says.
-        follows_case: capitals at the start of sentences are passed on.
-        repairs: an edit may take along an article farther before it.
-    """
-
-    in_place: bool = False
-    glued: bool = False
-    follows_case: bool = False
-    repairs: bool = False
+    in_place: bool = False  # nothing around the span is looked at: no space, no mark and no capital
+    glued: bool = False  # new text is attached to the token before it, as ``~`` says
+    follows_case: bool = False  # capitals at the start of sentences are passed on
+    repairs: bool = False  # an edit may take along an article farther before it
 
     def edges(self, old: str, new: str) -> tuple[int, int]:
         """When the left and the right edge of new text need more than its place."""

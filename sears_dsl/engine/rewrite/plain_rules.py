@@ -38,31 +38,19 @@ _REPAIRS, _CASED, _CALLED, _LENGTH_SHIFT = 1, 2, 4, 3
 
 
 class Described(NamedTuple):
-    """What rules write.
+    """What rules write."""
 
-    Attributes:
-        numbers: int32 (rules,): the same number where they write alike.
-        keys: for each number the sequence that it stands for, as bytes.
-        examples: for each number the place of a rule with it.
-    """
-
-    numbers: Int32Array
-    keys: list[bytes]
-    examples: list[int]
+    numbers: Int32Array  # (rules,): the same number where they write alike
+    keys: list[bytes]  # for each number the sequence that it stands for, as bytes
+    examples: list[int]  # for each number the place of a rule with it
 
 
 class RuleFormats(NamedTuple):
-    """The formats of rules.
+    """The formats of rules."""
 
-    Attributes:
-        has: bool (rules,): whether a rule has one.
-        slots: int32 (slots, 5): see `slots.Formats`; those of rules that have one.
-        offsets: int64 (rules that have one + 1,): where those of each begin.
-    """
-
-    has: NDArray[np.bool_]
-    slots: Int32Array
-    offsets: Int64Array
+    has: NDArray[np.bool_]  # bool (rules,): whether a rule has one
+    slots: Int32Array  # (slots, 5): see `slots.Formats`; those of rules that have one
+    offsets: Int64Array  # (rules that have one + 1,): where those of each begin
 
 
 class PlainRules:

@@ -80,30 +80,15 @@ NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 
 
 class Written(NamedTuple):
-    """What instances become that look alike.
+    """What instances become that look alike."""
 
-    Attributes:
-        new: the new text.
-        left: when the left edge of it needs more than its place.
-        right: the same of the right edge.
-    """
-
-    new: str | Unrendered
-    left: int = ALONE
-    right: int = ALONE
+    new: str | Unrendered  # the new text
+    left: int = ALONE  # when the left edge of it needs more than its place
+    right: int = ALONE  # the same of the right edge
 
 
 class Renderer:
     """Makes the edits of one rule.
-
-    Attributes:
-        noise_calls: its functions of characters.
-        in_place: the one function of characters that it consists of, if it does.
-        follows_case: whether new text depends on the casing of the old one, and on the start of a
-            sentence.
-        placing: puts new text into rows.
-        needs_binding: whether new text copies anything; if not, start and end of an instance are
-            enough.
 
     Raises:
         CompileError: a reference to an element that is not there.
@@ -120,7 +105,8 @@ class Renderer:
     def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = parts_of) -> None:
         self.rule = rule
         self.noise_calls = tuple(noise_calls(rule))
-        self.in_place = in_place(rule)
+        self.in_place = in_place(rule)  # the one function of characters that it consists of, if any
+        # Whether new text depends on the casing of the old one, and on the start of a sentence.
         self.follows_case = follows_case(rule, scope)
         self.placing = Placing(
             in_place=self.in_place is not None,
@@ -135,6 +121,7 @@ class Renderer:
         self._constants: dict[int, str] = {}
         punctuation = kept_punctuation(rule)
         texts = [piece for piece in rule.consequent if isinstance(piece, Text)]
+        # Whether new text copies anything; if not, start and end of an instance are enough.
         self.needs_binding = bool(punctuation) or len(texts) < len(rule.consequent)
         if self.needs_binding:
             self._parts = list(parts(rule, scope, punctuation))
@@ -153,13 +140,10 @@ class Renderer:
         protected: Spans = (),
         drawing: Drawing = UNDRAWN,
     ) -> Rendered:
-        """The edit that one instance makes.
+        """The edit that one instance makes, with what `new_text` gave; None asks it.
 
-        Args:
-            new: what `new_text` gave; None asks it.
-            before: the edits of the same row so far, in order; a deletion beside one of them
-                takes no white space twice.
-            following: the first token of the instance after this one, which stays untouched.
+        A deletion beside one of the edits of the row before it takes no white space twice; the
+        token that follows is the first of the next instance, and stays untouched.
         """
         if new is None:
             new = self.new_text(text, tokens, binding, drawing)
@@ -398,10 +382,6 @@ class CompiledRules:
     Args:
         rules: each rule with its scope, in the order in which they were compiled.
         split: how the tokenizer splits a word of a rule.
-
-    Attributes:
-        rules: those.
-        program: what was compiled of them.
     """
 
     def __init__(

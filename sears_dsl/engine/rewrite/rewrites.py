@@ -27,16 +27,12 @@ import numpy as np
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Edit, Rewrite
 from sears_dsl.engine.noise.characters import lookalikes
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Int32Array, offsets_of, places_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctRewrites:
     r"""What some rewrites come down to when a row that is rewritten alike is counted once.
-
-    Attributes:
-        ids: int32 (rewrites,): which distinct rewrite each one is.
-        rows: int32 (distinct,): the row of each.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -48,34 +44,24 @@ class DistinctRewrites:
         ([0, 1, 2, 2], [0, 0, 1], ['a bad film', 'a good movie', 'a film'])
     """
 
-    ids: Int32Array
-    rows: Int32Array
+    ids: Int32Array  # (rewrites,): which distinct rewrite each one is
+    rows: Int32Array  # (distinct,): the row of each
     texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RewriteColumns:
-    """Rewrites, by row and then by rule.
+    """Rewrites, by row and then by rule."""
 
-    Attributes:
-        rules: int32 (rewrites,): position of the rule.
-        rows: int32 (rewrites,): row of the batch.
-        edit_offsets: int32 (rewrites + 1,): edits of rewrite k are edit_offsets[k] up to, not
-            including, edit_offsets[k + 1].
-        edit_starts: int32 (edits,): first character of each in its row.
-        edit_ends: int32 (edits,): one past the last.
-        new_ids: int32 (edits,): what stands there instead, an index into new_texts.
-        new_texts: distinct texts.
-    """
-
-    rules: Int32Array
-    rows: Int32Array
+    rules: Int32Array  # (rewrites,): position of the rule
+    rows: Int32Array  # (rewrites,): row of the batch
     originals: Sequence[str]
+    # (rewrites + 1,): edits of rewrite k go from edit_offsets[k] to, not including, that of k + 1.
     edit_offsets: Int32Array
-    edit_starts: Int32Array
-    edit_ends: Int32Array
-    new_ids: Int32Array
-    new_texts: Sequence[str] = field(repr=False)
+    edit_starts: Int32Array  # (edits,): first character of each in its row
+    edit_ends: Int32Array  # (edits,): one past the last
+    new_ids: Int32Array  # (edits,): what stands there instead, an index into new_texts
+    new_texts: Sequence[str] = field(repr=False)  # distinct texts
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -109,7 +95,9 @@ class RewriteColumns:
             rules=np.concatenate([part.rules for part in parts]),
             rows=np.concatenate([part.rows for part in parts]),
             originals=[text for part in parts for text in part.originals],
-            edit_offsets=_offsets(np.concatenate([np.diff(part.edit_offsets) for part in parts])),
+            edit_offsets=offsets_of(
+                np.concatenate([np.diff(part.edit_offsets) for part in parts]), np.int32
+            ),
             edit_starts=np.concatenate([part.edit_starts for part in parts]),
             edit_ends=np.concatenate([part.edit_ends for part in parts]),
             new_ids=np.concatenate(
@@ -124,15 +112,13 @@ class RewriteColumns:
 
     def select(self, chosen: Int32Array) -> RewriteColumns:
         """Some of the rewrites, in the order in which they are chosen."""
-        first = self.edit_offsets[chosen]
-        offsets = _offsets(self.edit_offsets[chosen + 1] - first)
-        edits = np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], np.diff(offsets))
+        offsets, edits = places_of(self.edit_offsets, chosen)
         originals = self.originals
         return RewriteColumns(
             rules=self.rules[chosen],
             rows=self.rows[chosen],
             originals=[originals[place] for place in chosen.tolist()],
-            edit_offsets=offsets,
+            edit_offsets=offsets.astype(np.int32),
             edit_starts=self.edit_starts[edits],
             edit_ends=self.edit_ends[edits],
             new_ids=self.new_ids[edits],
@@ -174,8 +160,7 @@ class RewriteColumns:
             ids, examples = number_sequences(table.ravel(), 4 * np.arange(len(self) + 1))
             return ids, examples
         counts = np.diff(self.edit_offsets)
-        offsets = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(1 + 3 * counts, out=offsets[1:])
+        offsets = offsets_of(1 + 3 * counts, np.int64)
         values = np.empty(offsets[-1], np.int32)
         values[offsets[:-1]] = self.rows
         # Edit k of all comes after the rows of so many rewrites.
@@ -239,13 +224,6 @@ def merged(
     return RewriteColumns.merged(
         [part if isinstance(part, RewriteColumns) else RewriteColumns.of(part) for part in parts]
     )
-
-
-def _offsets(counts: Int32Array) -> Int32Array:
-    """Where each of some groups begins, and the end of the last one."""
-    offsets = np.zeros(len(counts) + 1, np.int32)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
 
 
 # Rows that a notebook shows before it only counts them.

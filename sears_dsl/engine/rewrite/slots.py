@@ -40,23 +40,17 @@ _STANDS_APART, _BEGINS_ATTACHED, _ENDS_WITH_MARK, _IS_CLITIC = 1, 2, 4, 8
 
 
 class Formats:
-    """The formats of templates, by their numbers: new text as slots, one for each word of it.
-
-    Attributes:
-        words: the words that formats write, and their numbers.
-        has: bool (templates,): whether there is a format.
-        slots: int32 (slots, 5): the slots of all formats, one format after another: the word, -1
-            where a token is copied; which token, counted from the start of the span, else -1; what
-            stands before it. No space is there where the token at the next place touches the one
-            before; the same for the last place; -1: none.
-        offsets: int64 (templates + 1,): where those of each begin.
-    """
+    """The formats of templates, by their numbers: new text as slots, one for each word of it."""
 
     def __init__(self) -> None:
-        self.words: dict[str, int] = {}
-        self.has = Growing(np.zeros(0, np.bool_))
+        self.words: dict[str, int] = {}  # the words that formats write, and their numbers
+        self.has = Growing(np.zeros(0, np.bool_))  # of each template whether there is a format
+        # Of all formats, one after another: the word, -1 where a token is copied; which token,
+        # counted from the start of the span, else -1; what stands before it. No space is there
+        # where the token at the next place touches the one before; the same for the last place;
+        # -1: none.
         self.slots = Growing(np.zeros((0, 5), np.int32))
-        self.offsets = Growing(np.zeros(1, np.int64))
+        self.offsets = Growing(np.zeros(1, np.int64))  # where those of each template begin
 
     def add(self, slots: Int32Array, offsets: Int64Array) -> None:
         """Add formats: their slots, and where those of each begin."""
@@ -76,18 +70,12 @@ text in the place of the old; or an edit that depends on the row around it."""
 
 
 class FormattedTexts(NamedTuple):
-    """What formats gave.
+    """What formats gave."""
 
-    Attributes:
-        has_text: bool (matches,): where a format told the new text.
-        outcomes: int8 (matches,): what became of those, one of the numbers above; of the others
-            `REPLACED`.
-        numbers: int32 (matches,): the number of that text, -1 where none is told.
-    """
-
-    has_text: NDArray[np.bool_]
+    has_text: NDArray[np.bool_]  # bool (matches,): where a format told the new text
+    # int8 (matches,): what became of those, one of the numbers above; of the others `REPLACED`
     outcomes: NDArray[np.int8]
-    numbers: Int32Array
+    numbers: Int32Array  # (matches,): the number of that text, -1 where none is told
     texts: list[str]
 
 

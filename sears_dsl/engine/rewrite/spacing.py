@@ -134,12 +134,9 @@ def _next(text: str, place: int) -> str:
 def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrier: int) -> Edit:
     """Delete characters start:end with one of the gaps beside them.
 
-    Of two marks that would come together (``a, really, b``) one goes; two words stay apart.
-
-    Args:
-        before: what stands before the span after the edits so far, see `stands_before`.
-        limit: where the edit before this one ends; nothing left of it can be taken along.
-        barrier: where the next span begins; nothing right of it can be taken along.
+    Of two marks that would come together (``a, really, b``) one goes; two words stay apart. Before
+    the span stands what the edits so far left (see `stands_before`); nothing left of the limit and
+    right of the barrier, the neighbouring edits, can be taken along.
     """
     left = _space_before(text, start, limit)
     right = _space_after(text, end)

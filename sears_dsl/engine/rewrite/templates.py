@@ -52,20 +52,12 @@ from sears_dsl.engine.rewrite.windows import (
     neighbours,
 )
 from sears_dsl.language.measure import looks_up
-from sears_dsl.runtime.array_types import Growing, Int32Array
+from sears_dsl.runtime.array_types import Growing, Int32Array, offsets_of
 from sears_dsl.tagging.tokens import Tokens
 
 
 class RenderingTemplates:
-    """The templates that matches have needed so far.
-
-    Args:
-        compiled: the rules.
-
-    Attributes:
-        formats: their formats.
-        cased: bool (templates,): whether new text may depend on where a sentence begins.
-    """
+    """The templates that matches have needed so far."""
 
     def __init__(self, compiled: CompiledRules) -> None:
         self._compiled = compiled
@@ -75,6 +67,7 @@ class RenderingTemplates:
         self._recipes = Growing(np.zeros((0, 2), np.int32))  # rules and their variants
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
+        # Of each template whether new text may depend on where a sentence begins.
         self.cased = Growing(np.zeros(0, np.bool_))
         self._texts: dict[tuple[object, ...], Written] = {}
         self._plain = PlainRules(compiled.program.parts, self.formats.words)
@@ -191,9 +184,7 @@ class RenderingTemplates:
         """Each rule has a slot for every variant of its pattern; where they begin."""
         arrays = self._program.rules
         counts = np.diff(arrays.first_variant, append=len(arrays.variants))
-        slots = np.zeros(len(self._rules) + 1, np.int32)
-        np.cumsum(counts[arrays.pattern_of], out=slots[1:])
-        return slots
+        return offsets_of(counts[arrays.pattern_of], np.int32)
 
     @cached_property
     def _template_of(self) -> Int32Array:
@@ -271,25 +262,15 @@ class RenderingTemplates:
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """What matches become.
+    """What matches become."""
 
-    Attributes:
-        templates: all that there are so far.
-        template_ids: which of them renders each match.
-        outcomes: int8 (matches,): what came of each, see `slots`.
-        new_ids: int32 (matches,): the number of the new text, -1 where there is none.
-        form_ids: int32 (matches,): the same number where matches look alike; -1 with a format.
-        texts: new texts and their numbers.
-        characters: those of the rows.
-    """
-
-    templates: RenderingTemplates
-    template_ids: Int32Array
-    outcomes: NDArray[np.int8]
-    new_ids: Int32Array
-    form_ids: Int32Array
-    texts: dict[str, int]
-    characters: Characters
+    templates: RenderingTemplates  # all that there are so far
+    template_ids: Int32Array  # which of them renders each match
+    outcomes: NDArray[np.int8]  # int8 (matches,): what came of each, see `slots`
+    new_ids: Int32Array  # (matches,): the number of the new text, -1 where there is none
+    form_ids: Int32Array  # (matches,): the same number where matches look alike; -1 with a format
+    texts: dict[str, int]  # new texts and their numbers
+    characters: Characters  # those of the rows
 
     def select(self, chosen: NDArray[np.bool_]) -> Forms:
         """What some of the matches become."""

@@ -37,19 +37,12 @@ from sears_dsl.tagging.tokens import Token, Tokens
 
 @dataclass(frozen=True)
 class UnitInstance:
-    """An instance, and how it lies on its tokens; under a rate most are never asked.
+    """An instance, and how it lies on its tokens; under a rate most are never asked."""
 
-    Attributes:
-        start: its first token.
-        end: one past its last.
-        place: its first character in the unit; of an insertion, where it goes.
-        bind: gives its elements.
-    """
-
-    start: int
-    end: int
-    place: int
-    bind: Callable[[], Binding]
+    start: int  # its first token
+    end: int  # one past its last
+    place: int  # its first character in the unit; of an insertion, where it goes
+    bind: Callable[[], Binding]  # gives its elements
 
     @cached_property
     def binding(self) -> Binding:

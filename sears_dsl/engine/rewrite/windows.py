@@ -16,7 +16,14 @@ import numpy as np
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.placing import CLOSING, OPENING, STOPS
-from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer, UInt32Array
+from sears_dsl.runtime.array_types import (
+    Flags,
+    Int32Array,
+    Int64Array,
+    Integer,
+    UInt32Array,
+    offsets_of,
+)
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 
@@ -34,35 +41,22 @@ Characters: TypeAlias = tuple[UInt32Array, Int64Array]
 
 
 class Windows(NamedTuple):
-    """What rendering may read of each match.
+    """What rendering may read of each match."""
 
-    Attributes:
-        keys: int32 (matches,): what else decides about new text; below 2 ** 28.
-        lows: int32 (matches,): the first token, counted in the batch.
-        highs: int32 (matches,): one past the last.
-    """
-
-    keys: Int32Array
-    lows: Int32Array
-    highs: Int32Array
+    keys: Int32Array  # (matches,): what else decides about new text; below 2 ** 28
+    lows: Int32Array  # (matches,): the first token, counted in the batch
+    highs: Int32Array  # (matches,): one past the last
 
 
 class Look(NamedTuple):
-    """How matches look that become the same, and one of them.
+    """How matches look that become the same, and one of them."""
 
-    Attributes:
-        rule: its rule.
-        row: its row in the batch.
-        start: the first token, counted in the row.
-        end: one past the last.
-        appearance: what tells the look from others, in all batches: the head of its sequence (see
-            `_describe_windows`), the characters of its window, and the tokens.
-    """
-
-    rule: int
-    row: int
-    start: int
-    end: int
+    rule: int  # its rule
+    row: int  # its row in the batch
+    start: int  # the first token, counted in the row
+    end: int  # one past the last
+    # What tells the look from others, in all batches: the head of its sequence (see
+    # `_describe_windows`), the characters of its window, and the tokens.
     appearance: tuple[Any, ...]
 
     @property
@@ -76,8 +70,7 @@ def looks_of(
 ) -> tuple[Int32Array, list[Look]]:
     """The number of its look for each match, and the looks.
 
-    Args:
-        cased: bool (keys,): whether new text may depend on where a sentence begins.
+    A key is ``cased`` whose new text may depend on where a sentence begins.
     """
     keys, lows, highs = windows
     opens = np.zeros(len(matches), np.bool_)
@@ -123,8 +116,7 @@ def characters_of(texts: Sequence[str]) -> Characters:
         (['a', '😀', 'b'], [0, 2, 3])
     """
     joined = "".join(texts).encode("utf-32-le", "surrogatepass")
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
+    offsets = offsets_of(np.fromiter(map(len, texts), np.int64, len(texts)), np.int64)
     return np.frombuffer(joined, np.uint32), offsets
 
 

@@ -27,7 +27,6 @@ from functools import cache, cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from sears_dsl.errors import TaggerError
 
@@ -114,16 +113,6 @@ class TokenizerTables:
         return max(map(len, self.specials), default=0)
 
 
-def encode_tables(fields: Mapping[str, Any]) -> bytes:
-    """The content of a file of tables: a JSON object whose first line is the hash of the others."""
-    lines = [
-        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=True)}"
-        for name, value in {"format": FORMAT, **fields}.items()
-    ]
-    body = (",\n".join(lines) + "}\n").encode("ascii")
-    return f'{{"hash": "{_hash(body)}",\n'.encode("ascii") + body
-
-
 def read_tables(path: Path) -> TokenizerTables:
     """The tables in a file; TaggerError where it is missing, damaged or of another version."""
     try:
@@ -136,7 +125,7 @@ def read_tables(path: Path) -> TokenizerTables:
         raise _broken(path, f"could not be read: {error}") from error
     if version != FORMAT:
         raise _broken(path, f"has the format {version}, this version of sears reads {FORMAT}")
-    if fields.get("hash") != _hash(content.partition(b"\n")[2]):
+    if fields.get("hash") != hash_of_tables(content.partition(b"\n")[2]):
         raise _broken(path, "is damaged: its hash is not that of its content")
     return TokenizerTables(
         version=f"{FORMAT}.{fields['hash']}",
@@ -163,7 +152,8 @@ def shipped_tables(language: str) -> TokenizerTables:
     return read_tables(file_of_tables(language))
 
 
-def _hash(content: bytes) -> str:
+def hash_of_tables(content: bytes) -> str:
+    """What the first line of a file of tables says of its other lines."""
     return blake2b(content, digest_size=8).hexdigest()
 
 

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Int32Array, offsets_of
 from sears_dsl.runtime.kernels import compiles, expect
 from sears_dsl.tagging.fast.chunk_kernels import (
     COUNT,
@@ -128,12 +128,9 @@ class FastTokenizer:
             first = last
         if len(blocks) == 1:
             return blocks[0]
-        offsets, total = [np.zeros(1, np.int32)], 0
-        for each in blocks:
-            offsets.append(each.row_offsets[1:] + np.int32(total))
-            total += len(each.starts)
-        _, *columns = zip(*blocks, strict=True)
-        return Cut(np.concatenate(offsets), *map(np.concatenate, columns))
+        row_offsets, *columns = zip(*blocks, strict=True)
+        counts = np.concatenate(list(map(np.diff, row_offsets)))
+        return Cut(offsets_of(counts, np.int32), *map(np.concatenate, columns))
 
     def _by_chunks(self, texts: Sequence[str]) -> Cut | None:
         """The tokens of a few rows; None where neighbours matter to a chunk."""

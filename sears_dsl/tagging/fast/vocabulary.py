@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer
+from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, places_of
 from sears_dsl.runtime.kernels import compiles, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, dense
 
@@ -245,13 +245,10 @@ class Words:
         strings = self._strings
         new = list(set(numbers).difference(strings))
         if new:
-            first = self.offsets[new]
-            counts = self.offsets[np.array(new) + 1] - first
-            ends = np.cumsum(counts)
             # All are decoded as one text.
-            picked = np.arange(ends[-1]) + np.repeat(first - ends + counts, counts)
+            begins, picked = places_of(self.offsets, np.array(new))
             whole = self.codes[picked].tobytes().decode("utf-32-le", "surrogatepass")
-            bounds = pairwise([0, *ends.tolist()])
+            bounds = pairwise(begins.tolist())
             strings.update(zip(new, (whole[low:high] for low, high in bounds), strict=True))
         return [strings[word] for word in numbers]
 

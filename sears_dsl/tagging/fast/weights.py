@@ -45,7 +45,6 @@ from sears_dsl.runtime.array_types import (
     UInt16Array,
     UInt32Array,
 )
-from sears_dsl.runtime.files import write_atomically
 from sears_dsl.runtime.kernels import kernel
 
 #: Version of the features: weights are of use with those that they were learned for alone. A test
@@ -460,28 +459,6 @@ def _read(content: bytes, place: Path, digest: str) -> Weights:
     )
 
 
-def save(stored: Stored, path: Path) -> str:
-    """Write weights to a file, the same bytes for the same weights; gives back their hash."""
-    versions = {"format": FORMAT, "features": FEATURES}
-    about = json.dumps(versions | stored.about, ensure_ascii=False, sort_keys=True)
-    arrays = {name: getattr(stored, name) for name in Stored.__slots__}
-    arrays["about"] = np.frombuffer(about.encode(), np.uint8)
-    file = io.BytesIO()
-    np.savez_compressed(
-        file,
-        **{
-            name: _planes(array) if name.endswith("_keys") else array
-            for name, array in arrays.items()
-        },
-    )
-    # The archive ends with the length of its comment, which is the hash of what is before.
-    content = file.getvalue()[:-2]
-    digest = _digest(content)
-    comment = digest.encode("ascii")
-    write_atomically(path, content + len(comment).to_bytes(2, "little") + comment)
-    return digest
-
-
 def bucketed(keys: UInt32Array) -> tuple[Any, Any]:
     """Where sorted keys, below 2**31, of each bucket begin, and the bits behind a bucket's."""
     bits = max(4, len(keys).bit_length())
@@ -579,13 +556,7 @@ def _digest(content: bytes) -> str:
     return blake2b(content, digest_size=_DIGEST // 2).hexdigest()
 
 
-def _planes(keys: UInt32Array) -> Any:
-    """Sorted keys as bytes of their differences, (4, keys): the first bytes of all, and so on."""
-    differences = np.diff(keys.astype("<u4"), prepend=np.uint32(0)).astype("<u4")
-    return np.ascontiguousarray(differences.view(np.uint8).reshape(-1, 4).T)
-
-
 def _keys(planes: UInt8Array) -> Any:
-    """The keys that `_planes` took apart."""
+    """Sorted keys from their differences: the first bytes of all, the second ones, and so on."""
     differences = np.ascontiguousarray(planes.T).view("<u4").reshape(-1)
     return np.cumsum(differences, dtype=np.uint32)

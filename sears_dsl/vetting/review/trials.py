@@ -26,14 +26,13 @@ from sears_dsl.discovery.filtering.narrowing import (
     narrowed,
     sites_of,
 )
-from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.paraphrasing.rewording import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import Pair
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench
@@ -88,7 +87,7 @@ class RuleReader:
             if len(rules) != 1 or len(parsed.sets) != len(self._ruleset.sets):
                 return _no_rule()
             scoped = replace(self._ruleset, rules=tuple(rules))
-            compile_rules([scoped], tagger=self._tagger, sources=sources_of([scoped]))
+            compile_with_sources([scoped], tagger=self._tagger)
         except RuleSyntaxError as error:
             return Typed(None, "", tuple(self._moved(error.diagnostics)))
         warnings = tuple(self._moved(parsed.warnings))
@@ -194,9 +193,7 @@ def proposals(
     of_row = dict(zip(applications.rows[rewrites].tolist(), pairs, strict=True))
     written = bench.effects.rules[rule]
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
-    sites = sites_of(
-        compile_rules([scoped], tagger=bench.tagger, sources=sources_of([scoped])), bench.tokens
-    )
+    sites = sites_of(compile_with_sources([scoped], tagger=bench.tagger), bench.tokens)
     acts = np.isin(sites.rows, applications.rows[rewrites])
     sites = Sites(*(column[acts] for column in sites))
     verdicts = np.array([_verdict(marks.get(of_row[row])) for row in sites.rows.tolist()], np.int64)

@@ -31,7 +31,6 @@ from sears_dsl.effects.applications import Applications, applications_of
 from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.effects.oracle import Oracle, accepted
-from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.rewrite.rewrites import Rewrites, ShownPiece, change
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
@@ -39,7 +38,7 @@ from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
-from sears_dsl.paraphrasing.rewording import sources_of
+from sears_dsl.paraphrasing.rewording import compile_with_sources
 from sears_dsl.pictures import shown_picture
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
@@ -238,7 +237,7 @@ class Workbench:
     def apply(self, rules: Sequence[Rule]) -> RuleTable:
         """What rules make of the rows; the model is not asked."""
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
-        matcher = compile_rules([scoped], tagger=self.tagger, sources=sources_of([scoped]))
+        matcher = compile_with_sources([scoped], tagger=self.tagger)
         applications = applications_of(
             matcher, self.tokens, guards=self.data.guards,
             keep=self._keep,

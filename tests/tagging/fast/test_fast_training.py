@@ -10,13 +10,14 @@ import pytest
 
 from sears_dsl.errors import DataError
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
-from sears_dsl.tagging.fast.weights import load, save
+from sears_dsl.tagging.fast.weights import load
 from training.coarse import COARSE, coarse_table
 from training.packing import LARGEST, pack
 from training.perceptron import Learned, describe_words, learn, pack_examples
 from training.silver import Silver
 from training.tagger import FINE, joined, numbers, training_rows
 from training.treebank import Sentence, read_treebank, tag_words
+from training.weight_files import save
 
 DATA = Path(os.environ.get("SEARS_DATA", Path(__file__).parents[4] / "shared" / "data"))
 CONLLU = """# sent_id = weblog-0001

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.tagging.fast.weights import FEATURES, FORMAT, SHIPPED, Stored, load, save
+from sears_dsl.tagging.fast.weights import FEATURES, FORMAT, SHIPPED, Stored, load
+from training.weight_files import save
 
 
 def small(**changes: Any) -> Stored:

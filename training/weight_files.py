@@ -1,0 +1,90 @@
+"""The files of weights that the package reads: those of the tagger, the grammar and the judge.
+
+In: arrays, and what a file says of itself. Out: a file, the same bytes for the same weights, which
+`sears_dsl` reads back. Always holds: an archive with a hash in it ends with that of all the rest.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from hashlib import blake2b, sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.judge import networks
+from sears_dsl.judge.evidence import Content
+from sears_dsl.runtime.array_types import UInt32Array
+from sears_dsl.runtime.files import write_atomically
+from sears_dsl.tagging.fast import weights
+from sears_dsl.tagging.fast.weights import Stored
+
+__all__ = ["content_bytes", "save", "write_grammar_file"]
+
+
+def save(stored: Stored, path: Path) -> str:
+    """Write weights of the tagger to a file; gives back their hash."""
+    versions = {"format": weights.FORMAT, "features": weights.FEATURES}
+    arrays = {name: getattr(stored, name) for name in Stored.__slots__} | {
+        "about": _as_array(_as_json(versions | stored.about))
+    }
+    packed = {
+        name: _planes(array) if name.endswith("_keys") else array for name, array in arrays.items()
+    }
+    return _write(path, packed, lambda content: blake2b(content, digest_size=16).hexdigest())
+
+
+def write_grammar_file(
+    path: Path,
+    *,
+    about: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    words: Sequence[str] = (),
+    listed: Sequence[str] = (),
+) -> str:
+    """Write the weights of a grammar to a file; gives back their SHA-256."""
+    texts = {
+        "about": _as_json({"format": networks.FORMAT} | dict(about)),
+        "words": "\n".join(words),
+        "listed": "\n".join(listed),
+    }
+    named = {name: _as_array(text) for name, text in texts.items()}
+    return _write(path, {**named, **arrays}, lambda content: sha256(content).hexdigest())
+
+
+def content_bytes(content: Content) -> bytes:
+    """What was learned of contents as a file, in half precision."""
+    file = io.BytesIO()
+    arrays = {each.name: getattr(content, each.name).astype(np.float16) for each in fields(content)}
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def _write(path: Path, arrays: Mapping[str, Any], hash_of: Callable[[bytes], str]) -> str:
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    # The archive ends with the length of its comment, which is the hash of what is before.
+    content = file.getvalue()[:-2]
+    digest = hash_of(content)
+    comment = digest.encode("ascii")
+    write_atomically(path, content + len(comment).to_bytes(2, "little") + comment)
+    return digest
+
+
+def _as_json(about: Mapping[str, Any]) -> str:
+    return json.dumps(about, ensure_ascii=False, sort_keys=True)
+
+
+def _as_array(text: str) -> Any:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def _planes(keys: UInt32Array) -> Any:
+    """Sorted keys as bytes of their differences, (4, keys): the first bytes of all, and so on."""
+    differences = np.diff(keys.astype("<u4"), prepend=np.uint32(0)).astype("<u4")
+    return np.ascontiguousarray(differences.view(np.uint8).reshape(-1, 4).T)
