@@ -148,6 +148,10 @@ def __getattr__(name: str) -> object:
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if module.startswith(f"{__name__}.api."):
+        from sears_dsl.runtime.interrupts import import_whole  # noqa: PLC0415 - as asked for
+
+        import_whole("numpy")  # which they all use
     value = getattr(import_module(module), name)
     globals()[name] = value
     return value

@@ -31,6 +31,7 @@ from sears_dsl.cli.screen.console import (
     console,
     echo_json,
     excerpt,
+    on_screen,
     plain_table,
     rule_labels,
     tell_of_paraphrases,
@@ -236,7 +237,7 @@ def _watched(request: ApplyRequest, workers: Workers | None) -> ApplyReport:
 
     out = console(stderr=True)
     layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Bar(*layout, console=out, transient=True) as bar:
+    with on_screen(Bar(*layout, console=out, transient=True)) as bar:
         task = bar.add_task("compiling rules" if workers is None else "starting the workers")
 
         def show(progress: ApplyProgress) -> None:

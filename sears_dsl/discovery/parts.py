@@ -31,6 +31,7 @@ from sears_dsl.paraphrasing.plugins import (
 )
 from sears_dsl.paraphrasing.prompted import PromptedPart
 from sears_dsl.runtime.database import RunJournal
+from sears_dsl.runtime.interrupts import import_whole
 from sears_dsl.runtime.processes import usable_cores
 
 if TYPE_CHECKING:
@@ -349,6 +350,7 @@ def load_chosen_scorer(
     loaded = None
     if pivots:
         # Torch takes seconds: whatever can go wrong without it is behind us.
+        import_whole("torch")
         from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
         loaded = load_pivots(tuple(pivots), device=device)

@@ -38,6 +38,7 @@ from sears_dsl.language.rule import (
     Test,
     VersionLine,
 )
+from sears_dsl.runtime.interrupts import import_whole
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher
@@ -367,6 +368,7 @@ class Ruleset:
         Raises:
             CompileError: rules that cannot run, such as an inflection that does not exist.
         """
+        import_whole("numpy")
         from sears_dsl.engine.matcher import compile_rules  # noqa: PLC0415
 
         return compile_rules([self], tagger=tagger)

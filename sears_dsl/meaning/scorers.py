@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sears_dsl.defaults import DEFAULT_SCORER, INSTEAD_OF, SCORER_NAMES
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.runtime.files import parse_json
+from sears_dsl.runtime.interrupts import import_whole
 
 if TYPE_CHECKING:
     import torch
@@ -145,6 +146,7 @@ def load_scorer(
     if readings:
         require_judge(name)
     threshold = numbers.tau if tau is None else tau
+    import_whole("torch")
     # Each brings networks of its own, which take seconds, so it is imported when it is asked for.
     from sears_dsl.translation.model_files import carried_encoder  # noqa: PLC0415
 

@@ -29,6 +29,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import OnError, Predictor
 from sears_dsl.runtime.files import is_file, is_folder
+from sears_dsl.runtime.interrupts import import_whole
 
 if TYPE_CHECKING:
     from sears_dsl.models.http.language_model import LanguageModel
@@ -260,6 +261,7 @@ def _local(
     if kind == "hf":
         try:
             _check_transformers_model(rest, download=download)
+            import_whole("torch")
             from sears_dsl.models.huggingface import load_pipeline  # noqa: PLC0415
         except ImportError as error:
             raise UsageError(

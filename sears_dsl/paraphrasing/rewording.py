@@ -17,6 +17,7 @@ from sears_dsl.engine.compile.requirements import reword
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources, Vectors
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.runtime.interrupts import import_whole
 from sears_dsl.tagging.tagger import Tagger
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class BestParaphrases:
     def _source(self) -> ParaphraseSource:
         if self._own_source is not None:
             return self._own_source
-        from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415 - brings torch
+        import_whole("torch")
+        from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415 - brings it
         from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
         return Paraphraser(load_pivots(), beam=_BEAM, exact=False)

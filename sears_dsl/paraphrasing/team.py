@@ -30,6 +30,7 @@ from sears_dsl.meaning.scorers import (
     translates,
 )
 from sears_dsl.paraphrasing.remembered import GROUP
+from sears_dsl.runtime.interrupts import import_whole
 from sears_dsl.runtime.processes import Children
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ class _Member:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Sums of floats depend on how many threads share them; a child has one, so has everybody."""
+    import_whole("torch")
     import torch  # noqa: PLC0415 - as above
 
     threads = torch.get_num_threads()

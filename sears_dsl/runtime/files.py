@@ -300,7 +300,8 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
         ) from error
     finally:
         if temporary is not None:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # most often it has its place, or could not be made
+                temporary.unlink()
 
 
 def sync_folder(folder: Path) -> None:

@@ -9,6 +9,7 @@ main thread, into which alone handlers come, nothing is done. Costs two microsec
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterable
 from importlib import import_module
@@ -81,3 +82,19 @@ class Uninterrupted:
                 interrupt = error
         if interrupt is not None:
             raise interrupt
+
+
+def import_whole(package: str) -> None:
+    """Import a package of which half is worse than nothing.
+
+    NumPy and torch cannot be imported again in a process where an interrupt came into their first
+    import: whatever uses them fails until Python is started anew, and torch may crash it.
+
+    Example:
+        >>> import_whole("numpy")
+        >>> "numpy" in sys.modules
+        True
+    """
+    if package not in sys.modules:
+        with Uninterrupted():
+            import_module(package)

@@ -7,9 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from sears_dsl.cli.screen import console
+from sears_dsl.cli.screen.console import _StageBars, on_screen
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -264,6 +269,41 @@ sys.exit({code})"""
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
     done = _worked(work.format(seconds=2.1))
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+class _Bar:
+    """A bar of rich, as far as it hides the cursor: an interrupt comes into that."""
+
+    def __init__(self) -> None:
+        self.did: list[str] = []
+
+    def start(self) -> None:
+        self.did.append("cursor hidden")
+        signal.raise_signal(signal.SIGINT)
+        self.did.append("bar drawn")
+
+    def stop(self) -> None:
+        self.did.append("cursor shown")
+
+
+def test_an_interrupt_as_a_bar_appears_leaves_the_cursor_on_the_screen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def work(bar: Any) -> None:
+        with on_screen(bar):
+            pytest.fail("it goes on")
+
+    def show(bar: Any) -> None:
+        monkeypatch.setattr(console, "_new_bar", lambda: bar)
+        with closing(_StageBars()) as bars:
+            bars("asking", 0, 1)
+            pytest.fail("it goes on")
+
+    for shown in (work, show):
+        bar = _Bar()
+        with pytest.raises(KeyboardInterrupt):
+            shown(bar)
+        assert bar.did == ["cursor hidden", "bar drawn", "cursor shown"]
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:

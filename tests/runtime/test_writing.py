@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sears_dsl.errors import DataError
+from sears_dsl.runtime import files
 from sears_dsl.runtime.files import write_atomically
 
 
@@ -61,4 +64,40 @@ def test_what_somebody_else_wrote_stays(tmp_path: Path) -> None:
     assert path.read_bytes() == b"theirs"
     write_atomically(path, b"ours", replacing=b"theirs")
     assert path.read_bytes() == b"ours"
+    assert names(tmp_path) == ["a.sear"]
+
+
+def test_a_file_system_that_takes_no_file_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that can be read only refuses to remove what is not there."""
+
+    def refuse(path: Path, **_: bool) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(DataError, match="No such file or directory"):
+        write_atomically(tmp_path / "no" / "a", b"x")
+
+
+@pytest.mark.parametrize("place", ["open", "fsync", "replace"])
+def test_an_interrupt_leaves_the_old_file_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def interrupted_open(*arguments: Any, **options: Any) -> None:
+        open(*arguments, **options).close()
+        raise KeyboardInterrupt
+
+    path = tmp_path / "a.sear"
+    path.write_bytes(b"old")
+    if place == "open":
+        monkeypatch.setattr(files, "open", interrupted_open, raising=False)
+    else:
+        monkeypatch.setattr(os, place, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["a.sear"]

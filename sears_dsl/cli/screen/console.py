@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from sears_dsl.errors import Diagnostic, counted
+from sears_dsl.runtime.interrupts import Uninterrupted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -266,7 +267,8 @@ class _StageBars(Stages):
         # Not before: bars are drawn over a question that is asked first.
         if self._bar is None:
             self._bar = _new_bar()
-            self._bar.start()
+            with Uninterrupted():
+                self._bar.start()
         if name not in self._tasks:
             self._tasks[name] = self._bar.add_task(name, total=total)
         for task in self._bar.tasks:
@@ -288,8 +290,22 @@ class _StageBars(Stages):
 
     def close(self) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            # With half of it a terminal would stay without its cursor.
+            with Uninterrupted():
+                self._bar.stop()
         self._bar, self._tasks = None, {}
+
+
+@contextmanager
+def on_screen(bar: Progress) -> Iterator[Progress]:
+    """Show a bar while a block is at work, and the cursor afterwards whatever ends it."""
+    try:
+        with Uninterrupted():
+            bar.start()
+        yield bar
+    finally:
+        with Uninterrupted():
+            bar.stop()
 
 
 def _new_bar() -> Progress:
