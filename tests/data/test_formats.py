@@ -492,4 +492,5 @@ def test_json_is_recognized_in_every_encoding(
             DataError, match=f"begins with the byte order mark of {encoding}"
         ) as told:
             list(Dataset(str(path)).batches())
-        assert told.value.help == f"read it with --encoding {encoding}"
+        assert f"iconv -f {encoding} -t utf-8" in told.value.help
+        assert f"`sears apply --encoding {encoding}`" in told.value.help
