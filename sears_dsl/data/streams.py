@@ -366,8 +366,8 @@ class TextSource:
                         f"{self.name}, line {line + before.count(chr(10))}: byte "
                         f"{fed + at - waiting + error.start} of the file is not {self.encoding} "
                         f"text ({error.reason})",
-                        help=f"{_as_utf8('cp1252')}, and `sears apply --errors replace` what is not "
-                        "text",
+                        help=f"{_as_utf8('cp1252')}, and `sears apply --errors replace` what is "
+                        "not text",
                     ) from error
                 if texts:
                     decoded.append(text)
