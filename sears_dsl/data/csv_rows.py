@@ -326,14 +326,17 @@ class _DelimitedReader(LineReader):
         width = self._width or len(row)
         if len(row) != width:
             delimiter = self.form.delimiter
-            others = ", ".join(
-                each.name for each in CSV.values() if each.delimiter not in {",", delimiter}
+            # In backticks, since functions of Python take no format.
+            others = " or ".join(
+                f"`sears … --format {each.name}`"
+                for each in CSV.values()
+                if each.delimiter not in {",", delimiter}
             )
             raise DataError(
                 f"{self.name}, line {self._line + before + 1}: {len(row)} fields in a file of "
                 f"{width} columns",
                 help=f"{_PARTS[delimiter]} part its columns, and a field that holds one is quoted; "
-                f"if something else parts them: --format {others}; if the first line is a row: "
+                f"if something else parts them: {others}; if the first line is a row: "
                 f"{_NO_HEADER}"
                 if self.form.quoting
                 else "a tsv field holds no tab; a quoted file is read with --format csv-tab",

@@ -102,8 +102,8 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
         if suffix not in _FORMATS:
             raise UsageError(
                 f"the name of {path} does not tell its format",
-                help=f"name it with {'--format' if reading else '--output-format'}: "
-                f"{', '.join(FORMAT_NAMES)}",
+                help=f"let it end in a format, or name one, `sears … "
+                f"{'--format' if reading else '--output-format'} csv`: {', '.join(FORMAT_NAMES)}",
             )
         form = _FORMATS[suffix]
         if form.name == "json" and reading and is_file(path):
