@@ -361,6 +361,8 @@ def test_a_wrong_article_is_told_with_the_option_that_mends_it(
     assert not told("option repair = on\ngreat -> awesome")
     assert not told("great -> fine")
     assert not told("great -> awesome\n  rate: 100%")
+    assert not told("great -> $1.drop")
+    assert told("set GROUP = idle | awesome\ngreat -> @GROUP")
 
 
 def test_texts_in_which_composed_characters_are_missed_are_counted(
