@@ -42,6 +42,7 @@ from sears_dsl.auditing.template_answers import (
     with_templates,
 )
 from sears_dsl.auditing.totals import (
+    DrawnRule,
     Together,
     accuracy_p_value,
     flips_alone,
@@ -212,6 +213,7 @@ def audit(
     )
     if sentences is not None:
         robust = with_templates(robust, sentences, effects, gates=gates)
+    drawn = tuple(over_draws(effects, later))
     plain = {
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
     }
@@ -242,6 +244,7 @@ def audit(
             *template_notes(sentences, effects, circumstances.oracle, circumstances.rulesets),
             *_doubts(records),
             *_unscored(effects, circumstances),
+            *_worse_draws(drawn, records),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
         answer_words=per_row_text(_words(answer.label) for answer in effects.answers),
@@ -250,7 +253,7 @@ def audit(
         robustness=robust,
         columns=(*column_accuracies(effects, plain), *template_column(sentences, effects)),
         draws=1 + len(later),
-        drawn=tuple(over_draws(effects, later)),
+        drawn=drawn,
         rates=tuple(over_rates(effects, by_rate)),
         fillers=None if sentences is None else filler_grid(sentences),
         oracle=circumstances.oracle,
@@ -508,6 +511,23 @@ def _nothing_right(effects: Effects) -> str:
         f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same? "
         f"{WRITE_ALIKE}."
     )
+
+
+def _worse_draws(drawn: Sequence[DrawnRule], records: Sequence[RuleRecord]) -> Iterator[str]:
+    """Rules that pass their limit by the first draw, and would not by another."""
+    judged = {each.id: each.judgement for each in records}
+    worse = [
+        f"{each.id} ({percent(each.worst)})"
+        for each in drawn
+        for judgement in [judged[each.id]]
+        if judgement.outcome == "passed" and (each.worst or 0.0) > (judgement.limit or 0.0)
+    ]
+    if worse:
+        rules = counted(len(worse), "rule passes", "rules pass")
+        yield (
+            f"{rules} by the first draw and would fail by the worst one: {_some(worse)}. Limits "
+            "judge the first draw."
+        )
 
 
 def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:

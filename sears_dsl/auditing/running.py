@@ -29,7 +29,7 @@ from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.oracle import Oracle, sentence_filter
 from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.generating.table import Generated, generated
 from sears_dsl.language.measure import draws
 from sears_dsl.language.printer import template_ids
@@ -257,8 +257,8 @@ def sentences_of(
     templates = sum(len(ruleset.templates) for ruleset in rulesets)
     if templates and also:
         note(
-            f"note: {templates} templates were passed by: they write one column, and the model "
-            f"reads {', '.join(also)} too"
+            f"note: {counted(templates, 'template is', 'templates are')} passed by: one column is "
+            f"written, and the model reads {', '.join(also)} too"
         )
     if not templates or also:
         return None

@@ -385,7 +385,8 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
 def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
     """The rules of whose examples one has ``a`` in the place of ``an``, or the other way round."""
     from sears_dsl.engine.rewrite.placing import agreed
-    from sears_dsl.language.measure import draws
+    from sears_dsl.language.measure import looks_up
+    from sears_dsl.language.rule import NOISE_KINDS
 
     # Slips of typing and the like are not to read well.
     written = {
@@ -393,7 +394,7 @@ def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[st
         for ruleset in rulesets
         if ruleset.options.language == "en"
         for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
-        if not draws(rule)
+        if rule.metadata.rate is None and not any(looks_up(rule, kind) for kind in NOISE_KINDS)
     }
     return [
         rule

@@ -323,6 +323,21 @@ def _origins(ctx: click.Context, message: str) -> str:
     return f"in {project.path.name}: {keys}"
 
 
+_PARTED = "the first line of a csv says what parts it; where it does not, --format csv-semicolon"
+# Options of other tools, and of other commands, that people try, and what to do instead.
+_CALLED_ELSEWHERE = {
+    "--delimiter": _PARTED,
+    "--sep": _PARTED,
+    "--separator": _PARTED,
+    "--encoding": "save the file as UTF-8; of those with rows only `sears apply` reads others",
+    "--no-header": "put a line with the names of its columns first",
+    "--text-column": "the column of texts is named by --column",
+    "--label-column": "the column of labels is named by --label",
+    "--rules": "rules are named without an option, after the command",
+    "--input": "rows are named by --data, or without an option",
+}
+
+
 class _Commands(click.Group):
     """All commands in their order, each imported when it is asked for."""
 
@@ -370,8 +385,15 @@ class _Commands(click.Group):
         from sears_dsl.cli.screen.console import say_when_compiling
 
         say_when_compiling()
-        with _printing():
-            return super().invoke(ctx)
+        try:
+            with _printing():
+                return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            known = _CALLED_ELSEWHERE.get(error.option_name)
+            if known is None:
+                raise
+            message = f"No such option '{error.option_name}': {known}"
+            raise click.UsageError(message, ctx=error.ctx) from error
 
 
 @click.group(

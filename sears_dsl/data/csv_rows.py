@@ -53,6 +53,9 @@ _FIRST_ROW = re.compile(rf'[\r\n]*((?:{_QUOTED}|[^"\r\n])*)')
 # Spreadsheets take it from a first line, which is no row: ``sep=;``.
 _SAYS_WHAT_PARTS = re.compile(r"sep=([,;|\t])\r?\n")
 _PARTS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_NO_HEADER = (
+    "put a line with the names of its columns first; `sears apply --no-header` calls them 1, 2, …"
+)
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
 _FIELD = {each: re.compile(rf"{_QUOTED}|[^{re.escape(each)}\r\n]*") for each in ",;|\t"}
@@ -257,7 +260,7 @@ class _DelimitedReader(LineReader):
         return text.encode()
 
     def _check_names(self, names: Sequence[str]) -> None:
-        without = "the file may have no header: --no-header names its columns 1, 2, …"
+        without = f"the file may have no header: {_NO_HEADER}"
         for number, name in enumerate(names):
             if "\r" in name and not self.form.quoting:
                 raise lone_return(f"{self.name}, line 1")
@@ -267,8 +270,8 @@ class _DelimitedReader(LineReader):
                 raise DataError(
                     f"{self.name}: columns {names.index(name) + 1} and {number + 1} are both "
                     f"named {name!r}",
-                    help="give each column a name of its own; of a file without a header "
-                    "--no-header names the columns 1, 2, …",
+                    help="give each column a name of its own; where the file has no header "
+                    f"{_NO_HEADER}",
                 )
 
     def _rows(
@@ -323,15 +326,18 @@ class _DelimitedReader(LineReader):
         width = self._width or len(row)
         if len(row) != width:
             delimiter = self.form.delimiter
-            others = ", ".join(
-                each.name for each in CSV.values() if each.delimiter not in {",", delimiter}
+            # In backticks, since functions of Python take no format.
+            others = " or ".join(
+                f"`sears … --format {each.name}`"
+                for each in CSV.values()
+                if each.delimiter not in {",", delimiter}
             )
             raise DataError(
                 f"{self.name}, line {self._line + before + 1}: {len(row)} fields in a file of "
                 f"{width} columns",
                 help=f"{_PARTS[delimiter]} part its columns, and a field that holds one is quoted; "
-                f"if something else parts them: --format {others}; if the first line is a row: "
-                "--no-header"
+                f"if something else parts them: {others}; if the first line is a row: "
+                f"{_NO_HEADER}"
                 if self.form.quoting
                 else "a tsv field holds no tab; a quoted file is read with --format csv-tab",
             )

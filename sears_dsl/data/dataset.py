@@ -53,6 +53,8 @@ FORMAT_NAMES = tuple(_FORMATS)
 _ALIASES = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "text": "txt", "tab": "tsv"}
 _USUAL_TEXT_COLUMNS = ("text", "sentence", "question", "review")
 _ID_COLUMN = "id"
+# A name with so many is most likely a text.
+_SPACES = 3
 _MOST_DIGITS = 18
 
 
@@ -100,8 +102,8 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
         if suffix not in _FORMATS:
             raise UsageError(
                 f"the name of {path} does not tell its format",
-                help=f"name it with {'--format' if reading else '--output-format'}: "
-                f"{', '.join(FORMAT_NAMES)}",
+                help=f"let it end in a format, or name one, `sears … "
+                f"{'--format' if reading else '--output-format'} csv`: {', '.join(FORMAT_NAMES)}",
             )
         form = _FORMATS[suffix]
         if form.name == "json" and reading and is_file(path):
@@ -249,6 +251,8 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
         advice = f"did you mean {near[0]!r}?"
     elif numbered and names:
         advice = "without a header the columns are named by their numbers"
+    elif any(name.endswith((".", "!", "?")) or name.count(" ") >= _SPACES for name in names):
+        advice = "is its first line a row? Put a line with the names of its columns before it"
     raise DataError(
         f"{where} has no column {column!r}; its columns are {_listed(names) or '(none)'}",
         help=advice,

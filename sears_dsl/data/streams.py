@@ -356,7 +356,7 @@ class TextSource:
                     if marked and fed + at < len(self._first):
                         raise DataError(
                             f"{self.name} begins with the byte order mark of {marked}",
-                            help=f"read it with --encoding {marked}",
+                            help=_as_utf8(marked),
                         ) from error
                     before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
                     if not texts:
@@ -365,8 +365,8 @@ class TextSource:
                         f"{self.name}, line {line + before.count(chr(10))}: byte "
                         f"{fed + at - waiting + error.start} of the file is not {self.encoding} "
                         f"text ({error.reason})",
-                        help="name the encoding with --encoding (for instance latin-1 or cp1252), "
-                        "or read on with --errors replace",
+                        help=f"{_as_utf8('cp1252')}, and `sears apply --errors replace` what is "
+                        "not text",
                     ) from error
                 if texts:
                     decoded.append(text)
@@ -436,6 +436,14 @@ def line_ends(content: bytes) -> NDArray[np.int64]:
     """
     ends = np.flatnonzero(np.frombuffer(content, np.uint8) == _LINE_FEED) + 1
     return ends if content.endswith(b"\n") else np.append(ends, len(content))
+
+
+def _as_utf8(encoding: str) -> str:
+    """What to do about a file in another encoding; few commands and functions take one."""
+    return (
+        f"save it as UTF-8 (a spreadsheet: as CSV UTF-8; or iconv -f {encoding} -t utf-8 FILE > NEW"
+        f"); `sears apply --encoding {encoding}` reads it as it is"
+    )
 
 
 def _marked_encoding(first: bytes) -> str:

@@ -18,6 +18,7 @@ from sears_dsl.language.rule import (
     Group,
     Literal,
     Noise,
+    Piece,
     Reference,
     Rule,
     Tag,
@@ -183,19 +184,33 @@ def writes_the_same_words(rule: Rule) -> bool:
 
     Example:
         >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("_ -> $1.typo\na:NOUN b:VERB -> $b $a\nNOUN -> $1.neighbor").rules
+        >>> rules = parse("_ -> $1.typo\nWhat -> what\na:NOUN b:VERB -> $b $a\nx -> y").rules
         >>> list(map(writes_the_same_words, rules))
-        [True, False, False]
+        [True, True, False, False]
     """
     whole = len(rule.consequent) == 1 and getattr(rule.consequent[0], "target", None) == 0
     if not whole and len(rule.consequent) != len(rule.antecedent):
         return False
     elements = (None,) if whole else rule.antecedent
     return all(
-        isinstance(piece, Reference)
-        and piece.target in {0 if element is None else place, element and element.name}
-        and {each.kind if isinstance(each, Noise) else each for each in piece.functions} <= _CASED
+        _is_cased(piece, element, 0 if element is None else place)
         for place, (piece, element) in enumerate(zip(rule.consequent, elements, strict=True), 1)
+    )
+
+
+def _is_cased(piece: Piece, element: Element | None, place: int) -> bool:
+    """Whether a piece writes what an element found, or the whole of it, as the same word."""
+    if isinstance(piece, Text):
+        return (
+            element is not None
+            and isinstance(element.body, Literal)
+            and element.body.text.casefold() == piece.text.casefold()
+            and (element.minimum, element.maximum) == (1, 1)
+        )
+    return (
+        isinstance(piece, Reference)
+        and piece.target in {place, element and element.name}
+        and {each.kind if isinstance(each, Noise) else each for each in piece.functions} <= _CASED
     )
 
 

@@ -281,6 +281,12 @@ def test_of_several_models_those_that_answered_are_not_asked_again(folder: Path)
     assert len(Path("asked.txt").read_text("utf-8").splitlines()) == len(asked) + 40
 
 
+def test_a_model_that_is_not_there_is_told_before_any_is_asked(folder: Path) -> None:
+    broken = audit("--model", "sklearn:none.joblib")
+    assert "none.joblib" in str(broken.exception)
+    assert not Path("asked.txt").exists()
+
+
 def test_models_of_one_name_are_told(folder: Path) -> None:
     with pytest.raises(UsageError, match="two models are called brittle_films:predict"):
         raise audit("--model", "brittle_films:predict").exception or AssertionError

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sears_dsl.auditing.audit import Circumstances, audit
 from sears_dsl.auditing.document import conclusion
 from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.flips import try_model
@@ -133,6 +134,7 @@ def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:
     )
     assert document.rules[0].judgement.reason == f"nothing to test on: {told}"
     assert document.verdict.outcome == "not judged"
+    assert told in audit_page(document).partition("changed no row")[2]
     # The one row of which the model refuses neither is too few; the others are told beside it.
     partly = rule_effects(
         matcher,

@@ -61,6 +61,23 @@ def test_rows_are_locally_robust_by_what_all_draws_write(draws: int) -> None:
     assert drawn.any_draw.count == int(wrong.any(axis=0).sum())
 
 
+def test_a_rule_that_another_draw_would_fail_is_named() -> None:
+    """Limits judge the first draw; without a word five draws would look like five tests."""
+    rules = sears.parse(RULES)
+    five = sears.audit(predict, ROWS, rules, scorer=None, draws=5, seed=1).document
+    [drawn] = five.drawn
+    first, *_ = drawn.rates
+    assert first is not None
+    assert drawn.worst is not None
+    assert first < drawn.worst
+    told = f"1 rule passes by the first draw and would fail by the worst one: {drawn.id} ("
+    for limit, named in ((first, True), (drawn.worst, False)):
+        found = sears.audit(
+            predict, ROWS, rules, scorer=None, draws=5, seed=1, gates=[f"{drawn.id}={limit}"]
+        )
+        assert any(told in note for note in found.document.notes) is named
+
+
 def test_a_comparison_says_which_draws_are_compared() -> None:
     rules = sears.parse(RULES)
     one, three = (sears.audit(predict, ROWS, rules, scorer=None, draws=draws) for draws in (1, 3))

@@ -193,6 +193,12 @@ def test_apply_takes_shipped_rulesets_by_name(run: Run, tmp_path: Path) -> None:
         (["diff", "HEAD:none.sear", "wh.sear"], "git"),
         (["no-such-command"], "no-such-command"),
         (["audti", "wh.sear"], "Did you mean 'audit'?"),
+        (
+            ["apply", "wh.sear", "rows.csv", "-o", "o.csv", "--delimiter", ";"],
+            "first line of a csv",
+        ),
+        (["audit", "wh.sear", "--data", "rows.csv", "--encoding", "cp1252"], "as UTF-8"),
+        (["audit", "wh.sear", "--modle", "m:p"], "--model"),
     ],
 )
 def test_wrong_use_is_exit_2_with_a_message_and_no_output(
@@ -355,6 +361,8 @@ def test_a_wrong_article_is_told_with_the_option_that_mends_it(
     assert not told("option repair = on\ngreat -> awesome")
     assert not told("great -> fine")
     assert not told("great -> awesome\n  rate: 100%")
+    assert not told("great -> $1.drop")
+    assert told("set GROUP = idle | awesome\ngreat -> @GROUP")
 
 
 def test_texts_in_which_composed_characters_are_missed_are_counted(

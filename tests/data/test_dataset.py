@@ -58,6 +58,17 @@ def test_a_choice_is_left_to_the_user() -> None:
     assert caught.value.help == "did you mean 'sentence'?"
 
 
+def test_a_file_whose_first_line_is_a_row_is_told() -> None:
+    """Where a column is looked for, since nothing else is wrong with such a file."""
+    for names in (["A film.", "good"], ["what color is the tray", "red"]):
+        with pytest.raises(DataError) as told:
+            require_column(names, "text", where="a.csv")
+        assert "is its first line a row?" in told.value.help
+    with pytest.raises(DataError) as told:
+        require_column(["review text", "label"], "txt", where="a.csv")
+    assert "first line" not in told.value.help
+
+
 def test_ids_are_the_column_or_the_row_numbers() -> None:
     rows = Batch(10, 2, {"id": [7, "x"]})
     assert row_ids(rows, "id") == ["7", "x"]

@@ -274,7 +274,7 @@ def test_what_is_no_arrow_is_refused(tmp_path: Path, name: str) -> None:
         (
             "a.csv",
             "a;b\n1;2;3\n",
-            r"3 fields in a file of 2(.|\n)*semicolons(.|\n)*--format csv-tab, csv-bar; ",
+            r"3 fields in a file of 2(.|\n)*semicolons(.|\n)*--format csv-tab` or",
         ),
         ("a.csv", "a;b, c;d\n1;2;3\n", r"1 fields in(.|\n)*commas part(.|\n)*csv-semicolon"),
         ("a.csv", "id,text;x\n1;2\n", r"1 fields in a file of 2(.|\n)*--format csv-semicolon"),
@@ -492,4 +492,5 @@ def test_json_is_recognized_in_every_encoding(
             DataError, match=f"begins with the byte order mark of {encoding}"
         ) as told:
             list(Dataset(str(path)).batches())
-        assert told.value.help == f"read it with --encoding {encoding}"
+        assert f"iconv -f {encoding} -t utf-8" in told.value.help
+        assert f"`sears apply --encoding {encoding}`" in told.value.help

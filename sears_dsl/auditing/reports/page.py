@@ -19,6 +19,7 @@ from sears_dsl.auditing.document import (
     Meaning,
     RuleRecord,
     conclusion,
+    lost_of,
 )
 from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.reports import sheet
@@ -214,7 +215,8 @@ def _silent(document: AuditDocument) -> str:
     if not silent:
         return ""
     listed = "".join(
-        f'<li><code>{escaped(each.rule)}</code> <span class="muted">{escaped(each.id)}</span></li>'
+        f'<li><code>{escaped(each.rule)}</code> <span class="muted">'
+        f"{escaped(' · '.join(filter(None, (each.id, lost_of([each])))))}</span></li>"
         for each in silent[:200]
     )
     return (

@@ -101,7 +101,8 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         out = console(stderr=True)
         out.print(
             f"{counted(rows, 'row')} of the {len(right):,} that the model has right can be "
-            f"reworded so that it fails; {len(best):,} adversaries written to {output}"
+            f"reworded so that it fails; {counted(len(best), 'adversary', 'adversaries')} "
+            f"written to {output}"
         )
         if skipped or cut_short:
             out.print(

@@ -234,6 +234,7 @@ def audit_command(
     )
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.models.loading import kinds_of
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.journal_oracle import open_oracle
 
@@ -285,11 +286,17 @@ def audit_command(
             recipe = recipe_of(rulesets, tagger=tagger, seed=chosen.seed)
             matcher = RemoteMatcher(matcher, recipe, workers)
         documents = {}
-        for number, (name, spec) in enumerate(models.items()):
+        # What is not there is told before any is asked; networks are loaded one after another.
+        predictors = {
+            spec: inputs.load(spec) if number else inputs.predictor
+            for number, spec in enumerate(models.values())
+            if not number or "hf" not in kinds_of(spec)
+        }
+        for name, spec in models.items():
             documents[name] = audit_rules(
                 rulesets,
                 inputs.data,
-                inputs.load(spec) if number else inputs.predictor,
+                predictors[spec] if spec in predictors else inputs.load(spec),
                 matcher=matcher,
                 scorer=scorer,
                 oracle=oracle,
