@@ -2,11 +2,11 @@
 
 Always holds: Ctrl-C, `kill` and a closed terminal end it in one line, from here on; while the
 commands are imported at once, later as an interrupt, which commands may answer. None comes into
-the middle of an import or of numba's own work, and none is lost. Who presses twice interrupts once,
-since the second time would come into the middle of what a command does about the first; and so
-while Python shuts down; after some seconds either counts again. Signals that are ignored (`nohup`)
-stay so. What comes before, the start of Python, is not ours. So this module imports next to
-nothing, and `commands` everything.
+the middle of an import or of a kernel's result, and none is lost. Who presses twice interrupts
+once, since the second time would come into the middle of what a command does about the first; and
+so while Python shuts down; after some seconds either counts again. Signals that are ignored
+(`nohup`) stay so. What comes before, the start of Python, is not ours. So this module imports next
+to nothing, and `commands` everything.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 _INTERRUPTED = 128 + signal.SIGINT
 
 # Where an interrupt does harm: half of a module stays behind and is taken for the whole one, and
-# a kernel that numba is about to load or call gives no value where its caller expects one, which
-# is a crash. An interrupt waits for the end of these, so many seconds at most, between two looks.
+# code that numba has compiled, when it makes its result, gives a hole where its caller expects a
+# value, which is a crash. An interrupt waits for the end of these, so many seconds at most, between
+# two looks.
 _IMPORTS = "<frozen importlib._bootstrap>"
-_DELICATE = {"llvmlite", "numba"}
+_RESULTS = "numba.core.serialize"
 _PATIENCE, _PAUSE = 5.0, 0.02
 
 
@@ -140,8 +141,7 @@ def _set_handlers(handlers: Mapping[int, Any]) -> None:
 def _is_delicate(frame: FrameType | None) -> bool:
     """Whether the main thread is where no interrupt should come."""
     while frame is not None:
-        package = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if package in _DELICATE or frame.f_code.co_filename == _IMPORTS:
+        if frame.f_code.co_filename == _IMPORTS or frame.f_globals.get("__name__") == _RESULTS:
             return True
         frame = frame.f_back
     return False
