@@ -12,7 +12,6 @@ to nothing, and `commands` everything.
 from __future__ import annotations
 
 import atexit
-import math
 import os
 import signal
 import sys
@@ -35,7 +34,7 @@ _INTERRUPTED = 128 + signal.SIGINT
 # two looks.
 _IMPORTS = "<frozen importlib._bootstrap>"
 _RESULTS = "numba.core.serialize"
-_PATIENCE, _PAUSE = 5.0, 0.02
+_PATIENCE, _PAUSE, _NEVER = 5.0, 0.02, float("inf")
 
 
 def main() -> None:
@@ -76,8 +75,8 @@ class _Interrupts:
     def __init__(self) -> None:
         self.received: list[int] = []
         self._over = False
-        self._latest = math.inf  # when one that waits for the end of an import waits no more
-        self._deaf_until = -math.inf  # since the last one is being answered
+        self._latest = _NEVER  # when one that waits for the end of an import waits no more
+        self._deaf_until = -_NEVER  # since the last one is being answered
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Interrupt the command, or do nothing."""
@@ -90,14 +89,14 @@ class _Interrupts:
         if now < self._latest and _is_delicate(frame):
             start_new_thread(_send_again, (number,))  # `threading` may be at work, with its lock
             return
-        self._latest, self._deaf_until = math.inf, now + _PATIENCE
+        self._latest, self._deaf_until = _NEVER, now + _PATIENCE
         self.received.append(number)
         raise KeyboardInterrupt
 
     def dropped(self, unraisable: sys.UnraisableHookArgs) -> None:
         """Interrupt again where Python drops it: nobody gets what a finalizer raises."""
         if self.received and issubclass(unraisable.exc_type, KeyboardInterrupt):
-            self._deaf_until = -math.inf
+            self._deaf_until = -_NEVER
             start_new_thread(_send_again, (self.received.pop(),))
         else:
             sys.__unraisablehook__(unraisable)

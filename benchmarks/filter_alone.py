@@ -1,0 +1,142 @@
+"""Would a careful reader accept the rules that the search finds alone, without a known one?
+
+Method: the model under test knows its rows by heart and says something else of any other text, so
+that each change of a row is a flip, and every rule that passes the filter is shown, whatever a real
+model thinks of it. 300 rows of a kind of text, the default settings but for ``--no-known``, so many
+rules, nothing held out, and δ = 0.2 instead of 0.1: a rule comes with the bound of the share of its
+rewrites that readers accept, so the same run says what another δ would let through. Twenty rewrites
+of each are read blind by two readers (`judging.md`); a reader accepts a rule as there.
+
+    python -m benchmarks.filter_alone run imdb trec          writes RUNS/alone/KIND/found.sear
+    python -m benchmarks.discovery_quality sheet KIND=RUNS/alone/KIND/found.sear --draw 7 ...
+    python -m benchmarks.filter_alone fold FIRST SECOND FOLDER    into filter_alone.tsv
+    python -m benchmarks.filter_alone                        rules accepted, by their bound
+
+Bias: many of the changes had been read before, in other texts, and count in the judge; the readers
+are language models. A rule stands once for each kind of text that it was found in.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from benchmarks.discovery_quality import CELLS, RUNS, accepted, read_verdicts
+from benchmarks.record import ROOT, Row, write_record
+from sears_dsl.statistics import wilson_interval
+
+READ = ROOT / "benchmarks" / "filter_alone.tsv"
+_COLUMNS = ("kind", "rule", "bound", "rewrites", "first", "second", "accepted")
+_DRAW, _ROWS, _SEED, _LONGEST = 7, 300, 77, 300
+_BANDS = (1.0, 0.9, 0.85, 0.8)
+_MODEL = """\
+import csv
+
+with open("rows.csv", encoding="utf-8", newline="") as file:
+    KNOWN = {row["text"] for row in csv.DictReader(file)}
+
+
+def predict(texts):
+    return ["good" if text in KNOWN else "bad" for text in texts]
+"""
+_OPTIONS = (
+    "--no-known", "--delta", "0.2", "--rules", "100", "--holdout", "0", "--minimum-flips", "1",
+    "--jobs", "1", "--yes", "--restart",
+)  # fmt: skip
+
+
+def run(kind: str) -> None:
+    """Search 300 rows of a kind of text for rules."""
+    cell = next(each for each in CELLS if each.kind == kind)
+    texts = sorted({row[cell.column] for row, _ in cell.texts(_DRAW).rows})
+    random.Random(_SEED).shuffle(texts)
+    folder = RUNS / "alone" / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "rows.csv").open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(("text", "label"))
+        out.writerows((text, "good") for text in [t for t in texts if len(t) < _LONGEST][:_ROWS])
+    (folder / "by_heart.py").write_text(_MODEL, "utf-8")
+    program = [sys.executable, "-c", "from sears_dsl.cli.main import main; main()"]
+    words = ["discover", "--model", "by_heart:predict", "--data", "rows.csv", "--column", "text"]
+    words += ["--label", "label", "-o", "found.sear", *_OPTIONS]
+    subprocess.run([*program, *words], cwd=folder, check=True)
+
+
+def fold(first: Path, second: Path, folder: Path) -> None:
+    """Put two readings of a sheet in a row for each rule beside those that are there."""
+    verdicts = [read_verdicts(first), read_verdicts(second)]
+    items: dict[str, list[int]] = defaultdict(list)
+    with (folder / "windows.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            items[row["entry"]].append(int(row["item"]))
+    rows = {(row["kind"], row["rule"]): row for row in _rows()}
+    for entry, about in json.loads((folder / "key.json").read_text("utf-8")).items():
+        kind, rule = about["kind"], about["rule"]
+        said = [[given[item] for item in items[entry]] for given in verdicts]
+        good = [some.count("1") for some in said]
+        numbers = (_bound(kind, rule), len(said[0]), *good, int(all(map(accepted, said))))
+        rows[kind, rule] = dict(zip(_COLUMNS, (kind, rule, *map(str, numbers)), strict=True))
+    with READ.open("w", encoding="utf-8", newline="") as file:
+        out = csv.DictWriter(file, _COLUMNS, delimiter="\t", lineterminator="\n")
+        out.writeheader()
+        out.writerows(rows[key] for key in sorted(rows))
+
+
+def _bound(kind: str, rule: str) -> float:
+    manifest = json.loads((RUNS / "alone" / kind / "found.manifest.json").read_text("utf-8"))
+    return next(
+        round(each["judged"]["low"], 4) for each in manifest["rules"] if each["rule"] == rule
+    )
+
+
+def _rows() -> list[dict[str, str]]:
+    if not READ.exists():
+        return []
+    with READ.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def measure() -> list[Row]:
+    """Of the rules in each band of the bound those that both readers accept, and of each kind."""
+    rows, results = _rows(), []
+    for above, least in pairwise(_BANDS):
+        some = [row for row in rows if least <= float(row["bound"]) < above]
+        name = f"readers accept at least {least:.0%} to {above:.0%} of the rewrites"
+        results.append(Row(name, _figures(some)))
+    passed = [row for row in rows if float(row["bound"]) >= _BANDS[1]]
+    for kind in sorted({row["kind"] for row in rows}):
+        of_kind = [row for row in passed if row["kind"] == kind]
+        results.append(Row(f"{kind}, by default", _figures(of_kind)))
+    return results
+
+
+def _figures(rows: Sequence[dict[str, str]]) -> dict[str, float | int | str]:
+    good = sum(int(row["accepted"]) for row in rows)
+    low, high = wilson_interval(good, len(rows)) if rows else (0.0, 1.0)
+    return {"rules": len(rows), "both accept": good, "95%": f"{low:.0%} to {high:.0%}"}
+
+
+def main() -> None:
+    """See above."""
+    match sys.argv[1:]:
+        case ["run", *kinds] if kinds:
+            for kind in kinds:
+                run(kind)
+        case ["fold", first, second, folder]:
+            fold(Path(first), Path(second), Path(folder))
+        case []:
+            write_record("filter_alone", measure())
+        case _:
+            sys.exit("run KIND..., fold FIRST SECOND FOLDER, or nothing")
+
+
+if __name__ == "__main__":
+    main()
