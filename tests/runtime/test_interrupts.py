@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from sears_dsl.runtime import interrupts
 from sears_dsl.runtime.interrupts import Uninterrupted
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -72,6 +73,24 @@ def test_blocks_may_stand_in_each_other_and_in_threads(received: list[int]) -> N
         block(within)
     assert entered.is_set()
     assert (before_its_end, received) == ([], [signal.SIGINT])
+
+
+def test_who_insists_after_some_seconds_is_heard(
+    received: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def block() -> None:
+        with Uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            before_patience_ends.extend(received)
+            monkeypatch.setattr(interrupts, "_PATIENCE", 0.0)
+            signal.raise_signal(signal.SIGTERM)
+            pytest.fail("it goes on")
+
+    before_patience_ends: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        block()
+    assert (before_patience_ends, received) == ([], [signal.SIGTERM])
 
 
 def test_what_is_ignored_stays_so() -> None:
