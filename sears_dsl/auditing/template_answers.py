@@ -40,7 +40,7 @@ from sears_dsl.auditing.robustness import (
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.rule_effects import Effects
-from sears_dsl.generating.sentences import odd_articles
+from sears_dsl.generating.sentences import note_on_articles
 from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import Template
@@ -119,12 +119,9 @@ def template_notes(
     """What makes the numbers worth less, or needs a word."""
     if answers is None:
         return
-    odd = odd_articles(rulesets)
-    if odd:
-        yield (
-            f"Templates write {', '.join(map(repr, odd[:_NAMED]))}{', …' if odd[_NAMED:] else ''}: "
-            "articles stay as they are; choose members that all take the same."
-        )
+    note = note_on_articles(rulesets)
+    if note:
+        yield f"{note[0].upper()}{note[1:]}."
     rejected = {each.name: each.rejected for each in answers.table.templates if each.rejected}
     if rejected:
         whole = sum(each.sentences for each in answers.table.templates)

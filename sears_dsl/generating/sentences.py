@@ -432,6 +432,8 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
 
 _BEFORE_SLOT = re.compile(r"(?<![\w'’-])(an?)\s+[(\[\"'“‘]*$", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"[^\W_]+")
+# Odd articles that are named.
+_NAMED = 3
 
 
 def odd_articles(rulesets: Sequence[Ruleset]) -> list[str]:
@@ -453,3 +455,15 @@ def odd_articles(rulesets: Sequence[Ruleset]) -> list[str]:
                     if word and wants_an(word[0]) != (len(article[1]) > 1):
                         odd[f"{article[1]} {member}"] = None
     return list(odd)
+
+
+def note_on_articles(rulesets: Sequence[Ruleset]) -> str:
+    """What to say of odd articles, without a full stop; nothing where there are none."""
+    odd = odd_articles(rulesets)
+    if not odd:
+        return ""
+    more = ", …" if odd[_NAMED:] else ""
+    return (
+        f"templates write {', '.join(map(repr, odd[:_NAMED]))}{more}: articles stay as they are; "
+        "choose members that all take the same"
+    )

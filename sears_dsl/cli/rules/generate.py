@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from sears_dsl.generating.table import Generated
     from sears_dsl.language.ruleset import Ruleset
 
-# Odd texts that are named.
-_NAMED = 3
-
 
 @click.command(
     "generate",
@@ -90,7 +87,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
 
 def _print_counts(table: Generated, output: Path, rulesets: Sequence[Ruleset]) -> None:
     from sears_dsl.data.streams import STANDARD_STREAM
-    from sears_dsl.generating.sentences import odd_articles
+    from sears_dsl.generating.sentences import note_on_articles
 
     out = console(stderr=True)
     rows = [
@@ -106,13 +103,9 @@ def _print_counts(table: Generated, output: Path, rulesets: Sequence[Ruleset]) -
         if each.empty:
             empty = counted(each.empty, "sentence")
             out.print(f"{each.name}: {empty} with no word in it (W623 of sears check)")
-    odd = odd_articles(rulesets)
-    if odd:
-        more = ", …" if odd[_NAMED:] else ""
-        out.print(
-            f"note: templates write {', '.join(map(repr, odd[:_NAMED]))}{more}: articles stay as "
-            "they are; choose members that all take the same"
-        )
+    note = note_on_articles(rulesets)
+    if note:
+        out.print(f"note: {note}")
     rejected = {each.name: each.rejected for each in table.templates if each.rejected}
     if rejected:
         listed = ", ".join(f"{name} {count:,}" for name, count in rejected.items())
