@@ -95,6 +95,7 @@ from training.readings import readings_file, readings_of
 from training.weight_files import content_bytes
 
 FOLDS = 2
+_ALL_EVIDENCE = "all-evidence.npz"
 #: Of 415 mined rewrites 9% were accepted (7% to 12%): the upper end, since most of the others are
 #: junk that no rule proposes twice.
 BASE_RATE = 1 / 8
@@ -560,10 +561,28 @@ def gathered(
 
 def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     """Cheap and full curves, calibrated."""
-    evidence, share, kinds, weights, judgements = gathered(sets, FITTED)
-    full = fit_curves(evidence, share, kinds, weights, helps=SUPPORT)
+    evidence, share, kinds, weights, _ = gathered(sets, FITTED)
+    full = at_base_rate(fit_curves(evidence, share, kinds, weights, helps=SUPPORT), sets, evidence)
     quick = {name: evidence[name] for name in (*SURFACE, *SUPPORT, *ALONE)}
     cheap = fit_curves(quick, share, kinds, weights, helps=SUPPORT)
+    good = share >= 0.5
+    accepted = good & (odds_of(full, evidence) >= 0)
+    # Generous: of what the full curves rightly accept it may lose one in a hundred.
+    lost = float(np.quantile(odds_of(cheap, evidence)[accepted], 0.01))
+    cheap = scaled(cheap, 1.0, -lost)
+    return cheap, full
+
+
+def at_base_rate(
+    curves: Curves, sets: Mapping[str, Weighed], evidence: Mapping[str, Floats]
+) -> Curves:
+    """Curves with the slope and intercept that are right at the rate of mining.
+
+    Args:
+        sets: those of `FITTED`, by name.
+        evidence: about those of their judgements that are fitted, one set after another.
+    """
+    _, share, _, _, judgements = gathered(sets, FITTED)
     sources = [one.source for one in judgements]
     names = np.concatenate([np.full((~sets[name].held_out).sum(), name) for name in FITTED])
     good = share >= 0.5
@@ -573,12 +592,7 @@ def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
         # Refused rewrites that were written to be hard are no sample of what mining gives.
         rows &= good | ~np.array(["enriched" in one or "hard" in one for one in sources])
         counted[rows] = weight * weighed_at(BASE_RATE, good[rows])
-    full = scaled(full, *calibrate(odds_of(full, evidence), good, counted))
-    accepted = good & (odds_of(full, evidence) >= 0)
-    # Generous: of what the full curves rightly accept it may lose one in a hundred.
-    lost = float(np.quantile(odds_of(cheap, evidence)[accepted], 0.01))
-    cheap = scaled(cheap, 1.0, -lost)
-    return cheap, full
+    return scaled(curves, *calibrate(odds_of(curves, evidence), good, counted))
 
 
 def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
@@ -697,6 +711,7 @@ def main() -> None:
     reads = {name: read(name, some, models) for name, some in sets.items()}
     alone = read("ppdb", told, models, context=False)
     content, judged, shipped = fit(reads, alone, models, frequencies, folds=arguments.folds)
+    keep_sets(judged, keep)
     cheap, full = fit_all(judged)
     whole = {name: judged.pop(name) for name in GRADED_ALONE}
     write(content, cheap, full, judged, out=arguments.out, files=files, data=data)
@@ -711,6 +726,31 @@ def main() -> None:
         show(f"readings, {name}: {figure}")
     text = json.dumps(entry, ensure_ascii=False, indent=0)
     write_atomically(arguments.out.with_name("readings.json"), f"{text}\n".encode())
+
+
+def keep_sets(sets: Mapping[str, Weighed], keep: Path) -> None:
+    """Keep all evidence about judgements for `training.fluent_judge`."""
+    arrays = {}
+    for name, each in sets.items():
+        arrays[f"{name}|"] = np.frombuffer(json.dumps(each.judgements).encode(), np.uint8)
+        arrays.update((f"{name}|{key}", values) for key, values in each.columns.items())
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    write_atomically(keep / _ALL_EVIDENCE, content.getvalue())
+
+
+def kept_sets(keep: Path) -> dict[str, Weighed]:
+    """What `keep_sets` kept."""
+    sets: dict[str, Weighed] = {}
+    with np.load(keep / _ALL_EVIDENCE, allow_pickle=False) as arrays:
+        for title in arrays.files:
+            name, _, column = title.partition("|")
+            if column:
+                sets[name].columns[column] = arrays[title]
+            else:
+                judgements = json.loads(arrays[title].tobytes())
+                sets[name] = Weighed([Judgement(*each) for each in judgements], {})
+    return sets
 
 
 def write(

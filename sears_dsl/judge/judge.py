@@ -73,6 +73,7 @@ class Judge:
     grammar: Grammar
     readings: Readings
     identity: str
+    numbers: str  # SHA-256 of the file of its curves
     # The least S that counts as accepted: from .5 on most readers would accept a rewrite.
     tau: float
 
@@ -203,5 +204,6 @@ def load_judge(
         grammar=grammar,
         readings=readings,
         identity=f"judge-{digest[:16]}",
+        numbers=hashlib.sha256(weights.content).hexdigest(),
         tau=float(weights.entry["tau"]) if tau is None else tau,
     )

@@ -1,9 +1,9 @@
 """Scorers: what one is, those that there are by name, and the numbers that they are shipped with.
 
-What always holds: thresholds come from the files of numbers: those of ``judge`` and ``meaning``,
-which `python -m training.judge` writes, and ``scorers.json``, which `python -m benchmarks.agreement
---fit` writes; nothing is downloaded; importing this module loads no network. Cost: loading the
-models, a second or two.
+What always holds: thresholds come from the files of numbers: those of ``judge``, ``judge-lm`` and
+``meaning``, which `python -m training.judge` writes, and ``scorers.json``, which `python -m
+benchmarks.agreement --fit` writes; nothing is downloaded; importing this module loads no network.
+Cost: loading the models, a second or two.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.defaults import DEFAULT_SCORER, INSTEAD_OF, SCORER_NAMES
+from sears_dsl.defaults import DEFAULT_SCORER, INSTEAD_OF, JUDGES, SCORER_NAMES
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.runtime.files import parse_json
 from sears_dsl.runtime.interrupts import import_whole
@@ -24,6 +24,7 @@ from sears_dsl.runtime.interrupts import import_whole
 if TYPE_CHECKING:
     import torch
 
+    from sears_dsl.judge.fluent_judge import FluentJudge
     from sears_dsl.judge.judge import Judge
     from sears_dsl.judge.readings import Reading
     from sears_dsl.translation.pivots import Pivot
@@ -37,7 +38,7 @@ class Scorer(Protocol):
 
     @property
     def name(self) -> str:
-        """``judge``, ``meaning``, ``pivot``, ``minilm``, or of one's own."""
+        """``judge``, ``judge-lm``, ``meaning``, ``pivot``, ``minilm``, or of one's own."""
 
     @property
     def identity(self) -> str:
@@ -71,6 +72,7 @@ def scores_from(scorer: Scorer, pairs: Sequence[Pair], least: float) -> NDArray[
 
 _FITTED_ANEW = {
     "judge": ("sears_dsl.judge", "judge.json"),
+    "judge-lm": ("sears_dsl.judge", "judge_lm.json"),
     "meaning": ("sears_dsl.meaning", "sentence_meaning.json"),
 }
 
@@ -78,11 +80,11 @@ _FITTED_ANEW = {
 def spread_of(scorer: Scorer) -> Callable[[Sequence[Pair]], NDArray[np.float64]] | None:
     """How far errors about one change go together, where S is the chance that readers accept.
 
-    That is known of the shipped judge; any other scorer's word is taken for it, as in the paper.
+    That is known of the shipped judges; any other scorer's word is taken for it, as in the paper.
     """
-    if scorer.name != "judge" or not scorer.identity.startswith("judge-"):
+    if scorer.name not in JUDGES or not scorer.identity.startswith("judge-"):
         return None
-    return cast("Judge", scorer).readings.spreads
+    return cast("Judge | FluentJudge", scorer).readings.spreads
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,11 @@ def load_scorer(
     """A scorer by name.
 
     Args:
-        name: ``judge``, the chance that most readers would accept a rewrite; ``meaning``, that
-            people call two whole sentences the same; ``pivot``, the paper's score;
-            ``minilm``, the cosine of a sentence encoder.
-        readings: what readers of one's own said of rewrites; the judge alone takes them.
+        name: ``judge``, the chance that most readers would accept a rewrite; ``judge-lm``, the
+            same with a language model asked as well; ``meaning``, that people call two whole
+            sentences the same; ``pivot``, the paper's score; ``minilm``, the cosine of a sentence
+            encoder.
+        readings: what readers of one's own said of rewrites; the judges alone take them.
 
     Raises:
         UsageError: there is no such scorer, or it takes no readings.
@@ -155,6 +158,13 @@ def load_scorer(
 
         judge = load_judge(carried_encoder(), tau=tau, device=device)
         return judge.with_readings(readings) if readings else judge
+    if name == "judge-lm":
+        from sears_dsl.judge.fluent_judge import load_fluent_judge  # noqa: PLC0415
+        from sears_dsl.translation.model_files import carried_language_model  # noqa: PLC0415
+
+        model = carried_language_model()
+        fluent = load_fluent_judge(carried_encoder(), model, tau=tau, device=device)
+        return fluent.with_readings(readings) if readings else fluent
     if name == "meaning":
         from sears_dsl.meaning.sentence_meaning import load_sentence_meaning  # noqa: PLC0415
 
@@ -171,9 +181,10 @@ def load_scorer(
 
 def require_judge(name: object) -> None:
     """Refuse readings beside a scorer that has no use for them."""
-    if name != "judge":
+    if name not in JUDGES:
         raise UsageError(
-            "readings count in the scorer judge alone, and another one was chosen",
+            f"readings count in the scorers {' and '.join(JUDGES)} alone, and another one was "
+            "chosen",
             help="leave out --readings, or --scorer",
         )
 

