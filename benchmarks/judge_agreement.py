@@ -49,7 +49,7 @@ BESIDE = ("SICK train", f"STS-B dev{FURTHER}", f"MRPC train{SOMEWHAT}")
 ALL_SAME = "MRPC train"
 AT_LEAST_AREA, AT_LEAST_RECALL = 0.86, 0.45
 AT_LEAST_MEAN, AT_LEAST_EACH = 0.91, 0.85
-_SUBSTITUTES = 2000
+SUBSTITUTES = 2000
 _BANDS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0001)
 
 
@@ -215,7 +215,7 @@ def main() -> None:
         if held_out(each) and 5 <= len(each.original.split()) <= 30
     ]
     random.Random(0).shuffle(some)
-    some = some[:_SUBSTITUTES]
+    some = some[:SUBSTITUTES]
     scores = judge.scores([(each.original, each.rewrite) for each in some])
     shares = np.array([each.share for each in some])
     clear = (shares >= 0.5) | (shares <= 0.1)

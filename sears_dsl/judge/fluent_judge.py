@@ -75,6 +75,12 @@ class FluentJudge:
         """S of each pair, in [0, 1]."""
         return self._with_likelihood(pairs, self.judge.scores(pairs))
 
+    def evident_chances(self, pairs: Sequence[Pair]) -> Floats:
+        """The chance of acceptance by the evidence alone, without what readers said elsewhere."""
+        evident = self.judge.evident_chances(pairs)
+        unread = self.readings.chances(evident, [()] * len(pairs))
+        return self._with_likelihood(pairs, np.where(evident == 1, 1.0, unread))
+
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``; the language model is asked where the judge leaves it open."""
         return np.ones(len(pairs), bool) if tau <= 0 else self.scores_from(pairs, tau) > 0

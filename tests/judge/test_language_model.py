@@ -1,4 +1,4 @@
-"""A language model's file, its network beside that of transformers, and what it says of rewrites."""
+"""A language model: its file, its network beside that of transformers, and what it says."""
 
 from __future__ import annotations
 
