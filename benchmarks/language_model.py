@@ -27,7 +27,6 @@ from benchmarks.grammar import REJECTED, paradigms, rewrites, unseen
 from benchmarks.judge_agreement import SUBSTITUTES, agreement
 from benchmarks.judged_rewrites import read_judged_rewrites
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.judge.fluent_judge import FluentJudge
 from sears_dsl.judge.grammar import load_grammar
 from sears_dsl.judge.judge import Judge
 from sears_dsl.judge.language_model import LIKELIHOOD, LanguageModel, columns_of
@@ -71,7 +70,7 @@ def rejected_rules(model: LanguageModel) -> Row:
     )
 
 
-def speed(judge: Judge | FluentJudge, least: float, opening: str) -> float:
+def speed(judge: Judge, least: float, opening: str) -> float:
     """Decisions a second of one core about mined rewrites, which begin with another word."""
     mined = [each for each in read_judged_rewrites() if each.set == "base"]
     fresh = [(f"{opening} {each.original}", f"{opening} {each.rewrite}") for each in mined]
@@ -86,7 +85,10 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=100, help="of each paradigm of BLiMP")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    fluent = cast("FluentJudge", load_scorer("judge-lm"))
+    judges = [cast("Judge", load_scorer(name)) for name in ("judge", "judge-lm")]
+    model = judges[1].language_model
+    if model is None:
+        raise SystemExit("judge-lm asks no language model")
     some = [
         each
         for each in swords(data_file("substitution/swords-v1.1_dev.json.gz"))
@@ -97,7 +99,7 @@ def main() -> None:
     substitutes = [(each.original, each.rewrite) for each in some]
     mined = [each for each in read_judged_rewrites() if each.part == "report"]
     rows = []
-    for judge in (fluent.judge, fluent):
+    for judge in judges:
         good = np.array([each.share >= 0.5 for each in some])
         title = f"SWORDS, targets held out, {judge.name}"
         rows.append(agreement(title, judge.scores(substitutes), good, judge.tau)[0])
@@ -116,8 +118,8 @@ def main() -> None:
                 },
             )
         )
-    rows.append(rejected_rules(fluent.language_model))
-    rows += minimal_pairs(fluent.language_model, arguments.pairs)
+    rows.append(rejected_rules(model))
+    rows += minimal_pairs(model, arguments.pairs)
     write_record("language_model", rows)
 
 

@@ -64,6 +64,7 @@ from sears_dsl.judge.evidence import (
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import VERSION
+from sears_dsl.judge.language_model import LIKELIER
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.meaning.sentence_meaning import (
     ABOUT_FEW,
@@ -96,6 +97,8 @@ from training.weight_files import content_bytes
 
 FOLDS = 2
 _ALL_EVIDENCE = "all-evidence.npz"
+#: Before the name of a set that the shipped content sees, and not one that learned from others.
+SHIPPED = "shipped "
 #: Of 415 mined rewrites 9% were accepted (7% to 12%): the upper end, since most of the others are
 #: junk that no rule proposes twice.
 BASE_RATE = 1 / 8
@@ -561,28 +564,10 @@ def gathered(
 
 def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     """Cheap and full curves, calibrated."""
-    evidence, share, kinds, weights, _ = gathered(sets, FITTED)
-    full = at_base_rate(fit_curves(evidence, share, kinds, weights, helps=SUPPORT), sets, evidence)
+    evidence, share, kinds, weights, judgements = gathered(sets, FITTED)
+    full = fit_curves(evidence, share, kinds, weights, helps=(*SUPPORT, *LIKELIER))
     quick = {name: evidence[name] for name in (*SURFACE, *SUPPORT, *ALONE)}
-    cheap = fit_curves(quick, share, kinds, weights, helps=SUPPORT)
-    good = share >= 0.5
-    accepted = good & (odds_of(full, evidence) >= 0)
-    # Generous: of what the full curves rightly accept it may lose one in a hundred.
-    lost = float(np.quantile(odds_of(cheap, evidence)[accepted], 0.01))
-    cheap = scaled(cheap, 1.0, -lost)
-    return cheap, full
-
-
-def at_base_rate(
-    curves: Curves, sets: Mapping[str, Weighed], evidence: Mapping[str, Floats]
-) -> Curves:
-    """Curves with the slope and intercept that are right at the rate of mining.
-
-    Args:
-        sets: those of `FITTED`, by name.
-        evidence: about those of their judgements that are fitted, one set after another.
-    """
-    _, share, _, _, judgements = gathered(sets, FITTED)
+    cheap = fit_curves(quick, share, kinds, weights, helps=(*SUPPORT, *LIKELIER))
     sources = [one.source for one in judgements]
     names = np.concatenate([np.full((~sets[name].held_out).sum(), name) for name in FITTED])
     good = share >= 0.5
@@ -592,7 +577,12 @@ def at_base_rate(
         # Refused rewrites that were written to be hard are no sample of what mining gives.
         rows &= good | ~np.array(["enriched" in one or "hard" in one for one in sources])
         counted[rows] = weight * weighed_at(BASE_RATE, good[rows])
-    return scaled(curves, *calibrate(odds_of(curves, evidence), good, counted))
+    full = scaled(full, *calibrate(odds_of(full, evidence), good, counted))
+    accepted = good & (odds_of(full, evidence) >= 0)
+    # Generous: of what the full curves rightly accept it may lose one in a hundred.
+    lost = float(np.quantile(odds_of(cheap, evidence)[accepted], 0.01))
+    cheap = scaled(cheap, 1.0, -lost)
+    return cheap, full
 
 
 def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
@@ -711,25 +701,28 @@ def main() -> None:
     reads = {name: read(name, some, models) for name, some in sets.items()}
     alone = read("ppdb", told, models, context=False)
     content, judged, shipped = fit(reads, alone, models, frequencies, folds=arguments.folds)
-    keep_sets(judged, keep)
+    keep_sets({**judged, **{SHIPPED + name: each for name, each in shipped.items()}}, keep)
     cheap, full = fit_all(judged)
     whole = {name: judged.pop(name) for name in GRADED_ALONE}
-    write(content, cheap, full, judged, out=arguments.out, files=files, data=data)
+    learned = content_bytes(content)
+    document = judge_document(
+        cheap, full, judged,
+        sha256=hashlib.sha256(learned).hexdigest(),
+        models="all-MiniLM-L6-v2",
+        command="python -m training.judge --data FOLDER --keep FOLDER",
+        files={
+            str(file.relative_to(data)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in files
+        },
+    )  # fmt: skip
+    write_atomically(arguments.out.with_suffix(".npz"), learned)
+    write_atomically(arguments.out, (json.dumps(document, indent=1) + "\n").encode())
     write_meaning(content, {**judged, **whole}, out=arguments.meaning)
-    out_of_fold, as_shipped = (
-        np.concatenate([scores_of(cheap, full, some[name].columns) for name in READ_BEFORE])
-        for some in (judged, shipped)
-    )
-    judgements = [one for name in READ_BEFORE for one in judged[name].judgements]
-    entry = readings_file(readings_of(judgements, out_of_fold), readings_of(judgements, as_shipped))
-    for name, figure in entry["figures"].items():
-        show(f"readings, {name}: {figure}")
-    text = json.dumps(entry, ensure_ascii=False, indent=0)
-    write_atomically(arguments.out.with_name("readings.json"), f"{text}\n".encode())
+    write_readings(cheap, full, judged, shipped, out=arguments.out.with_name("readings.json"))
 
 
 def keep_sets(sets: Mapping[str, Weighed], keep: Path) -> None:
-    """Keep all evidence about judgements for `training.fluent_judge`."""
+    """Keep all evidence about judgements for `training.likelihood`."""
     arrays = {}
     for name, each in sets.items():
         arrays[f"{name}|"] = np.frombuffer(json.dumps(each.judgements).encode(), np.uint8)
@@ -753,17 +746,22 @@ def kept_sets(keep: Path) -> dict[str, Weighed]:
     return sets
 
 
-def write(
-    content: Content,
+def judge_document(
     cheap: Curves,
     full: Curves,
     judged: Mapping[str, Weighed],
     *,
-    out: Path,
-    files: Sequence[Path],
-    data: Path,
-) -> None:
-    """Both files, with their provenance and figures."""
+    sha256: str,
+    models: str,
+    command: str,
+    files: Mapping[str, str],
+) -> dict[str, Any]:
+    """A judge's numbers, with their provenance and figures.
+
+    Args:
+        sha256: of what was learned about contents.
+        files: the SHA-256 of each file of judgements.
+    """
     found: dict[str, Any] = {}
     for name, each in judged.items():
         for label, wanted in (("fitted or out of fold", False), ("held out", True)):
@@ -777,28 +775,43 @@ def write(
             show(
                 f"{name}: area {area(scores_of(cheap, full, each.columns), each.shares >= 0.5):.3f}"
             )
-    learned = content_bytes(content)
-    document = {
+    return {
         "version": VERSION,
         "tau": 0.5,
-        "sha256": hashlib.sha256(learned).hexdigest(),
+        "sha256": sha256,
         "provenance": {
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "command": "python -m training.judge --data FOLDER --keep FOLDER",
+            "command": command,
             "criterion": f"share of readers who accept, one in {1 / BASE_RATE:.0f} acceptable",
-            "models": "all-MiniLM-L6-v2",
-            "sets": {
-                str(file.relative_to(data)): hashlib.sha256(file.read_bytes()).hexdigest()
-                for file in files
-            },
+            "models": models,
+            "sets": dict(files),
             "judgements": {name: len(each.judgements) for name, each in judged.items()},
             "figures": found,
         },
         "cheap": described(cheap),
         "full": described(full),
     }
-    write_atomically(out.with_suffix(".npz"), learned)
-    write_atomically(out, (json.dumps(document, indent=1) + "\n").encode())
+
+
+def write_readings(
+    cheap: Curves,
+    full: Curves,
+    judged: Mapping[str, Weighed],
+    shipped: Mapping[str, Weighed],
+    *,
+    out: Path,
+) -> None:
+    """What readers accept of each change beyond the evidence."""
+    out_of_fold, as_shipped = (
+        np.concatenate([scores_of(cheap, full, some[name].columns) for name in READ_BEFORE])
+        for some in (judged, shipped)
+    )
+    judgements = [one for name in READ_BEFORE for one in judged[name].judgements]
+    entry = readings_file(readings_of(judgements, out_of_fold), readings_of(judgements, as_shipped))
+    for name, figure in entry["figures"].items():
+        show(f"readings, {name}: {figure}")
+    text = json.dumps(entry, ensure_ascii=False, indent=0)
+    write_atomically(out, f"{text}\n".encode())
 
 
 def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -> None:

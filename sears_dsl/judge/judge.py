@@ -39,6 +39,7 @@ from sears_dsl.judge.evidence import (
     read_numbers,
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
+from sears_dsl.judge.language_model import LIKELIER, LIKELIHOOD, LanguageModel, columns_of
 from sears_dsl.judge.readings import Reading, Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE
 from sears_dsl.runtime.array_types import Floats
@@ -65,17 +66,21 @@ class Reason(NamedTuple):
 class Judge:
     """A scorer that agrees with readers."""
 
-    name = "judge"
-
     cheap: Curves
     full: Curves
     evidence: Evidence
     grammar: Grammar
     readings: Readings
     identity: str
-    numbers: str  # SHA-256 of the file of its curves
     # The least S that counts as accepted: from .5 on most readers would accept a rewrite.
     tau: float
+    # Of ``judge-lm``, which asks it last.
+    language_model: LanguageModel | None = None
+
+    @property
+    def name(self) -> str:
+        """``judge``, or ``judge-lm``, which asks a language model as well."""
+        return "judge" if self.language_model is None else "judge-lm"
 
     def with_readings(self, readings: Sequence[Reading]) -> Judge:
         """This judge, and what one's own readers said: they count like those that it knows."""
@@ -130,7 +135,7 @@ class Judge:
         open_ = np.flatnonzero(evident >= thresholds)
         columns = {name: values[open_] for name, values in columns.items()}
         # Evidence that is missing only takes: who is below without it is below with it.
-        for stage in (self.evidence.content, self._grammatical):
+        for stage in (self.evidence.content, self._grammatical, self._likely):
             if not len(open_):
                 break
             places = open_.tolist()
@@ -148,14 +153,23 @@ class Judge:
     def _dear(
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
-        """What the encoder sees, and how English the rewrite reads."""
-        return {**self.evidence.content(pairs, changes), **self._grammatical(pairs, changes)}
+        """What networks say."""
+        stages = (self.evidence.content, self._grammatical, self._likely)
+        return {name: each for stage in stages for name, each in stage(pairs, changes).items()}
 
     def _grammatical(
         self, pairs: Sequence[Pair], _changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
         """How English the rewrite reads."""
         return named(GRAMMAR, self.grammar.evidence(pairs))
+
+    def _likely(
+        self, pairs: Sequence[Pair], _changes: Sequence[Sequence[Change]]
+    ) -> dict[str, Floats]:
+        """How likely the rewrite is, where a language model is asked."""
+        if self.language_model is None:
+            return {}
+        return named((*LIKELIHOOD, *LIKELIER), columns_of(self.language_model.nats(pairs)))
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
         """What speaks against a rewrite, the weightiest first; empty where nothing differs."""
@@ -182,19 +196,24 @@ def load_judge(
     tau: float | None = None,
     device: str | torch.device | None = None,
     numbers: Path | None = None,
+    language_model: Path | None = None,
 ) -> Judge:
-    """The judge of a file, the shipped judge.json by default, with its ``judge.npz`` beside it.
+    """The judge of a file, with its ``judge.npz`` beside it.
 
-    It reads with the sentence encoder all-MiniLM-L6-v2, of the folder.
+    It reads with the sentence encoder all-MiniLM-L6-v2, of the folder. The file is the shipped
+    ``judge.json`` by default, and ``judge_lm.json`` where the file of a language model is named.
     """
-    file = _FOLDER / "judge.json" if numbers is None else numbers
+    shipped = _FOLDER / ("judge.json" if language_model is None else "judge_lm.json")
+    file = shipped if numbers is None else numbers
     weights = read_numbers(
         file, version=VERSION, curves=("cheap", "full"), advice=_ANEW,
-        evidence={*SURFACE, *SUPPORT, *ALONE, *CONTENT, *GRAMMAR},
+        evidence={*SURFACE, *SUPPORT, *ALONE, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER},
     )  # fmt: skip
     cheap, full = weights.curves
-    evidence = load_evidence(folder, weights, learned=file.with_suffix(".npz"), device=device)
-    readings, grammar = load_readings(), load_grammar()
+    evidence = load_evidence(folder, weights, learned=file.with_name("judge.npz"), device=device)
+    model = None if language_model is None else LanguageModel(language_model, device=device)
+    readings = load_readings("readings.json" if model is None else "readings_lm.json")
+    grammar = load_grammar()
     other_digests = f"{readings.digest}{grammar.identity}".encode()
     digest = hashlib.sha256(weights.content + other_digests).hexdigest()
     return Judge(
@@ -204,6 +223,6 @@ def load_judge(
         grammar=grammar,
         readings=readings,
         identity=f"judge-{digest[:16]}",
-        numbers=hashlib.sha256(weights.content).hexdigest(),
         tau=float(weights.entry["tau"]) if tau is None else tau,
+        language_model=model,
     )

@@ -157,14 +157,14 @@ class LanguageModel:
                 for name, each in content.arrays.items()
             }
             self._embedded = self._weights["token_embd.weight"]
-        except KeyError as error:
+            self._begin = int(self._tokenizer.token_to_id("<|endoftext|>"))
+        except (KeyError, TypeError, ValueError) as error:
             raise ModelError(
-                f"{file} has no {error}: it is no language model of Llama's kind",
+                f"{file} is no language model of Llama's kind: {error!r}",
                 help="name a GGUF file of such a model",
             ) from error
         self._size = self._embedded.shape[1] // self._heads
         self._frequencies = base ** (-torch.arange(0, self._size, 2) / self._size)
-        self._begin = int(self._tokenizer.token_to_id("<|endoftext|>"))
         self._memory: OrderedDict[str, _ReadText] = OrderedDict()
 
     def nats(self, pairs: Sequence[tuple[str, str]]) -> list[Nats]:
@@ -286,7 +286,7 @@ class LanguageModel:
         seen = torch.zeros((len(rows), 1, length, most + length), dtype=torch.bool)
         seen[..., most:] = torch.ones((length, length), dtype=torch.bool).tril()
         shape = (len(rows), self._layers, most, *texts[0].keys.shape[2:])
-        keys, values = (torch.zeros(shape, dtype=self._embedded.dtype) for _ in range(2))
+        keys, values = (self._embedded.new_zeros(shape) for _ in range(2))
         for at, (row, text, first) in enumerate(zip(rows, texts, firsts, strict=True)):
             numbers[at, : len(row)] = torch.tensor(row)
             keys[at, :, :first], values[at, :, :first] = (
@@ -295,7 +295,7 @@ class LanguageModel:
             )
             seen[at, 0, :, :first] = True
         places = torch.tensor(firsts)[:, None] + torch.arange(length)
-        state = self._states(numbers, places, before=(keys, values), seen=seen)
+        state = self._states(numbers, places, before=(keys, values), seen=seen.to(self._device))
         return [self._costs(state[at, : len(tail)], tail) for at, tail in enumerate(tails)]
 
     def _states(

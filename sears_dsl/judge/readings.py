@@ -181,10 +181,14 @@ def change_name(change: Change) -> str:
 
 
 @cache
-def load_readings() -> Readings:
-    """The readings that the package carries; ``docs/judge.md`` says whose they are."""
+def load_readings(name: str = "readings.json") -> Readings:
+    """The readings that the package carries; ``docs/judge.md`` says whose they are.
+
+    What readers accept beyond the evidence differs with the evidence: ``readings_lm.json`` is for
+    the judge that asks a language model as well.
+    """
     content, entry = read_numbers_file(
-        Path(__file__).with_name("readings.json"),
+        Path(__file__).with_name(name),
         version=VERSION,
         advice="install sears-dsl again: its files are of different versions",
     )

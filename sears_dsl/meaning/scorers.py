@@ -24,7 +24,6 @@ from sears_dsl.runtime.interrupts import import_whole
 if TYPE_CHECKING:
     import torch
 
-    from sears_dsl.judge.fluent_judge import FluentJudge
     from sears_dsl.judge.judge import Judge
     from sears_dsl.judge.readings import Reading
     from sears_dsl.translation.pivots import Pivot
@@ -84,7 +83,7 @@ def spread_of(scorer: Scorer) -> Callable[[Sequence[Pair]], NDArray[np.float64]]
     """
     if scorer.name not in JUDGES or not scorer.identity.startswith("judge-"):
         return None
-    return cast("Judge | FluentJudge", scorer).readings.spreads
+    return cast("Judge", scorer).readings.spreads
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +152,14 @@ def load_scorer(
     # Each brings networks of its own, which take seconds, so it is imported when it is asked for.
     from sears_dsl.translation.model_files import carried_encoder  # noqa: PLC0415
 
-    if name == "judge":
+    if name in JUDGES:
         from sears_dsl.judge.judge import load_judge  # noqa: PLC0415
-
-        judge = load_judge(carried_encoder(), tau=tau, device=device)
-        return judge.with_readings(readings) if readings else judge
-    if name == "judge-lm":
-        from sears_dsl.judge.fluent_judge import load_fluent_judge  # noqa: PLC0415
         from sears_dsl.translation.model_files import carried_language_model  # noqa: PLC0415
 
-        model = carried_language_model()
-        fluent = load_fluent_judge(carried_encoder(), model, tau=tau, device=device)
-        return fluent.with_readings(readings) if readings else fluent
+        model = None if name == "judge" else carried_language_model()
+
+        judge = load_judge(carried_encoder(), tau=tau, device=device, language_model=model)
+        return judge.with_readings(readings) if readings else judge
     if name == "meaning":
         from sears_dsl.meaning.sentence_meaning import load_sentence_meaning  # noqa: PLC0415
 
