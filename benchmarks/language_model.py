@@ -29,7 +29,7 @@ from benchmarks.judged_rewrites import read_judged_rewrites
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.judge.grammar import load_grammar
 from sears_dsl.judge.judge import Judge
-from sears_dsl.judge.language_model import LIKELIHOOD, LanguageModel, columns_of
+from sears_dsl.judge.likelihood import LIKELIHOOD, LikelihoodModel, columns_of
 from sears_dsl.meaning.scorers import load_scorer
 from training.judge import held_out
 from training.judgements import swords
@@ -38,13 +38,13 @@ _OF_A_RULE = 60
 _FAR = 0.1
 
 
-def less_likely(model: LanguageModel, pairs: list[tuple[str, str]]) -> float:
+def less_likely(model: LikelihoodModel, pairs: list[tuple[str, str]]) -> float:
     """The share of rewrites that are less likely than their originals."""
     more = columns_of(model.nats(pairs))[:, LIKELIHOOD.index("less likely")]
     return float((more > 0).mean())
 
 
-def minimal_pairs(model: LanguageModel, count: int) -> list[Row]:
+def minimal_pairs(model: LikelihoodModel, count: int) -> list[Row]:
     """How often the bad sentence of a minimal pair is the less likely one."""
     rows = [
         Row(name, {"less likely": round(less_likely(model, pairs[:count]), 3)})
@@ -54,7 +54,7 @@ def minimal_pairs(model: LanguageModel, count: int) -> list[Row]:
     return [*rows, Row("BLiMP, mean", {"less likely": round(mean, 4)})]
 
 
-def rejected_rules(model: LanguageModel) -> Row:
+def rejected_rules(model: LikelihoodModel) -> Row:
     """Sentences of unseen kinds of text before and after a rejected rule."""
     texts = unseen()[:5000]
     pairs = [pair for rule in REJECTED for pair in rewrites(rule, texts)[:_OF_A_RULE]]

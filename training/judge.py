@@ -64,7 +64,7 @@ from sears_dsl.judge.evidence import (
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import VERSION
-from sears_dsl.judge.language_model import LIKELIER
+from sears_dsl.judge.likelihood import LIKELIER
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.meaning.sentence_meaning import (
     ABOUT_FEW,

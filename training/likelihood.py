@@ -22,11 +22,11 @@ import numpy as np
 import torch
 
 from sears_dsl.judge.evidence import named
-from sears_dsl.judge.language_model import (
+from sears_dsl.judge.likelihood import (
     AFTER,
     LIKELIER,
     LIKELIHOOD,
-    LanguageModel,
+    LikelihoodModel,
     Nats,
     columns_of,
 )
@@ -62,7 +62,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     # Half the precision, for less than half the time.
-    model = LanguageModel(carried_language_model(), type_of_numbers=torch.bfloat16)
+    model = LikelihoodModel(carried_language_model(), type_of_numbers=torch.bfloat16)
     sets = kept_sets(arguments.keep)
     if arguments.read_only:
         step = 1 if arguments.read_only == "forwards" else -1
@@ -101,7 +101,7 @@ def _portions(pairs: Sequence[tuple[str, str]]) -> list[Sequence[tuple[str, str]
 
 
 def _nats(
-    name: str, pairs: Sequence[tuple[str, str]], model: LanguageModel, keep: Path
+    name: str, pairs: Sequence[tuple[str, str]], model: LikelihoodModel, keep: Path
 ) -> list[Nats]:
     """What the pieces of rewrites cost; what is kept is kept for these rewrites."""
     digest = hashlib.sha256(repr((AFTER, list(pairs))).encode()).hexdigest()[:16]

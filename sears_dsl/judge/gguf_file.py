@@ -49,7 +49,7 @@ def read_gguf(path: Path) -> WeightsOfModel:
     """
     try:
         content = np.memmap(path, np.uint8, "r")
-        return _Reader(content).read()
+        return _GgufBytes(content).read()
     except (OSError, ValueError, struct.error, UnicodeDecodeError, KeyError) as error:
         raise ModelError(
             f"{path} cannot be read as weights of a language model: {error}",
@@ -57,7 +57,7 @@ def read_gguf(path: Path) -> WeightsOfModel:
         ) from error
 
 
-class _Reader:
+class _GgufBytes:
     """A place in the bytes of a file, which moves on."""
 
     def __init__(self, content: Any) -> None:

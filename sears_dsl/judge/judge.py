@@ -39,7 +39,7 @@ from sears_dsl.judge.evidence import (
     read_numbers,
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
-from sears_dsl.judge.language_model import LIKELIER, LIKELIHOOD, LanguageModel, columns_of
+from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, LikelihoodModel, columns_of
 from sears_dsl.judge.readings import Reading, Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE
 from sears_dsl.runtime.array_types import Floats
@@ -75,7 +75,7 @@ class Judge:
     # The least S that counts as accepted: from .5 on most readers would accept a rewrite.
     tau: float
     # Of ``judge-lm``, which asks it last.
-    language_model: LanguageModel | None = None
+    language_model: LikelihoodModel | None = None
 
     @property
     def name(self) -> str:
@@ -211,7 +211,7 @@ def load_judge(
     )  # fmt: skip
     cheap, full = weights.curves
     evidence = load_evidence(folder, weights, learned=file.with_name("judge.npz"), device=device)
-    model = None if language_model is None else LanguageModel(language_model, device=device)
+    model = None if language_model is None else LikelihoodModel(language_model, device=device)
     readings = load_readings("readings.json" if model is None else "readings_lm.json")
     grammar = load_grammar()
     other_digests = f"{readings.digest}{grammar.identity}".encode()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sears_dsl.judge.judge import Judge
-from sears_dsl.judge.language_model import LIKELIHOOD
+from sears_dsl.judge.likelihood import LIKELIHOOD
 from sears_dsl.judge.readings import Reading
 from sears_dsl.meaning.scorers import load_scorer, spread_of
 

@@ -317,7 +317,7 @@ def test_the_command_lists_and_verifies(models: Path) -> None:
     assert "Some/opus-mt-en-xx  translates (hub)" in listed.output
     as_json = json.loads(CliRunner().invoke(pivots_group, ["list", "--json"]).output)
     assert [model["name"] for model in as_json] == [
-        "bergamot-enpt", "bergamot-pten", "minilm", "Some/opus-mt-en-xx",
+        "bergamot-enpt", "bergamot-pten", "minilm", "smollm2", "Some/opus-mt-en-xx",
     ]  # fmt: skip
     whole = CliRunner().invoke(pivots_group, ["verify", "Some/opus-mt-en-xx"])
     assert (whole.exit_code, whole.output) == (0, "Some/opus-mt-en-xx: whole\n")

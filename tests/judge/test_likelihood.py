@@ -13,11 +13,11 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.gguf_file import read_gguf
-from sears_dsl.judge.language_model import (
+from sears_dsl.judge.likelihood import (
     AFTER,
     LIKELIER,
     LIKELIHOOD,
-    LanguageModel,
+    LikelihoodModel,
     Nats,
     columns_of,
     window_of,
@@ -157,7 +157,7 @@ PAIRS = [
 
 def test_costs_are_those_of_transformers(small: tuple[Path, LlamaForCausalLM]) -> None:
     path, network = small
-    for (one, other), nats in zip(PAIRS, LanguageModel(path).nats(PAIRS), strict=True):
+    for (one, other), nats in zip(PAIRS, LikelihoodModel(path).nats(PAIRS), strict=True):
         first = next(
             (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
             min(len(one), len(other)),
@@ -175,10 +175,10 @@ def test_costs_are_those_of_transformers(small: tuple[Path, LlamaForCausalLM]) -
 
 
 def test_a_pair_has_the_same_numbers_in_any_company(small: tuple[Path, LlamaForCausalLM]) -> None:
-    model = LanguageModel(small[0])
+    model = LikelihoodModel(small[0])
     many = PAIRS * 20 + [(f"{number} films.", f"{number} movies.") for number in range(200)]
     together = columns_of(model.nats(many))
-    alone = [columns_of(LanguageModel(small[0]).nats([pair]))[0] for pair in PAIRS]
+    alone = [columns_of(LikelihoodModel(small[0]).nats([pair]))[0] for pair in PAIRS]
     assert together[: len(PAIRS)] == pytest.approx(np.array(alone), abs=1e-3)
 
 
@@ -199,11 +199,11 @@ def test_what_is_no_such_file_is_said(tmp_path: Path, small: tuple[Path, LlamaFo
     for content in (b"", b"GGUF", b"PK" + whole[2:], whole[:4] + b"\x02" + whole[5:], whole[:-40]):
         path.write_bytes(content)
         with pytest.raises(ModelError, match="cannot be read as weights") as caught:
-            LanguageModel(path)
+            LikelihoodModel(path)
         assert "GGUF" in caught.value.help
     _write(path, {"llama.block_count": 2}, {})
     with pytest.raises(ModelError, match="no language model of Llama"):
-        LanguageModel(path)
+        LikelihoodModel(path)
 
 
 def test_columns_say_what_costs_more_and_what_less() -> None:
@@ -224,20 +224,22 @@ def test_of_a_long_text_the_words_around_the_change_are_read() -> None:
     words = [f"word{number}" for number in range(400)]
     original = " ".join(words)
     rewrite = " ".join([*words[:200], "other", *words[201:]])
-    window = window_of(original, rewrite)
-    assert window.original in original
-    assert window.rewrite == window.original.replace("word200", "other")
-    assert 32 <= len(window.original.split()) <= 80
-    assert window_of("a" * 9000, "a" * 4000 + "b" + "a" * 5000).original != ""
+    before, after = window_of(original, rewrite)
+    assert before in original
+    assert after == before.replace("word200", "other")
+    assert 32 <= len(before.split()) <= 80
+    before, after = window_of("a" * 9000, "a" * 4000 + "b" + "a" * 4999)
+    assert len(before) == len(after) <= 1000
+    assert (before.count("b"), after.count("b")) == (0, 1)
 
 
 @pytest.fixture(scope="module")
-def model() -> LanguageModel:
-    return LanguageModel(carried_language_model())
+def model() -> LikelihoodModel:
+    return LikelihoodModel(carried_language_model())
 
 
 @pytest.mark.long
-def test_english_is_likelier_than_what_is_none(model: LanguageModel) -> None:
+def test_english_is_likelier_than_what_is_none(model: LikelihoodModel) -> None:
     pairs = [
         ("What does he want to do now?", "What do he want to do now?"),
         ("I have never seen such a bad movie.", "I have never saw such a bad movie."),

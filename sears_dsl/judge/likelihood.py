@@ -61,13 +61,6 @@ _MOST_PIECES = 2048
 _SPACED = re.compile(r"\S+")
 
 
-class Window(NamedTuple):
-    """A pair, cut to what is around its changes."""
-
-    original: str
-    rewrite: str
-
-
 class Nats(NamedTuple):
     """What pieces of a pair cost: the changed ones, and up to `AFTER` behind them."""
 
@@ -92,11 +85,11 @@ def columns_of(nats: Sequence[Nats]) -> Floats:
     return np.array(rows, np.float64).reshape(len(rows), len(LIKELIHOOD) + len(LIKELIER))
 
 
-def window_of(original: str, rewrite: str) -> Window:
+def window_of(original: str, rewrite: str) -> tuple[str, str]:
     """The texts from some words before their first difference to some behind the last one."""
     words = [match.span() for match in _SPACED.finditer(original)]
     if len(words) <= _WHOLE and max(len(original), len(rewrite)) <= 8 * _WHOLE:
-        return Window(original, rewrite)
+        return original, rewrite
     first, behind = _common_ends(original, rewrite)
     last = len(original) - behind
     starts = [start for start, _ in words]
@@ -106,7 +99,7 @@ def window_of(original: str, rewrite: str) -> Window:
     high = min(words[stop - 1][1], last + _LONGEST) if stop else len(original)
     high = max(high, last)
     cut = len(original) - high
-    return Window(original[low:high], rewrite[low : len(rewrite) - cut])
+    return original[low:high], rewrite[low : len(rewrite) - cut]
 
 
 def _common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
@@ -128,7 +121,7 @@ class _ReadText:
     values: Tensor
 
 
-class LanguageModel:
+class LikelihoodModel:
     """A network of Llama's kind with its tokenizer, from a GGUF file.
 
     Raises:
@@ -172,19 +165,17 @@ class LanguageModel:
         windows = [window_of(*pair) for pair in pairs]
         results: list[Nats | None] = [None] * len(pairs)
         for some in self._portions(windows):
-            originals = self._read({windows[at].original for at in some})
+            originals = self._read({windows[at][0] for at in some})
             for at, nats in zip(some, self._compared(windows, some, originals), strict=True):
                 results[at] = nats
         return [each for each in results if each is not None]
 
-    def _portions(self, windows: Sequence[Window]) -> Iterator[list[int]]:
+    def _portions(self, windows: Sequence[tuple[str, str]]) -> Iterator[list[int]]:
         """Numbers of pairs, those of an original together, with originals of like length."""
-        order = sorted(
-            range(len(windows)), key=lambda at: (len(windows[at].original), windows[at].original)
-        )
+        order = sorted(range(len(windows)), key=lambda at: (len(windows[at][0]), windows[at][0]))
         portion: list[int] = []
         size = 0
-        for original, group in groupby(order, key=lambda at: windows[at].original):
+        for original, group in groupby(order, key=lambda at: windows[at][0]):
             if portion and size + len(original) > 4 * _PIECES_AT_ONCE:
                 yield portion
                 portion, size = [], 0
@@ -226,9 +217,11 @@ class LanguageModel:
         numbers = torch.full((len(rows), length), self._begin)
         for at, row in enumerate(rows):
             numbers[at, 1 : len(row) + 1] = torch.tensor(row)
-        kept: list[tuple[Tensor, Tensor]] = []
-        state = self._states(numbers, torch.arange(length).expand(len(rows), -1), kept=kept)
-        keys, values = (torch.stack(each, 1) for each in zip(*kept, strict=True))
+        looked_up: list[tuple[Tensor, Tensor]] = []
+        state = self._states(
+            numbers, torch.arange(length).expand(len(rows), -1), looked_up=looked_up
+        )
+        keys, values = (torch.stack(each, 1) for each in zip(*looked_up, strict=True))
         return [
             _ReadText(
                 row,
@@ -240,14 +233,17 @@ class LanguageModel:
         ]
 
     def _compared(
-        self, windows: Sequence[Window], chosen: Sequence[int], originals: dict[str, _ReadText]
+        self,
+        windows: Sequence[tuple[str, str]],
+        chosen: Sequence[int],
+        originals: dict[str, _ReadText],
     ) -> list[Nats]:
         """Of the rewrites of originals that are read."""
-        pieces = self._pieces([windows[at].rewrite for at in chosen])
+        pieces = self._pieces([windows[at][1] for at in chosen])
         results = []
         for begin in range(0, len(chosen), _REWRITES_AT_ONCE):
             some = range(begin, min(begin + _REWRITES_AT_ONCE, len(chosen)))
-            texts = [originals[windows[chosen[at]].original] for at in some]
+            texts = [originals[windows[chosen[at]][0]] for at in some]
             ends = [
                 _common_ends(text.pieces, pieces[at]) for text, at in zip(texts, some, strict=True)
             ]
@@ -283,8 +279,8 @@ class LanguageModel:
         ]
         length, most = max(map(len, rows)), max(firsts)
         numbers = torch.full((len(rows), length), self._begin)
-        seen = torch.zeros((len(rows), 1, length, most + length), dtype=torch.bool)
-        seen[..., most:] = torch.ones((length, length), dtype=torch.bool).tril()
+        visible = torch.zeros((len(rows), 1, length, most + length), dtype=torch.bool)
+        visible[..., most:] = torch.ones((length, length), dtype=torch.bool).tril()
         shape = (len(rows), self._layers, most, *texts[0].keys.shape[2:])
         keys, values = (self._embedded.new_zeros(shape) for _ in range(2))
         for at, (row, text, first) in enumerate(zip(rows, texts, firsts, strict=True)):
@@ -293,9 +289,11 @@ class LanguageModel:
                 text.keys[:, :first],
                 text.values[:, :first],
             )
-            seen[at, 0, :, :first] = True
+            visible[at, 0, :, :first] = True
         places = torch.tensor(firsts)[:, None] + torch.arange(length)
-        state = self._states(numbers, places, before=(keys, values), seen=seen.to(self._device))
+        state = self._states(
+            numbers, places, before=(keys, values), visible=visible.to(self._device)
+        )
         return [self._costs(state[at, : len(tail)], tail) for at, tail in enumerate(tails)]
 
     def _states(
@@ -304,15 +302,15 @@ class LanguageModel:
         places: Tensor,
         *,
         before: tuple[Tensor, Tensor] | None = None,
-        seen: Tensor | None = None,
-        kept: list[tuple[Tensor, Tensor]] | None = None,
+        visible: Tensor | None = None,
+        looked_up: list[tuple[Tensor, Tensor]] | None = None,
     ) -> Tensor:
         """The last state of pieces (B, L), which stand at places, behind others that are known.
 
         Args:
             before: keys and values (B, layers, P, shared heads, width of a head).
-            seen: bool (B, 1, L, P + L), what each piece sees; None is what is before it.
-            kept: a list that takes the keys and values of each layer.
+            visible: bool (B, 1, L, P + L), what each piece sees; None is what is before it.
+            looked_up: a list that takes the keys and values of each layer.
         """
         angles = (places[..., None] * self._frequencies)[:, :, None]
         turn = (
@@ -328,14 +326,14 @@ class LanguageModel:
                 for part in ("q", "k", "v")
             )
             query, key = _turned(query, *turn), _turned(key, *turn)
-            if kept is not None:
-                kept.append((key, value))
+            if looked_up is not None:
+                looked_up.append((key, value))
             if before is not None:
                 key = torch.cat([before[0][:, layer], key], 1)
                 value = torch.cat([before[1][:, layer], value], 1)
             mixed = functional.scaled_dot_product_attention(
                 query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2),
-                attn_mask=seen, is_causal=seen is None, enable_gqa=True,
+                attn_mask=visible, is_causal=visible is None, enable_gqa=True,
             )  # fmt: skip
             state = state + self._linear(mixed.transpose(1, 2).flatten(2), f"{name}.attn_output")
             normal = self._normal(state, f"{name}.ffn_norm")
