@@ -264,7 +264,7 @@ def _as_dict(
         **{
             name: getattr(tally, name)
             for name in ("changed", "records", "missing", "decomposed", "touched", "misplaced",
-                         "absent", "reasons")
+                         "absent", "undone", "reasons")
         },
         "seconds": round(report.seconds, 3),
         "rules": {
@@ -293,7 +293,7 @@ def _none_matches(report: ApplyReport, request: ApplyRequest) -> bool:
 
     acted = any(of.rows or of.unrenderable or of.left_out for of in report.rules.values())
     guarded = request.protect or request.spans or request.share != TextShare()
-    return bool(report.tally.rows) and not (acted or guarded)
+    return bool(report.tally.rows) and not (acted or guarded or report.tally.undone)
 
 
 def _print_report(
@@ -337,6 +337,11 @@ def _print_report(
     )
     if _none_matches(report, request):
         out.print(NO_RULE_FIRES)
+    if tally.undone:
+        out.print(
+            f"{counted(tally.undone, 'row')} as before, since rules undo there what rules before "
+            "them did"
+        )
     if unit:
         out.print(unit)
     skipped = sum(of.unrenderable for of in report.rules.values())

@@ -220,6 +220,20 @@ def test_rules_of_which_none_fires_are_told_with_what_to_look_at(run: Run, tmp_p
     assert "no rule fires" not in run("apply", "wh.sear", "rows.txt", "-o", "p.jsonl").stderr
 
 
+def test_rules_of_a_chain_that_undo_each_other_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "undo.sear").write_text("movie -> film\nfilm -> movie\ngood -> great\n", "utf-8")
+    (tmp_path / "rows.txt").write_text("A movie.\nThe movie.\nSo good.\nNo.\n", "utf-8")
+    command = ("apply", "undo.sear", "rows.txt", "-o", "out.txt", "--mode", "chain")
+    told = run(*command).stderr
+    assert "4 rows read, 1 changed by 1 rule (2 silent)" in told
+    assert "2 rows as before, since rules undo there what rules before them did" in told
+    assert json.loads(run(*command, "--json").stdout)["undone"] == 2
+    (tmp_path / "rows.txt").write_text("A movie.\n", "utf-8")
+    told = run(*command).stderr
+    assert "1 row as before" in told
+    assert "no rule fires" not in told
+
+
 def test_invalid_utf8_names_the_byte_and_the_way_out(run: Run, tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes("What color is the café?\n".encode("latin-1"))
     done = run("apply", "wh.sear", "latin.txt", "-o", "-", "--mode", "chain")
