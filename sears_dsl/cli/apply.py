@@ -337,11 +337,6 @@ def _print_report(
     )
     if _none_matches(report, request):
         out.print(NO_RULE_FIRES)
-    if tally.undone:
-        out.print(
-            f"{counted(tally.undone, 'row')} as before, since rules undo there what rules before "
-            "them did"
-        )
     if unit:
         out.print(unit)
     skipped = sum(of.unrenderable for of in report.rules.values())
@@ -349,6 +344,18 @@ def _print_report(
         out.print(
             f"{counted(skipped, 'instance')} left alone: no single inflected form fits, the word "
             "has no neighbour, or nothing there can change so"
+        )
+    _print_left_alone(out, report, request)
+    _print_articles(out, report, rulesets)
+
+
+def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) -> None:
+    """Say which rows are as they were, or not rewritten by all rules, and why."""
+    tally = report.tally
+    if tally.undone:
+        out.print(
+            f"{counted(tally.undone, 'row')} as before, since rules undo there what rules before "
+            "them did"
         )
     if tally.missing:
         out.print(f"{counted(tally.missing, 'value')} passed over: there is no text")
@@ -370,7 +377,6 @@ def _print_report(
         out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
     for row, why in tally.reasons[:_FEW_REASONS]:
         out.print(f"  row {row}: {why}")
-    _print_articles(out, report, rulesets)
 
 
 def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Ruleset]) -> None:

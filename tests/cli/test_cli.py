@@ -144,6 +144,19 @@ def test_test_reports_each_outcome(run: Run, tmp_path: Path) -> None:
     assert "3 tests of 1 rule: 0 ok, 3 not ok" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "tested", ["", 'movie -> film\n  test "a/DET/DT movie" => "a film"\n'], ids=["none", "one"]
+)
+def test_a_rule_without_tests_that_cannot_be_compiled_is_an_error(
+    run: Run, tmp_path: Path, tested: str
+) -> None:
+    (tmp_path / "wrong.sear").write_text(f"{tested}trunk -> $1.homoglyph\n", "utf-8")
+    done = run("test", "wrong.sear")
+    assert done.returncode == 2
+    assert "error[E329]" in done.stderr
+    assert "ok" not in done.stdout
+
+
 # ---------------------------------------------------------------- apply
 
 
