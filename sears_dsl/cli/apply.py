@@ -12,6 +12,7 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
     EngineOptions,
+    chosen_reading,
     chosen_workers,
     engine_options,
     id_option,
@@ -20,6 +21,7 @@ from sears_dsl.cli.options.shared import (
     no_cache_option,
     output_format_option,
     quiet_option,
+    reading_options,
     scope_option,
     tagger_option,
     unit_option,
@@ -110,12 +112,7 @@ class _Jobs(click.IntRange):
 @id_option
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
 @output_format_option
-@click.option(
-    "--no-header",
-    is_flag=True,
-    help="csv, tsv: the first line is a row; columns are called 1, 2, …",
-)
-@click.option("--encoding", default="utf-8", show_default=True, help="Encoding of INPUT.")
+@reading_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
               show_default=True,
               help="What to do with bytes that are not text in that encoding.")  # fmt: skip
@@ -147,7 +144,6 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.catalogue import load_rulesets, require_together
-    from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
     from sears_dsl.engine.compile.requirements import unit_of
     from sears_dsl.paraphrasing.rewording import RewordingRecipe
@@ -189,12 +185,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         id_column=options["id_column"],
         format=options["input_format"],
         output_format=options["output_format"],
-        reading=ReadOptions(
-            encoding=options["encoding"],
-            errors=options["errors"],
-            header=not options["no_header"],
-            limit=options["limit"],
-        ),
+        reading=chosen_reading(options, errors=options["errors"], limit=options["limit"]),
         jobs=options["jobs"],
         resume=options["resume"],
         share=TextShare.parse(options["share"], seed=options["seed"]),

@@ -210,7 +210,11 @@ def test_apply_takes_shipped_rulesets_by_name(run: Run, tmp_path: Path) -> None:
             ["apply", "wh.sear", "rows.csv", "-o", "o.csv", "--delimiter", ";"],
             "first line of a csv",
         ),
-        (["audit", "wh.sear", "--data", "rows.csv", "--encoding", "cp1252"], "as UTF-8"),
+        (["check", "wh.sear", "--encoding", "cp1252"], "as UTF-8"),
+        (
+            ["audit", "wh.sear", "--data", "rows.csv", "--model", "m:p", "--encoding", "utf8x"],
+            "there is no text encoding 'utf8x'",
+        ),
         (["audit", "wh.sear", "--modle", "m:p"], "--model"),
     ],
 )
