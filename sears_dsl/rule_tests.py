@@ -5,17 +5,18 @@ A test is about its own rule alone, under scope ``first`` and the unit that the 
 Where the text pins its tags (``What/PRON/WP``) they are taken from there; the other texts are
 tagged in one batch, and only if there are any, so that a file of pinned tests needs no tagger
 installed. Of a rule whose vectors are not installed, or that wants a paraphraser that was not
-given, no test is run.
-Costs one compilation and one pass over the texts, whatever the number of rules.
+given, no test is run. Always holds: rules without tests are compiled too, so that a file of which a
+rule cannot be compiled is an error, and never one in which all is well.
+Costs two compilations and one pass over the texts, whatever the number of rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from sears_dsl.engine.compile.requirements import lacking
+from sears_dsl.engine.compile.requirements import lacking, stand_ins
 from sears_dsl.engine.matcher import Matcher, compile_rules, given_rulesets
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.rewrites import Rewrites
@@ -78,13 +79,12 @@ def run_tests(
     given_rulesets([ruleset])
     cases = [(k, test) for k, rule in enumerate(ruleset.rules) for test in rule.metadata.tests]
     of_templates = _template_results(ruleset)
-    if not cases:
-        return of_templates
     has = {
         "vectors": sources.vectors is not None,
         "paraphrases": sources.paraphrases is not None,
     }
     runs = [not lacking(rule, ruleset, **has) for rule in ruleset.rules]
+    _compile_others(ruleset, {rule for rule, _ in cases if runs[rule]}, tagger)
     actual = _actual(ruleset, [case for case in cases if runs[case[0]]], tagger, sources)
     return [
         RuleTestResult(
@@ -95,6 +95,22 @@ def run_tests(
         )
         for rule, test in cases
     ] + of_templates
+
+
+def _compile_others(ruleset: Ruleset, tested: Collection[int], tagger: Tagger | str | None) -> None:
+    """Compile the rules of which no test is run, so that one that is wrong does not pass.
+
+    Those are left out that look words up in a file that is not there.
+    """
+    sources = stand_ins(ruleset)
+    known = {"vectors": sources.vectors is not None, "paraphrases": True}
+    others = tuple(
+        rule
+        for number, rule in enumerate(ruleset.rules)
+        if number not in tested and not lacking(rule, ruleset, **known)
+    )
+    if others:
+        compile_rules([replace(ruleset, rules=others)], tagger=tagger, sources=sources)
 
 
 def _actual(

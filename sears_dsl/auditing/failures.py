@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import chain, repeat
@@ -382,6 +382,7 @@ def numbers_of(feature: Feature) -> Floats:
     )
 
 
+_AS_IT_IS = ReadOptions()
 # Packages that decide the result, by the names under which they are imported.
 _DECIDE = {"sears-dsl": "sears_dsl", "scikit-learn": "sklearn", "numpy": "numpy",
            "textstat": "textstat"}  # fmt: skip
@@ -393,6 +394,7 @@ def predict_errors(
     data: object = None,
     features: Sequence[str] = (),
     format_name: str | None = None,
+    reading: ReadOptions = _AS_IT_IS,
     seed: int = 0,
 ) -> ErrorsDocument:
     """What predicts that the model fails, as `sears.predict_errors` gives it."""
@@ -401,12 +403,12 @@ def predict_errors(
     notes = []
     of_rows: dict[str, Sequence[SliceValue]] = {}
     if data is not None:
-        names = _default_features(_audited_rows(first, data, format_name))
+        options = replace(reading, limit=first.data.rows)
+        names = _default_features(_audited_rows(first, data, format_name, options))
         if not has_textstat():
             notes.append(
                 "Readability is left out: textstat is not installed (sears-dsl[analysis])."
             )
-        options = ReadOptions(limit=first.data.rows)
         columns = dict.fromkeys((*names, *features))
         slicings = read_slicings(data, list(columns), format_name=format_name, options=options)
         of_rows = {name: _values(name, cells) for name, cells in slicings.items()}
@@ -435,7 +437,9 @@ def predict_errors(
     return _document(audits, answers, learned, seed=seed, notes=notes, with_data=data is not None)
 
 
-def _audited_rows(audit: AuditDocument, data: object, format_name: str | None) -> LabelledRows:
+def _audited_rows(
+    audit: AuditDocument, data: object, format_name: str | None, options: ReadOptions
+) -> LabelledRows:
     rows = read_labelled(
         data,
         column=audit.data.column,
@@ -443,7 +447,7 @@ def _audited_rows(audit: AuditDocument, data: object, format_name: str | None) -
         also=audit.data.also,
         comparison=audit.comparison,
         format_name=format_name,
-        options=ReadOptions(limit=audit.data.rows),
+        options=options,
     )
     if rows.digest != audit.data.sha256:
         raise DataError(

@@ -88,6 +88,7 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
         tally.of(matcher.rule_ids[rule]).left_out += 1
         touched.setdefault(row, left_out[row, rule])
     tally.changed = len(values)
+    tally.undone = len(_rows_undone(columns).difference(values, dropped))
     tally.records = batch.rows - len(dropped)
     if touched or misplaced or absent:
         touched = {row: why for row, why in touched.items() if row not in misplaced}
@@ -121,6 +122,12 @@ def _values_of_rows(
     for _, rule in rows_of_rules:
         tally.of(matcher.rule_ids[rule]).rows += 1
     return values
+
+
+def _rows_undone(columns: Sequence[_ChainColumn]) -> set[int]:
+    """The rows of which a text is as it was before rules changed it."""
+    places = ((column, place) for column in columns for place in column.undone)
+    return {row for column, place in places for row in column.rows[place]}
 
 
 class _ChainColumn:
@@ -226,6 +233,13 @@ class _ChainColumn:
         """The places of the texts that rules changed."""
         for place, result in enumerate(self.results):
             if result.steps and result.text != self.texts[place]:
+                yield place
+
+    @property
+    def undone(self) -> Iterator[int]:
+        """The places of the texts that rules changed and changed back."""
+        for place, result in enumerate(self.results):
+            if result.steps and result.text == self.texts[place]:
                 yield place
 
     def applied(self, row: int) -> set[int]:

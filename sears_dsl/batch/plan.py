@@ -45,7 +45,7 @@ _MOST_REASONS = 1_000
 # The counts of a rule, and of all rules together.
 _OF_RULE = ("rows", "edits", "unrenderable", "left_out")
 _COUNTS = ("rows", "changed", "characters", "records", "missing", "decomposed", "touched",
-           "misplaced", "absent")  # fmt: skip
+           "misplaced", "absent", "undone")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +410,7 @@ class Tally:
     touched: int = 0
     misplaced: int = 0  # rows with a span that does not stand where the row says; none is rewritten
     absent: int = 0  # rows with a protected value that their text does not contain
+    undone: int = 0  # rows (chain) that are as they were, since rules undid what others had done
     # Row id and reason of the first thousand of all three.
     reasons: list[tuple[str, str]] = field(default_factory=list)
 

@@ -12,6 +12,7 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
     EngineOptions,
+    chosen_reading,
     chosen_workers,
     engine_options,
     id_option,
@@ -20,6 +21,7 @@ from sears_dsl.cli.options.shared import (
     no_cache_option,
     output_format_option,
     quiet_option,
+    reading_options,
     scope_option,
     tagger_option,
     unit_option,
@@ -110,12 +112,7 @@ class _Jobs(click.IntRange):
 @id_option
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
 @output_format_option
-@click.option(
-    "--no-header",
-    is_flag=True,
-    help="csv, tsv: the first line is a row; columns are called 1, 2, …",
-)
-@click.option("--encoding", default="utf-8", show_default=True, help="Encoding of INPUT.")
+@reading_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
               show_default=True,
               help="What to do with bytes that are not text in that encoding.")  # fmt: skip
@@ -147,7 +144,6 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.catalogue import load_rulesets, require_together
-    from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.span_columns import SpanColumn
     from sears_dsl.engine.compile.requirements import unit_of
     from sears_dsl.paraphrasing.rewording import RewordingRecipe
@@ -189,12 +185,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         id_column=options["id_column"],
         format=options["input_format"],
         output_format=options["output_format"],
-        reading=ReadOptions(
-            encoding=options["encoding"],
-            errors=options["errors"],
-            header=not options["no_header"],
-            limit=options["limit"],
-        ),
+        reading=chosen_reading(options, errors=options["errors"], limit=options["limit"]),
         jobs=options["jobs"],
         resume=options["resume"],
         share=TextShare.parse(options["share"], seed=options["seed"]),
@@ -264,7 +255,7 @@ def _as_dict(
         **{
             name: getattr(tally, name)
             for name in ("changed", "records", "missing", "decomposed", "touched", "misplaced",
-                         "absent", "reasons")
+                         "absent", "undone", "reasons")
         },
         "seconds": round(report.seconds, 3),
         "rules": {
@@ -293,7 +284,7 @@ def _none_matches(report: ApplyReport, request: ApplyRequest) -> bool:
 
     acted = any(of.rows or of.unrenderable or of.left_out for of in report.rules.values())
     guarded = request.protect or request.spans or request.share != TextShare()
-    return bool(report.tally.rows) and not (acted or guarded)
+    return bool(report.tally.rows) and not (acted or guarded or report.tally.undone)
 
 
 def _print_report(
@@ -345,6 +336,18 @@ def _print_report(
             f"{counted(skipped, 'instance')} left alone: no single inflected form fits, the word "
             "has no neighbour, or nothing there can change so"
         )
+    _print_left_alone(out, report, request)
+    _print_articles(out, report, rulesets)
+
+
+def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) -> None:
+    """Say which rows are as they were, or not rewritten by all rules, and why."""
+    tally = report.tally
+    if tally.undone:
+        out.print(
+            f"{counted(tally.undone, 'row')} as before, since rules undo there what rules before "
+            "them did"
+        )
     if tally.missing:
         out.print(f"{counted(tally.missing, 'value')} passed over: there is no text")
     if tally.decomposed:
@@ -365,7 +368,6 @@ def _print_report(
         out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
     for row, why in tally.reasons[:_FEW_REASONS]:
         out.print(f"  row {row}: {why}")
-    _print_articles(out, report, rulesets)
 
 
 def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Ruleset]) -> None:

@@ -329,7 +329,7 @@ _CALLED_ELSEWHERE = {
     "--delimiter": _PARTED,
     "--sep": _PARTED,
     "--separator": _PARTED,
-    "--encoding": "save the file as UTF-8; of those with rows only `sears apply` reads others",
+    "--encoding": "save the file as UTF-8; of others only rows are read",
     "--no-header": "put a line with the names of its columns first",
     "--text-column": "the column of texts is named by --column",
     "--label-column": "the column of labels is named by --label",

@@ -12,7 +12,7 @@ from sears_dsl.errors import UsageError, counted
 
 @click.command("warm-up", epilog="Example: sears warm-up")
 def warm_up_command() -> None:
-    """Compile the inner loops once, about half a minute.
+    """Compile the inner loops once, a minute or two.
 
     Otherwise the first run over more than some hundred rows does so, in a process beside its work.
     It is needed again after an update of sears or numba, and on another kind of processor. What is

@@ -131,6 +131,7 @@ class AugmentPart:
     id_column: str | None = None
     format_name: str | None = None
     oracle: str | None = None
+    reading: ReadOptions = field(default_factory=ReadOptions)
     _matcher: Matcher | None = field(default=None, repr=False)
     _opened: Oracle | None = field(default=None, repr=False)
 
@@ -147,13 +148,15 @@ class AugmentPart:
         own = {name: getattr(self, name) for name in ("text", "label", "id_column", "format_name")}
         chosen = {name: str(value) for name, value in asdict(self.choices).items()}
         rules = self.recipe.identity()
+        reading = {"encoding": self.reading.encoding, "header": self.reading.header}
         return {
-            "sears": __version__, "work": "augment", **rules, **own, **chosen, "oracle": self.oracle
+            "sears": __version__, "work": "augment", **rules, **own, **reading, **chosen,
+            "oracle": self.oracle,
         }  # fmt: skip
 
     def do(self, source: str, output: str) -> Mapping[str, Any]:
         """Augment a part; the record of it is what stands in a manifest otherwise."""
-        table = read_table(source, format_name=self.format_name, options=ReadOptions())
+        table = read_table(source, format_name=self.format_name, options=self.reading)
         columns = columns_of(table, text=self.text, label=self.label, id_column=self.id_column)
         if columns.id is not None and all(
             isinstance(value, int) for value in table.columns[columns.id]
@@ -184,4 +187,4 @@ class AugmentPart:
 
     def __reduce__(self) -> tuple[Any, ...]:
         own = (self.recipe, self.choices, self.text, self.label, self.id_column, self.format_name)
-        return AugmentPart, (*own, self.oracle)  # compiled rules stay where they are
+        return AugmentPart, (*own, self.oracle, self.reading)  # compiled rules stay where they are

@@ -439,10 +439,10 @@ def line_ends(content: bytes) -> NDArray[np.int64]:
 
 
 def _as_utf8(encoding: str) -> str:
-    """What to do about a file in another encoding; few commands and functions take one."""
+    """What to do about a file in another encoding; commands take one for rows, few functions do."""
     return (
         f"save it as UTF-8 (a spreadsheet: as CSV UTF-8; or iconv -f {encoding} -t utf-8 FILE > NEW"
-        f"); `sears apply --encoding {encoding}` reads it as it is"
+        f"); the option `--encoding {encoding}` reads rows as they are"
     )
 
 

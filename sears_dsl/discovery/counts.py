@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
+LEAST = 8
+"""Rewrites of a rule on text of which fewer prove nothing, so that none of them is judged."""
+
 
 @dataclass(frozen=True, slots=True)
 class Flip:
@@ -63,6 +66,16 @@ class Closest:
     asked: int  # how many of them the model was asked about
     flips: int  # how many of these the model then has wrong
     judged: TextVerdict | None  # what its rewrites on text say; None for a rule that was known
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Whether there was text enough, and no time to judge what the rule makes of it."""
+        verdict = self.judged
+        return verdict is not None and not verdict.sampled and verdict.places >= LEAST
+
+    def is_cut_short(self, delta: float) -> bool:
+        """Whether what was judged of it is good enough for δ, and only the rest is missing."""
+        return self.judged is not None and self.judged.low >= 1 - delta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

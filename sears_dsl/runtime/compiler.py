@@ -3,13 +3,13 @@
 In: the folder of compiled code. Out: whether all of it is there. Always holds: of all processes
 that want the code in a folder one compiles and the others wait for it, and where it ends before it
 is done another one goes on from there, since each kernel is kept when it is compiled; the compiling
-process ends with the one that wanted it. Costs a core for the half minute that compiling takes.
+process ends with the one that wanted it. Costs a core for the minute that compiling takes.
 """
 
 from __future__ import annotations
 
 import time
-from functools import partial
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -21,7 +21,7 @@ _LOOK_SECONDS = 0.1
 
 
 class Compiler:
-    """A process that compiles all kernels into a folder, which can be written."""
+    """A process that compiles what most runs call into a folder, which can be written."""
 
     def __init__(self, folder: Path) -> None:
         from sears_dsl.runtime.processes import Children  # noqa: PLC0415 - few want it
@@ -47,14 +47,17 @@ class Compiler:
         return True
 
 
-def compiled(folder: str) -> partial[int]:
-    """In the process: compile all kernels, when nobody else is compiling them."""
+def compiled(folder: str) -> Callable[[None], None]:
+    """In the process: compile what most runs call, when nobody else is compiling it.
+
+    The kernels for very many rules are left to runs that have so many: others would wait for them.
+    """
     while (lock_file := take_lock(Path(folder, _LOCK))) is None:
         time.sleep(_LOOK_SECONDS)
     with lock_file:
-        number = import_module("sears_dsl.engine.warming").warm_up()
-    return partial(_answer, number)
+        import_module("sears_dsl.engine.warming").compile_usual()
+    return _answer
 
 
-def _answer(number: int, _question: None) -> int:
-    return number
+def _answer(_question: None) -> None:
+    """Whoever asks wants to know that it is done."""

@@ -12,7 +12,7 @@ was made of something else; it is written whole or not at all, and takes the pla
 earlier versions of its kernel left. Reading such a file runs what is in it, so it is read only from
 a folder into which nobody else can put one (`is_private`).
 
-Costs: reading compiled kernels from disk takes a third of a second, compiling them half a minute
+Costs: reading compiled kernels from disk takes a third of a second, compiling them a minute or more
 where they were never compiled before. Ten rows are done sooner by the plain functions. So whoever
 calls kernels says beforehand how much there is to do (`expect`), and a process that has announced
 more than `ENOUGH` steps goes over to compiled code for good. Where there is none on disk another

@@ -144,6 +144,19 @@ def test_test_reports_each_outcome(run: Run, tmp_path: Path) -> None:
     assert "3 tests of 1 rule: 0 ok, 3 not ok" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "tested", ["", 'movie -> film\n  test "a/DET/DT movie" => "a film"\n'], ids=["none", "one"]
+)
+def test_a_rule_without_tests_that_cannot_be_compiled_is_an_error(
+    run: Run, tmp_path: Path, tested: str
+) -> None:
+    (tmp_path / "wrong.sear").write_text(f"{tested}trunk -> $1.homoglyph\n", "utf-8")
+    done = run("test", "wrong.sear")
+    assert done.returncode == 2
+    assert "error[E329]" in done.stderr
+    assert "ok" not in done.stdout
+
+
 # ---------------------------------------------------------------- apply
 
 
@@ -197,7 +210,11 @@ def test_apply_takes_shipped_rulesets_by_name(run: Run, tmp_path: Path) -> None:
             ["apply", "wh.sear", "rows.csv", "-o", "o.csv", "--delimiter", ";"],
             "first line of a csv",
         ),
-        (["audit", "wh.sear", "--data", "rows.csv", "--encoding", "cp1252"], "as UTF-8"),
+        (["check", "wh.sear", "--encoding", "cp1252"], "as UTF-8"),
+        (
+            ["audit", "wh.sear", "--data", "rows.csv", "--model", "m:p", "--encoding", "utf8x"],
+            "there is no text encoding 'utf8x'",
+        ),
         (["audit", "wh.sear", "--modle", "m:p"], "--model"),
     ],
 )
@@ -218,6 +235,20 @@ def test_rules_of_which_none_fires_are_told_with_what_to_look_at(run: Run, tmp_p
     assert "no rule fires: is it the right column, and in the language of the rules?" in told
     (tmp_path / "rows.txt").write_text("What color is it?\n", "utf-8")
     assert "no rule fires" not in run("apply", "wh.sear", "rows.txt", "-o", "p.jsonl").stderr
+
+
+def test_rules_of_a_chain_that_undo_each_other_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "undo.sear").write_text("movie -> film\nfilm -> movie\ngood -> great\n", "utf-8")
+    (tmp_path / "rows.txt").write_text("A movie.\nThe movie.\nSo good.\nNo.\n", "utf-8")
+    command = ("apply", "undo.sear", "rows.txt", "-o", "out.txt", "--mode", "chain")
+    told = run(*command).stderr
+    assert "4 rows read, 1 changed by 1 rule (2 silent)" in told
+    assert "2 rows as before, since rules undo there what rules before them did" in told
+    assert json.loads(run(*command, "--json").stdout)["undone"] == 2
+    (tmp_path / "rows.txt").write_text("A movie.\n", "utf-8")
+    told = run(*command).stderr
+    assert "1 row as before" in told
+    assert "no rule fires" not in told
 
 
 def test_invalid_utf8_names_the_byte_and_the_way_out(run: Run, tmp_path: Path) -> None:

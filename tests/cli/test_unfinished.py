@@ -94,6 +94,34 @@ def test_a_run_that_found_nothing_out_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+# A file may grow to so many bytes.
+_FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from sears_dsl.cli.options.unfinished import Resuming, unfinished_run
+from sears_dsl.models.cached import PredictionStore
+from sears_dsl.errors import SearsError
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+try:
+    with unfinished_run(Path("a.sear"), Resuming()) as run:
+        PredictionStore(run.folder / "predictions.sqlite3")
+except SearsError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
+@pytest.mark.parametrize("most", [0, 4096, 8192, 24576])
+def test_a_run_that_a_full_disk_ends_at_once_says_nothing_of_findings(
+    tmp_path: Path, most: int
+) -> None:
+    command = [sys.executable, "-c", _FULL_DISK, str(most)]
+    end = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "could not be opened: disk I/O error" in end.stdout
+    assert end.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
 @pytest.mark.parametrize(
     ("answer", "told", "left"),

@@ -493,4 +493,4 @@ def test_json_is_recognized_in_every_encoding(
         ) as told:
             list(Dataset(str(path)).batches())
         assert f"iconv -f {encoding} -t utf-8" in told.value.help
-        assert f"`sears apply --encoding {encoding}`" in told.value.help
+        assert f"`--encoding {encoding}`" in told.value.help

@@ -334,5 +334,30 @@ def test_a_report_has_words_for_all_that_a_search_counts() -> None:
 
 def test_a_report_says_what_share_readers_surely_accept() -> None:
     lacking = close("very -> really", "meaning", 9, 0, verdict(60, 60, 0.8299))
-    line = _closest([lacking], 0.05)[-1]
+    line = _closest(discovery(closest=(lacking,)))[-1]
     assert line == ("| `very -> really` | readers who surely accept it | 60 / 60 | 82% | 0 / 9 |")
+
+
+@pytest.mark.parametrize(
+    ("judged", "lack"),
+    [
+        (replace(verdict(0, 0, 0.0), places=7, few=True), "text in which it changes something"),
+        (replace(verdict(0, 0, 0.0), places=8, few=True), "time to judge it"),
+        (replace(verdict(0, 0, 0.0), places=3877), "time to judge it"),
+    ],
+)
+def test_a_rule_that_nobody_had_time_to_judge_lacks_time_and_not_text(
+    judged: TextVerdict, lack: str
+) -> None:
+    """Text is what fewer rewrites want than are judged at all."""
+    unjudged = close(". -> !", "text", 4, 0, judged)
+    search = discovery(funnel=NOTHING, closest=(unjudged,))
+    assert f"| {lack} |" in _closest(search)[-1]
+    out = screen()
+    print_discovery(out, search, Path("found.sear"))
+    assert ("--text FILE" in printed(out)) == (lack != "time to judge it")
+
+
+def test_a_rule_that_was_not_judged_to_the_end_lacks_time_and_not_readers() -> None:
+    cut = close("problems -> issues", "meaning", 9, 0, verdict(3, 3, 0.94))
+    assert "| time to judge it to the end |" in _closest(discovery(closest=(cut,)))[-1]

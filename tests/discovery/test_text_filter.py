@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import TextVerdict
+from sears_dsl.discovery.counts import LEAST, TextVerdict
 from sears_dsl.discovery.filtering.text_filter import (
     BELIEF,
     JUDGING,
-    LEAST,
     NARROWING,
     SAMPLE,
     Corpus,

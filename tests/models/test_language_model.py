@@ -158,6 +158,24 @@ def test_an_endpoint_that_misbehaves_is_told_without_the_key(
     assert len(endpoint.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("key", "advice"),
+    [
+        ("$env.SMALL_KEY", "is the key in SMALL_KEY right"),
+        ("", 'which the settings name: key = "$env.NAME"'),
+    ],
+)
+def test_where_a_key_is_wanted_it_is_said_how_it_is_given(
+    endpoint: ChatEndpoint, key: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMALL_KEY", "top-secret-key")
+    endpoint.answer = lambda *_: Reply("no", status=401)
+    model = load_predictor(f"llm:{endpoint.settings(**({'key': key} if key else {}))}")
+    with pytest.raises(ModelError, match="answered 401") as caught:
+        model.predict(ROWS[:1])
+    assert advice in caught.value.help
+
+
 def test_what_may_pass_is_asked_again(endpoint: ChatEndpoint) -> None:
     faults = {
         1: Reply("slow down", status=429, headers={"Retry-After": "7"}),

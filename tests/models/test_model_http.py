@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -193,6 +194,33 @@ def test_the_pauses_are_the_same_in_every_run(endpoint: Endpoint, pauses: list[f
     assert len(pauses) == 4
     assert pauses[:2] == pauses[2:]
     assert pauses[0] != pauses[1] / 2
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_where_a_key_is_wanted_it_is_said_how_it_is_given(
+    endpoint: Endpoint, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The map in the advice works as it stands."""
+
+    def answer(number: int, body: Any) -> Answer:
+        may = endpoint.headers[-1].get("Authorization") == "Bearer of news"
+        return endpoint.labels(number, body) if may else (status, "no")
+
+    def asked_with(request_map: str) -> HttpPredictor:
+        return HttpPredictor(endpoint.url, request=RequestMap.read(request_map))
+
+    endpoint.answer = answer
+    with pytest.raises(ModelError, match=f"answered {status}") as caught:
+        HttpPredictor(endpoint.url).predict(ROWS)
+    advised = re.search(r"--request-map '(\{.*\})'", caught.value.help)
+    assert advised is not None
+    monkeypatch.setenv("TOKEN", "Bearer of lies")
+    with pytest.raises(ModelError, match=f"answered {status}") as caught:
+        asked_with(advised[1]).predict(ROWS)
+    assert "headers of the request map right (Authorization)" in caught.value.help
+    assert "lies" not in caught.value.render()
+    monkeypatch.setenv("TOKEN", "Bearer of news")
+    assert asked_with(advised[1]).predict(ROWS) == ["good.", "bad."]
 
 
 def test_a_slow_endpoint_is_given_up(endpoint: Endpoint, pauses: list[float]) -> None:

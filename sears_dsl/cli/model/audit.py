@@ -17,6 +17,7 @@ from sears_dsl.cli.options.model import AskingOptions, asking, noting, parts_cho
 from sears_dsl.cli.options.shared import (
     EngineOptions,
     FilePath,
+    chosen_reading,
     chosen_tagger,
     chosen_workers,
     engine_options,
@@ -233,7 +234,6 @@ def audit_command(
         sentences_of,
     )
     from sears_dsl.auditing.slices import read_slicings
-    from sears_dsl.data.batches import ReadOptions
     from sears_dsl.models.loading import kinds_of
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.journal_oracle import open_oracle
@@ -264,7 +264,7 @@ def audit_command(
         data,
         chosen.columns,
         format_name=chosen.input_format,
-        options=ReadOptions(limit=chosen.limit),
+        options=chosen_reading(vars(chosen), limit=chosen.limit),
     )
     with (
         stages(shown=not chosen.quiet) as show,
@@ -365,7 +365,10 @@ def _with_sentences(chosen: AuditOptions, sentences: Generated, output: Path) ->
     output.mkdir(parents=True, exist_ok=True)
     write_columns(sentences.columns, file, format_of(str(file), None, reading=False))
     columns = tuple(dict.fromkeys((*chosen.columns, TEMPLATE)))
-    return replace(chosen, data=str(file), column=TEXT, label=LABEL, columns=columns)
+    return replace(
+        chosen, data=str(file), column=TEXT, label=LABEL, columns=columns, encoding="utf-8",
+        no_header=False,
+    )  # fmt: skip
 
 
 def chosen_scoring(

@@ -20,6 +20,7 @@ from sears_dsl.cli.options.augmentation import (
 from sears_dsl.cli.options.shared import (
     EngineOptions,
     FilePath,
+    chosen_reading,
     chosen_workers,
     engine_options,
     output_format_option,
@@ -133,6 +134,7 @@ def _augment_folder(
         label=chosen.label,
         id_column=chosen.id_column,
         format_name=chosen.input_format,
+        reading=chosen_reading(vars(chosen)),
         oracle=chosen.oracle,
     )
     counts: Counter[str] = Counter()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.model.score import pairs_options
+from sears_dsl.cli.options.shared import chosen_reading
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
@@ -44,7 +45,6 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
     the entropy of the two sides into which it splits the judgements.
     """
     need_discovery()
-    from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.calibration import calibrated
     from sears_dsl.meaning.judgements import read_judgements
@@ -57,7 +57,7 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
         positive_from=options["positive_from"],
         sources=options["sources"],
         format_name=options["file_format"],
-        options=ReadOptions(header=not options["no_header"]),
+        options=chosen_reading(options),
     )
     contradicting = judged.contradicting
     scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])

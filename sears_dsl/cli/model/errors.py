@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.options.shared import FilePath, chosen_reading, reading_options
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_learning
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
               help="The rows that were audited: without them texts are unknown.")  # fmt: skip
 @click.option("--format", "file_format",
               help="Format of --data, where its name does not tell.")  # fmt: skip
+@reading_options
 @click.option("--feature", "features", multiple=True, metavar="COLUMN",
               help="A further feature: a column of the data, or what is computed of one, as for "
               "`sears audit --slice`; repeatable.")  # fmt: skip
@@ -51,6 +52,7 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
         data=options["data"],
         features=options["features"],
         format_name=options["file_format"],
+        reading=chosen_reading(options),
         seed=options["seed"],
     )
     if output is not None:

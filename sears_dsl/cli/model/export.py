@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import click
 
 from sears_dsl.cli.options.shared import (
     FilePath,
+    chosen_reading,
     chosen_tagger,
     imports_option,
     oracle_option,
+    reading_options,
     tagger_of_rules_option,
 )
 from sears_dsl.errors import DataError, UsageError, counted
@@ -25,6 +28,7 @@ from sears_dsl.errors import DataError, UsageError, counted
 @click.option("-o", "--output", required=True, type=FilePath(dir_okay=False),
               help="The suite, for CheckList's TestSuite.from_file.")  # fmt: skip
 @click.option("--column", help="The column that rules rewrite.")
+@reading_options
 @click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
               help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
@@ -65,9 +69,13 @@ def export_command(
     counted_oracle = None
     if options["oracle"] is not None:
         counted_oracle = CountedOracle(open_oracle(options["oracle"], rulesets))
+    texts: Sequence[str] = ()
+    if data is not None:
+        rows = read_labelled(data, column=options["column"], options=chosen_reading(options))
+        texts = rows.texts
     suite = checklist_suite(
         rulesets,
-        () if data is None else read_labelled(data, column=options["column"]).texts,
+        texts,
         tagger=chosen,
         scope=options["scope"],
         limit=options["limit"],

@@ -71,6 +71,8 @@ class FixOptions(AugmentationOptions, Resuming):
             image=self.image,
             choices=self.choices,
             input_format=self.input_format,
+            encoding=self.encoding,
+            no_header=self.no_header,
             limit=None,
         ).rows()
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options.model import pivot_option, scorer_option
-from sears_dsl.cli.options.shared import output_format_option, with_options
+from sears_dsl.cli.options.shared import (
+    chosen_reading,
+    output_format_option,
+    reading_options,
+    with_options,
+)
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
 
@@ -35,9 +40,7 @@ pairs_options = with_options(
     click.option("--original", help="The column of the original texts."),
     click.option("--rewrite", help="The column of the rewrites."),
     click.option("--format", "file_format", help="Format of PAIRS, where its name does not tell."),
-    click.option(
-        "--no-header", is_flag=True, help="csv, tsv: no names of columns; they are 1, 2, …"
-    ),
+    reading_options,
 )
 
 
@@ -62,7 +65,7 @@ def score_command(
     0 to 1, where 1 is the same text.
     """
     need_discovery()
-    from sears_dsl.data.batches import Frame, ReadOptions
+    from sears_dsl.data.batches import Frame
     from sears_dsl.data.dataset import Dataset, format_named, format_of, parted_as
     from sears_dsl.data.streams import compressed
     from sears_dsl.discovery.parts import load_chosen_scorer
@@ -71,7 +74,7 @@ def score_command(
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
-    reading = ReadOptions(header=not options["no_header"], rows=_ROWS)
+    reading = chosen_reading(options, rows=_ROWS)
     dataset = Dataset(pairs, format_name=options["file_format"], options=reading)
     columns = pair_columns(dataset, original=options["original"], rewrite=options["rewrite"])
     added = ["score"] if tau is None and not default_tau else ["score", "equivalent"]

@@ -14,6 +14,7 @@ import click
 
 from sears_dsl.cli.options.model import protection_options
 from sears_dsl.cli.options.shared import (
+    chosen_reading,
     chosen_tagger,
     id_option,
     imports_option,
@@ -21,6 +22,7 @@ from sears_dsl.cli.options.shared import (
     no_cache_option,
     oracle_option,
     quiet_option,
+    reading_options,
     scope_option,
     tagger_of_rules_option,
     unit_option,
@@ -56,6 +58,7 @@ augmentation_options = with_options(
     id_option,
     click.option("--format", "input_format",
                  help="Format of the rows, where a name does not tell."),
+    reading_options,
     click.option("--limit", type=click.IntRange(min=1),
                  help="Read at most so many of the rows to rewrite."),
     tagger_of_rules_option,
@@ -90,6 +93,8 @@ class AugmentationOptions:
     unit: Unit | None
     id_column: str | None
     input_format: str | None
+    encoding: str
+    no_header: bool
     limit: int | None
     tagger: str | None
     no_cache: bool
@@ -105,10 +110,9 @@ class AugmentationOptions:
 
     def rows(self, path: str) -> Table:
         """The rows of a file, with all of their columns."""
-        from sears_dsl.data.batches import ReadOptions
         from sears_dsl.data.table import read_table
 
-        reading = ReadOptions(limit=self.limit)
+        reading = chosen_reading(vars(self), limit=self.limit)
         return read_table(path, format_name=self.input_format, options=reading)
 
     def columns_of(self, table: Table) -> TableColumns:

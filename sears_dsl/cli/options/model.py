@@ -19,7 +19,9 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.options.shared import (
     FilePath,
+    chosen_reading,
     quiet_option,
+    reading_options,
     tagger_of_rules_option,
     tagger_option,
     with_options,
@@ -146,6 +148,7 @@ _DATA = with_options(
     compare_option,
     click.option("--format", "input_format", help="Format of the data, where its name does not "
                  "tell."),
+    reading_options,
     click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows, the "
                  "first ones."),
 )  # fmt: skip
@@ -217,13 +220,14 @@ class DataOptions:
     image: str | None
     choices: str | None
     input_format: str | None
+    encoding: str
+    no_header: bool
     limit: int | None
     sample: int | None = None
     seed: int = 0
 
     def rows(self) -> LabelledRows:
         """The rows that they name."""
-        from sears_dsl.data.batches import ReadOptions
         from sears_dsl.data.labelled import read_labelled
         from sears_dsl.data.protection import Protection
 
@@ -239,7 +243,7 @@ class DataOptions:
             image=self.image,
             choices=self.choices,
             format_name=self.input_format,
-            options=ReadOptions(limit=self.limit),
+            options=chosen_reading(vars(self), limit=self.limit),
         )
         return rows if self.sample is None else rows.sampled(self.sample, seed=self.seed)
 

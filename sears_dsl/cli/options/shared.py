@@ -8,7 +8,7 @@ leaves this machine unless an address is named.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
@@ -23,6 +23,7 @@ from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
+    from sears_dsl.data.batches import ReadOptions
     from sears_dsl.language.ruleset import Ruleset
 
 TYPED = f"{__name__}.typed"
@@ -104,6 +105,23 @@ def json_option(text: str) -> Callable[[Any], Any]:
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """What gives a command these options, in this order in its help."""
     return lambda command: reduce(lambda rest, option: option(rest), reversed(options), command)
+
+
+reading_options = with_options(
+    click.option("--no-header", is_flag=True,
+                 help="csv, tsv: the first line is a row; columns are called 1, 2, …"),
+    click.option("--encoding", default="utf-8", show_default=True,
+                 help="Encoding of the rows, where their file is text."),
+)  # fmt: skip
+"""For every command that reads rows; `chosen_reading` says what they mean."""
+
+
+def chosen_reading(options: Mapping[str, Any], **others: Any) -> ReadOptions:
+    """How rows are read, by the options of a command; others are fields of `ReadOptions`."""
+    from sears_dsl.data.batches import ReadOptions
+
+    header = not options["no_header"]
+    return ReadOptions(encoding=options["encoding"], header=header, **others)
 
 
 engine_options = with_options(

@@ -22,7 +22,7 @@ import click
 
 from sears_dsl.cli.options.shared import with_options
 from sears_dsl.errors import DataError, SearsError, UsageError
-from sears_dsl.runtime.files import is_marked, make_private_folder, mark, take_lock
+from sears_dsl.runtime.files import is_marked, is_there, make_private_folder, mark, take_lock
 
 resuming_options = with_options(
     click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
@@ -149,8 +149,14 @@ def _holds_findings(folder: Path) -> bool:
 
 
 def _has_rows(path: Path) -> bool:
+    # Without a log all of it is in the file itself: it is read as it stands then, since SQLite
+    # would make files beside it, for which a full disk has no room.
+    log = path.with_name(f"{path.name}-wal")
+    as_it_stands = "" if is_there(log) and log.stat().st_size else "&immutable=1"
     try:
-        with closing(sqlite3.connect(path)) as connection:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw{as_it_stands}", uri=True)
+        ) as connection:
             names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
             return any(
                 connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] > least  # noqa: S608

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import imports_option
+from sears_dsl.cli.options.shared import chosen_reading, imports_option, reading_options
 from sears_dsl.cli.screen.console import console, echo_json, rule_labels, shown
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError, counted
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--on", "data", help="A dataset: also show which rows rewrite differently.")
 @click.option("--column", help="The text column of the dataset.")
 @click.option("--format", "file_format", help="Its format, where the name does not tell.")
+@reading_options
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
               help="Show at most so many rows.")  # fmt: skip
 @click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
@@ -150,7 +151,8 @@ def _row_differences(
     with TagCache() if needs_cache(tagger) else nullcontext() as cache:
         chosen = load_tagger(tagger, cache=cache)
         matchers = [compile_with_sources([each], tagger=chosen) for each in (old, new)]
-        dataset = Dataset(data, format_name=options["file_format"])
+        reading = chosen_reading(options)
+        dataset = Dataset(data, format_name=options["file_format"], options=reading)
         name = options["column"] or default_column(dataset.first, where=data)
         require_column(dataset.names, name, where=data)
         old_ids = tuple(renamed.get(rule, rule) for rule in matchers[0].rule_ids)

@@ -334,7 +334,7 @@ def _clock(seconds: float) -> str:
 
 # ---------------------------------------------------------------- what is said beside the work
 
-COMPILING = "compiling the inner loops, up to half a minute"
+COMPILING = "compiling the inner loops, a minute or more"
 NO_FOLDER = "no folder could be written to keep them"
 NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
 

@@ -474,7 +474,7 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
             places = each.judged.places if each.judged else each.changed
             why = (
                 "of which none was judged before the time was over"
-                if _never_judged(each)
+                if each.is_unjudged
                 else "too few to judge it"
             )
             return f"{rule}: changes {counted(places, 'text')}, {why}"
@@ -483,19 +483,11 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
     clause = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
     needed = rounded(1 - discovery.settings.delta)
     wanted = (
-        "it was not judged to the end" if _is_cut_short(each, discovery) else f"{needed} are needed"
+        "it was not judged to the end"
+        if each.is_cut_short(discovery.settings.delta)
+        else f"{needed} are needed"
     )
     return f"{rule}: {clause}{proof}, so that readers surely accept {low}; {wanted}"
-
-
-def _never_judged(each: Closest) -> bool:
-    """Whether there was text enough, and no time to judge what the rule makes of it."""
-    return each.judged is not None and not (each.judged.sampled or each.judged.few)
-
-
-def _is_cut_short(each: Closest, discovery: Discovery) -> bool:
-    """Whether what was judged of a rule is good enough, and only the rest is missing."""
-    return each.judged is not None and each.judged.low >= 1 - discovery.settings.delta
 
 
 def _what_helps(discovery: Discovery) -> Iterator[str]:
@@ -548,7 +540,7 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
             f"about {rows:,} rows would show {least} flips of {rule} at its rate; "
             f"--minimum-flips {each.flips} takes it as it is"
         )
-    elif each.lacks == "text" and not _never_judged(each):
+    elif each.lacks == "text" and not each.is_unjudged:
         yield f"--text FILE: unlabelled text like yours in which {rule} changes something"
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100
@@ -556,7 +548,12 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
         # Beyond that most readers would turn the rule down; and one that cannot flip enough rows
         # is not found with any δ.
         may_flip = each.flips if each.asked else each.changed
-        if 2 * share > 1 and delta < 1 and may_flip >= least and not _is_cut_short(each, discovery):
+        if (
+            2 * share > 1
+            and delta < 1
+            and may_flip >= least
+            and not each.is_cut_short(discovery.settings.delta)
+        ):
             yield (
                 f"--delta {delta:g} would let {rule} pass, though readers may refuse "
                 f"{rounded(delta)} of its rewrites"

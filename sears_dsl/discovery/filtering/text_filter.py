@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import TextVerdict
+from sears_dsl.discovery.counts import LEAST, TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
 from sears_dsl.effects.applications import mined_options
 from sears_dsl.effects.asked_model import OnStage
@@ -231,9 +231,6 @@ CONFIDENCE = 0.9
 
 BELIEF = 0.8
 """How sure it has to be that readers accept enough of a rule's rewrites."""
-
-LEAST = 8
-"""Rewrites of which fewer prove nothing."""
 
 JUDGING, NARROWING = "judging rules on text", "narrowing rules"
 """The stages, as they are told."""

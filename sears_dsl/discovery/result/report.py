@@ -223,7 +223,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         f"{manifest.base_rows:,} rows are flipped by one).",
         *_cautions(manifest),
         *_one_flip(discovery.rules),
-        *_closest(discovery.closest, discovery.base_rate),
+        *_closest(discovery),
         "",
         "## How they were found",
         "",
@@ -392,13 +392,11 @@ _WHERE_ANY = {
 }  # fmt: skip
 
 
-def _closest(closest: Sequence[Closest], base_rate: float) -> list[str]:
+def _closest(discovery: Discovery) -> list[str]:
     """Rules that were not found, and what they lacked."""
+    closest = discovery.closest
     if not closest:
         return []
-    rate = f"more flips than rewordings give in general ({rounded(base_rate)})"
-    lacks = {"meaning": "readers who surely accept it", "flips": "flips", "text": "text in which "
-             "it changes something", "rate": rate}  # fmt: skip
     lines = ["", "## What came closest", ""]
     lines += ["| rule | what it lacks | accepted on text | at least | flips / asked |"]
     lines += ["|---|---|---:|---:|---:|"]
@@ -411,8 +409,23 @@ def _closest(closest: Sequence[Closest], base_rate: float) -> list[str]:
             text = f"{judged.accepted} / {judged.sampled}"
         flips = f"{each.flips} / {each.asked}" if each.asked else ""
         rule = _escaped(each.rule)
-        lines.append(f"| `{rule}` | {lacks[each.lacks]} | {text} | {least} | {flips} |")
+        lines.append(f"| `{rule}` | {_lack(each, discovery)} | {text} | {least} | {flips} |")
     return lines
+
+
+def _lack(each: Closest, discovery: Discovery) -> str:
+    """What a rule that came close lacked."""
+    match each.lacks:
+        case "flips":
+            return "flips"
+        case "rate":
+            base_rate = rounded(discovery.base_rate)
+            return f"more flips than rewordings give in general ({base_rate})"
+        case "text":
+            return "time to judge it" if each.is_unjudged else "text in which it changes something"
+    if each.is_cut_short(discovery.settings.delta):
+        return "time to judge it to the end"
+    return "readers who surely accept it"
 
 
 def _escaped(rule: str) -> str:

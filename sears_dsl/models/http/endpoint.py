@@ -98,6 +98,19 @@ class RequestMap:
             return _filled({"inputs": "$rows" if several else "$texts"}, rows)
         return _filled(self.body, rows)
 
+    @property
+    def allowed(self) -> str:
+        """What to look at where the endpoint says that whoever asks may not."""
+        if self.headers:
+            return (
+                f"are the headers of the request map right ({', '.join(self.headers)}), and may "
+                "they ask for this model?"
+            )
+        return (
+            'a key is sent in a header: --request-map \'{"headers": {"Authorization": '
+            '"$env.TOKEN"}}\', with all of it in the environment variable TOKEN (Bearer …)'
+        )
+
     def sent_headers(self) -> dict[str, str]:
         """The headers with what the environment has for them."""
         sent = {}
@@ -371,6 +384,7 @@ class HttpPredictor(AnsweringPredictor):
             about=excerpt(rows[0]) + more,
             key=row_key(rows[0]),
             takes="does the endpoint take what the request map (--request-map) sends?",
+            allowed=self._request.allowed,
         )
 
 

@@ -135,6 +135,7 @@ class LanguageModel:
             about=excerpt(row),
             key=row_key(row),
             takes="does the endpoint have this model, and take these parameters?",
+            allowed=self._settings.allowed,
         )
         if isinstance(document, dict) and document.get("error"):
             raise ModelError(

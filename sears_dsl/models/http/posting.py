@@ -35,7 +35,6 @@ _SLOWER = (
     "often (--retries 8); the settings of a language model take both too (connections, retries)"
 )
 _ANOTHER_PLACE = "nothing is sent to where it points: write the address that the model has now"
-_KEY = "is the key right, and may it ask for this model?"
 _NOT_ALLOWED = frozenset({401, 403})
 _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 30.0
@@ -128,16 +127,16 @@ class Posting:
         """Close the connections."""
         self._client.close()
 
-    def ask(self, body: Any, *, about: str, key: str, takes: str) -> Any:
+    def ask(self, body: Any, *, about: str, key: str, takes: str, allowed: str) -> Any:
         """The document that comes back, after some tries; `RowsRefused` of what is refused.
 
         The key makes the pauses of each question its own; `takes` asks a person whether the address
-        takes what is sent.
+        takes what is sent, and `allowed` says how it is told that it may.
         """
         attempt = 0
         while True:
             try:
-                return self._post(body, about=about, takes=takes)
+                return self._post(body, about=about, takes=takes, allowed=allowed)
             except _MayPassError as failure:
                 if attempt == self._retries:
                     tries = "once" if attempt == 0 else f"{attempt + 1} times"
@@ -150,7 +149,7 @@ class Posting:
                 self._pause(max(failure.pause, _delay(key, attempt)))
             attempt += 1
 
-    def _post(self, body: Any, *, about: str, takes: str) -> Any:
+    def _post(self, body: Any, *, about: str, takes: str, allowed: str) -> Any:
         try:
             answer, text = self._answer(body)
         except httpx.TimeoutException as error:
@@ -172,7 +171,7 @@ class Posting:
                 help=f"{takes} Where it refuses some texts only, --on-error skip leaves them out",
             )
         if not answer.is_success:
-            advice = _KEY if answer.status_code in _NOT_ALLOWED else takes
+            advice = allowed if answer.status_code in _NOT_ALLOWED else takes
             raise ModelError(
                 f"{self.place} {status}: {start}",
                 help=_ANOTHER_PLACE if answer.is_redirect else advice,

@@ -156,6 +156,17 @@ class PromptSettings:
         return (whole if whole.endswith(_PATH) else whole + _PATH) + mark + query
 
     @property
+    def allowed(self) -> str:
+        """What to look at where the endpoint says that whoever asks may not."""
+        if self.key:
+            variable = self.key.removeprefix(_ENVIRONMENT)
+            return f"is the key in {variable} right, and may it ask for this model?"
+        return (
+            "a key stands in a variable of the environment, which the settings name: key = "
+            '"$env.NAME"'
+        )
+
+    @property
     def headers(self) -> dict[str, str]:
         """With the key from the environment."""
         if not self.key:
