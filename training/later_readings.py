@@ -1,9 +1,9 @@
 """Count readings that came after the judge was fitted, without fitting it anew.
 
-    python -m training.later_readings
+    python -m training.later_readings [--scorer judge-lm]
 
 In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), the
-shipped judge and its ``readings.json``. Out: that file with the posterior of u of each change that
+shipped judge and its ``readings.json``, or ``readings_lm.json``. Out: that file with the posterior of u of each change that
 has been read more often than it says, beyond what the shipped judge says of its rewrites; effects
 under a name that `change_name` does not give any more are left. Always
 holds: a, b, σ and the figures stay those of the fit (`training.readings`), and so does every other
@@ -12,22 +12,27 @@ change. Costs some minutes for five thousand readings.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from benchmarks.judged_rewrites import FILE, READ, read_judged_rewrites
 from sears_dsl.judge.changes import Change, changes_of
-from sears_dsl.judge.judge import load_judge
+from sears_dsl.judge.judge import Judge
 from sears_dsl.judge.readings import change_name
+from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.files import write_atomically
-from sears_dsl.translation.model_files import carried_encoder
 from training.judge import mined
 from training.readings import Model, effects_of, posteriors, readings_of
 
-SHIPPED = Path("sears_dsl/judge/readings.json")
+SHIPPED = {
+    "judge": Path("sears_dsl/judge/readings.json"),
+    "judge-lm": Path("sears_dsl/judge/readings_lm.json"),
+}
 
 
 def _has_another_name(name: str) -> bool:
@@ -39,7 +44,10 @@ def _has_another_name(name: str) -> bool:
 
 def main() -> None:
     """Add readings to those that the judge knows."""
-    entry = json.loads(SHIPPED.read_text("utf-8"))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scorer", choices=SHIPPED, default="judge")
+    scorer = parser.parse_args().scorer
+    entry = json.loads(SHIPPED[scorer].read_text("utf-8"))
     known: dict[str, list[float]] = {
         name: effect for name, effect in entry["effects"].items() if not _has_another_name(name)
     }
@@ -57,7 +65,8 @@ def main() -> None:
         if any(change_name(each) in more for each in changes_of(one.original, one.rewrite))
     ]
     pairs = [(one.original, one.rewrite) for one in some]
-    read = readings_of(some, load_judge(carried_encoder()).evident_chances(pairs))
+    judge = cast("Judge", load_scorer(scorer))
+    read = readings_of(some, judge.evident_chances(pairs))
     model = Model(entry["slope"], entry["shift"], entry["spread"])
     anew = {
         name: effect
@@ -65,7 +74,9 @@ def main() -> None:
         if name in more
     }
     entry["effects"] = dict(sorted((known | anew).items()))
-    write_atomically(SHIPPED, f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode())
+    write_atomically(
+        SHIPPED[scorer], f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode()
+    )
     sys.stdout.write(f"{len(anew):,} changes have been read {len(some):,} times now\n")
 
 
