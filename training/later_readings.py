@@ -3,9 +3,9 @@
     python -m training.later_readings [--scorer judge-lm]
 
 In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), the
-shipped judge and its ``readings.json``, or ``readings_lm.json``. Out: that file with the posterior of u of each change that
-has been read more often than it says, beyond what the shipped judge says of its rewrites; effects
-under a name that `change_name` does not give any more are left. Always
+shipped judge and its ``readings.json``, or ``readings_lm.json``. Out: that file with the posterior
+of u of each change that has been read more often than it says, beyond what the shipped judge says
+of its rewrites; effects under a name that `change_name` does not give any more are left. Always
 holds: a, b, σ and the figures stay those of the fit (`training.readings`), and so does every other
 change. Costs some minutes for five thousand readings.
 """

@@ -322,7 +322,7 @@ class LikelihoodModel:
             name = f"blk.{layer}"
             normal = self._normal(state, f"{name}.attn_norm")
             query, key, value = (
-                self._linear(normal, f"{name}.attn_{part}").unflatten(-1, (-1, self._size))
+                self._linear(normal, f"{name}.attn_{part}").view(*numbers.shape, -1, self._size)
                 for part in ("q", "k", "v")
             )
             query, key = _turned(query, *turn), _turned(key, *turn)
