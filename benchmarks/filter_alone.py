@@ -7,13 +7,15 @@ rules, nothing held out, and δ = 0.2 instead of 0.1: a rule comes with the boun
 rewrites that readers accept, so the same run says what another δ would let through. Twenty rewrites
 of each are read blind by two readers (`judging.md`); a reader accepts a rule as there.
 
-    python -m benchmarks.filter_alone run imdb trec          writes RUNS/alone/KIND/found.sear
-    python -m benchmarks.discovery_quality sheet KIND=RUNS/alone/KIND/found.sear --draw 7 ...
-    python -m benchmarks.filter_alone fold FIRST SECOND FOLDER    into filter_alone.tsv
+    python -m benchmarks.filter_alone run judge imdb trec    writes RUNS/alone/judge/KIND/found.sear
+    python -m benchmarks.filter_alone unread judge imdb      beside it new.sear: what nobody read
+    python -m benchmarks.discovery_quality sheet KIND=RUNS/alone/judge/KIND/new.sear --draw 7 ...
+    python -m benchmarks.filter_alone fold judge FIRST SECOND FOLDER    into filter_alone.tsv
     python -m benchmarks.filter_alone                        rules accepted, by their bound
 
 Bias: many of the changes had been read before, in other texts, and count in the judge; the readers
-are language models. A rule stands once for each kind of text that it was found in.
+are language models. A rule stands once for each kind of text that it was found in; what readers
+said of it there counts for each scorer that lets it pass, since its rewrites are the same.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import sears_dsl
 from benchmarks.discovery_quality import CELLS, RUNS, accepted, read_verdicts
 from benchmarks.record import ROOT, Row, write_record
+from sears_dsl.language.printer import print_rule
 from sears_dsl.statistics import wilson_interval
 
 READ = ROOT / "benchmarks" / "filter_alone.tsv"
-_COLUMNS = ("kind", "rule", "bound", "rewrites", "first", "second", "accepted")
+_COLUMNS = ("scorer", "kind", "rule", "bound", "rewrites", "first", "second", "accepted")
 _DRAW, _ROWS, _SEED, _LONGEST = 7, 300, 77, 300
 _BANDS = (1.0, 0.9, 0.85, 0.8)
 _MODEL = """\
@@ -52,12 +56,12 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def run(kind: str) -> None:
+def run(scorer: str, kind: str) -> None:
     """Search 300 rows of a kind of text for rules."""
     cell = next(each for each in CELLS if each.kind == kind)
     texts = sorted({row[cell.column] for row, _ in cell.texts(_DRAW).rows})
     random.Random(_SEED).shuffle(texts)
-    folder = RUNS / "alone" / kind
+    folder = _folder(scorer, kind)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "rows.csv").open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file)
@@ -66,32 +70,58 @@ def run(kind: str) -> None:
     (folder / "by_heart.py").write_text(_MODEL, "utf-8")
     program = [sys.executable, "-c", "from sears_dsl.cli.main import main; main()"]
     words = ["discover", "--model", "by_heart:predict", "--data", "rows.csv", "--column", "text"]
-    words += ["--label", "label", "-o", "found.sear", *_OPTIONS]
+    words += ["--label", "label", "-o", "found.sear", *_OPTIONS, "--scorer", scorer]
     subprocess.run([*program, *words], cwd=folder, check=True)
 
 
-def fold(first: Path, second: Path, folder: Path) -> None:
+def _folder(scorer: str, kind: str) -> Path:
+    return RUNS / "alone" / scorer / kind
+
+
+def unread(scorer: str, kind: str) -> None:
+    """Write those of the rules that nobody read in this kind of text; those that were, count."""
+    folder = _folder(scorer, kind)
+    rules = sears_dsl.load(folder / "found.sear")
+    read = {row["rule"]: row for row in _rows() if row["kind"] == kind}
+    known = [print_rule(rule) for rule in rules if print_rule(rule) in read]
+    rows = [{**read[rule], "scorer": scorer, "bound": str(_bound(scorer, kind, rule))}
+            for rule in known]  # fmt: skip
+    _write([*_rows(), *rows])
+    new = rules.filter(lambda rule: print_rule(rule) not in read)
+    new.save(folder / "new.sear")
+    print(f"{scorer}, {kind}: {len(rules)} rules, of which {len(new)} are to be read")
+
+
+def _write(rows: Sequence[dict[str, str]]) -> None:
+    """The table, each scorer, kind and rule once."""
+    by_key = {(row["scorer"], row["kind"], row["rule"]): row for row in rows}
+    with READ.open("w", encoding="utf-8", newline="") as file:
+        out = csv.DictWriter(file, _COLUMNS, delimiter="\t", lineterminator="\n")
+        out.writeheader()
+        out.writerows(by_key[key] for key in sorted(by_key))
+
+
+def fold(scorer: str, first: Path, second: Path, folder: Path) -> None:
     """Put two readings of a sheet in a row for each rule beside those that are there."""
     verdicts = [read_verdicts(first), read_verdicts(second)]
     items: dict[str, list[int]] = defaultdict(list)
     with (folder / "windows.tsv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
             items[row["entry"]].append(int(row["item"]))
-    rows = {(row["kind"], row["rule"]): row for row in _rows()}
+    rows = _rows()
     for entry, about in json.loads((folder / "key.json").read_text("utf-8")).items():
         kind, rule = about["kind"], about["rule"]
         said = [[given[item] for item in items[entry]] for given in verdicts]
         good = [some.count("1") for some in said]
-        numbers = (_bound(kind, rule), len(said[0]), *good, int(all(map(accepted, said))))
-        rows[kind, rule] = dict(zip(_COLUMNS, (kind, rule, *map(str, numbers)), strict=True))
-    with READ.open("w", encoding="utf-8", newline="") as file:
-        out = csv.DictWriter(file, _COLUMNS, delimiter="\t", lineterminator="\n")
-        out.writeheader()
-        out.writerows(rows[key] for key in sorted(rows))
+        bound = _bound(scorer, kind, rule)
+        numbers = (bound, len(said[0]), *good, int(all(map(accepted, said))))
+        row = (scorer, kind, rule, *map(str, numbers))
+        rows.append(dict(zip(_COLUMNS, row, strict=True)))
+    _write(rows)
 
 
-def _bound(kind: str, rule: str) -> float:
-    manifest = json.loads((RUNS / "alone" / kind / "found.manifest.json").read_text("utf-8"))
+def _bound(scorer: str, kind: str, rule: str) -> float:
+    manifest = json.loads((_folder(scorer, kind) / "found.manifest.json").read_text("utf-8"))
     return next(
         round(each["judged"]["low"], 4) for each in manifest["rules"] if each["rule"] == rule
     )
@@ -106,15 +136,17 @@ def _rows() -> list[dict[str, str]]:
 
 def measure() -> list[Row]:
     """Of the rules in each band of the bound those that both readers accept, and of each kind."""
-    rows, results = _rows(), []
-    for above, least in pairwise(_BANDS):
-        some = [row for row in rows if least <= float(row["bound"]) < above]
-        name = f"readers accept at least {least:.0%} to {above:.0%} of the rewrites"
-        results.append(Row(name, _figures(some)))
-    passed = [row for row in rows if float(row["bound"]) >= _BANDS[1]]
-    for kind in sorted({row["kind"] for row in rows}):
-        of_kind = [row for row in passed if row["kind"] == kind]
-        results.append(Row(f"{kind}, by default", _figures(of_kind)))
+    results = []
+    for scorer in sorted({row["scorer"] for row in _rows()}):
+        rows = [row for row in _rows() if row["scorer"] == scorer]
+        for above, least in pairwise(_BANDS):
+            some = [row for row in rows if least <= float(row["bound"]) < above]
+            name = f"{scorer}: readers accept at least {least:.0%} to {above:.0%} of the rewrites"
+            results.append(Row(name, _figures(some)))
+        passed = [row for row in rows if float(row["bound"]) >= _BANDS[1]]
+        for kind in sorted({row["kind"] for row in rows}):
+            of_kind = [row for row in passed if row["kind"] == kind]
+            results.append(Row(f"{scorer}: {kind}, by default", _figures(of_kind)))
     return results
 
 
@@ -127,11 +159,14 @@ def _figures(rows: Sequence[dict[str, str]]) -> dict[str, float | int | str]:
 def main() -> None:
     """See above."""
     match sys.argv[1:]:
-        case ["run", *kinds] if kinds:
+        case ["run", scorer, *kinds] if kinds:
             for kind in kinds:
-                run(kind)
-        case ["fold", first, second, folder]:
-            fold(Path(first), Path(second), Path(folder))
+                run(scorer, kind)
+        case ["unread", scorer, *kinds] if kinds:
+            for kind in kinds:
+                unread(scorer, kind)
+        case ["fold", scorer, first, second, folder]:
+            fold(scorer, Path(first), Path(second), Path(folder))
         case []:
             write_record("filter_alone", measure())
         case _:

@@ -35,19 +35,13 @@ from sears_dsl.runtime.array_types import Floats
 #: Pieces behind the last change that count.
 AFTER = 8
 
-LIKELIHOOD = (
-    "less likely",
-    "rest less likely",
-    "words unlikely",
-    "worst piece",
-    "worst piece more",
-)
+LIKELIHOOD = ("less likely", "rest less likely", "words unlikely", "unlikely piece")
 """What speaks against a rewrite, in nats: how much more the changed words and what follows cost
-than in the original; how much more what follows them costs alone; what the new words cost; what the
-dearest piece costs; and how much more than the dearest of the original."""
+than in the original; how much more what follows them costs alone; what the new words cost; and what
+the dearest piece of these and the next one costs."""
 
-LIKELIER = ("more likely", "rest more likely")
-"""What speaks for it: the same differences, where the rewrite is the likelier."""
+LIKELIER = ("more likely",)
+"""What speaks for it: how much less than in the original the words and what follows cost."""
 
 # A text of so many words is read as a whole; of a longer one a window that begins and ends at
 # multiples of a step, at least one step from the changes.
@@ -77,11 +71,7 @@ def columns_of(nats: Sequence[Nats]) -> Floats:
         rest = float(after_new.sum() - after_old.sum())
         more = float(new.sum() - old.sum()) + rest
         dearest = float(np.concatenate([new, after_new[:1]]).max(initial=0.0))
-        was = float(np.concatenate([old, after_old[:1]]).max(initial=0.0))
-        rows.append(
-            [max(0.0, more), max(0.0, rest), float(new.sum()), dearest, max(0.0, dearest - was),
-             max(0.0, -more), max(0.0, -rest)]
-        )  # fmt: skip
+        rows.append([max(0.0, more), max(0.0, rest), float(new.sum()), dearest, max(0.0, -more)])
     return np.array(rows, np.float64).reshape(len(rows), len(LIKELIHOOD) + len(LIKELIER))
 
 
