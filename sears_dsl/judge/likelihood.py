@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -48,7 +48,6 @@ LIKELIER = ("more likely",)
 _WHOLE, _STEP = 40, 16
 _LONGEST = 400
 _PIECES_AT_ONCE = 768
-_REWRITES_AT_ONCE = 48
 _LOGITS_AT_ONCE = 64
 # Of originals that stay read; a piece takes 46 kB.
 _MOST_PIECES = 2048
@@ -103,12 +102,22 @@ def _common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ReadText:
-    """An original: its pieces, what each costs, and what its pieces are looked up by."""
+    """The first pieces of an original: what each costs, and what they are looked up by."""
 
-    pieces: list[int]
     costs: Floats
-    keys: Tensor  # (layers, pieces, shared heads, width of a head)
+    keys: Tensor  # (layers, 1 + pieces, shared heads, width of a head)
     values: Tensor
+
+
+class _Plan(NamedTuple):
+    """What is read of a pair, in numbers of pieces."""
+
+    original: str
+    pieces: list[int]  # of the original
+    first: int  # where the two begin to differ
+    changed: int  # where that ends in the original
+    after: int  # how many count behind it
+    tail: list[int]  # of the rewrite, from the first on
 
 
 class LikelihoodModel:
@@ -153,169 +162,163 @@ class LikelihoodModel:
     def nats(self, pairs: Sequence[tuple[str, str]]) -> list[Nats]:
         """What the changed pieces of pairs cost, and those behind them."""
         windows = [window_of(*pair) for pair in pairs]
+        plans = self._plans(windows)
+        order = sorted(
+            range(len(plans)), key=lambda at: (len(plans[at].pieces), plans[at].original)
+        )
         results: list[Nats | None] = [None] * len(pairs)
-        for some in self._portions(windows):
-            originals = self._read({windows[at][0] for at in some})
-            for at, nats in zip(some, self._compared(windows, some, originals), strict=True):
-                results[at] = nats
-        return [each for each in results if each is not None]
-
-    def _portions(self, windows: Sequence[tuple[str, str]]) -> Iterator[list[int]]:
-        """Numbers of pairs, those of an original together, with originals of like length."""
-        order = sorted(range(len(windows)), key=lambda at: (len(windows[at][0]), windows[at][0]))
         portion: list[int] = []
         size = 0
-        for original, group in groupby(order, key=lambda at: windows[at][0]):
-            if portion and size + len(original) > 4 * _PIECES_AT_ONCE:
-                yield portion
-                portion, size = [], 0
+        for _, group in groupby(order, key=lambda at: plans[at].original):
             portion += group
-            size += len(original)
-        if portion:
-            yield portion
+            plan = plans[portion[-1]]
+            size += len(plan.pieces)
+            if size > _PIECES_AT_ONCE or portion[-1] == order[-1]:
+                some = [plans[at] for at in portion]
+                for at, nats in zip(portion, self._compared(some), strict=True):
+                    results[at] = nats
+                portion, size = [], 0
+        return [each for each in results if each is not None]
 
-    def _pieces(self, texts: Sequence[str]) -> list[list[int]]:
-        encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [each.ids for each in encoded]
+    def _plans(self, windows: Sequence[tuple[str, str]]) -> list[_Plan]:
+        texts = list(dict.fromkeys(text for window in windows for text in window))
+        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        pieces = {text: each.ids for text, each in zip(texts, encoded, strict=True)}
+        plans = []
+        for original, rewrite in windows:
+            old, new = pieces[original], pieces[rewrite]
+            first, last = _common_ends(old, new)
+            after = min(AFTER, last)
+            tail = new[first : len(new) - last + after]
+            plans.append(_Plan(original, old, first, len(old) - last, after, tail))
+        return plans
 
-    def _read(self, texts: set[str]) -> dict[str, _ReadText]:
-        """Originals, those that were read lately from memory."""
-        missing = sorted(texts - self._memory.keys(), key=lambda text: (len(text), text))
-        pieces = self._pieces(missing)
-        begin = 0
-        while begin < len(missing):
-            end = begin + 1
-            while end < len(missing) and (end + 1 - begin) * len(pieces[end]) <= _PIECES_AT_ONCE:
-                end += 1
-            for text, read in zip(
-                missing[begin:end], self._originals(pieces[begin:end]), strict=True
-            ):
-                self._memory[text] = read
-            begin = end
-        for text in texts:
+    def _read(self, plans: Sequence[_Plan]) -> dict[str, _ReadText]:
+        """Originals as far as plans need them, those that were read lately from memory."""
+        needed: dict[str, int] = {}
+        pieces = {plan.original: plan.pieces for plan in plans}
+        for plan in plans:
+            stop = plan.changed + plan.after
+            needed[plan.original] = max(stop, needed.get(plan.original, 0))
+        missing = [
+            text
+            for text, stop in needed.items()
+            if text not in self._memory or len(self._memory[text].costs) < stop
+        ]
+        for text, read in zip(
+            missing,
+            self._originals([pieces[text][: needed[text]] for text in missing]),
+            strict=True,
+        ):
+            self._memory[text] = read
+        chosen = {text: self._memory[text] for text in needed}
+        for text in needed:
             self._memory.move_to_end(text)
-        chosen = {text: self._memory[text] for text in texts}
-        size = sum(len(each.pieces) for each in self._memory.values())
+        size = sum(len(each.costs) for each in self._memory.values())
         while size > _MOST_PIECES and len(self._memory) > 1:
-            size -= len(self._memory.popitem(last=False)[1].pieces)
+            size -= len(self._memory.popitem(last=False)[1].costs)
         return chosen
 
     @torch.inference_mode()
-    def _originals(self, rows: Sequence[list[int]]) -> list[_ReadText]:
-        """Whole texts of like length; a piece sees only what is before it, so padding does not."""
-        length = max(map(len, rows)) + 1
-        numbers = torch.full((len(rows), length), self._begin)
-        for at, row in enumerate(rows):
-            numbers[at, 1 : len(row) + 1] = torch.tensor(row)
+    def _originals(self, texts: Sequence[list[int]]) -> list[_ReadText]:
+        if not texts:
+            return []
+        rows = [[self._begin, *text] for text in texts]
         looked_up: list[tuple[Tensor, Tensor]] = []
-        state = self._states(
-            numbers, torch.arange(length).expand(len(rows), -1), looked_up=looked_up
-        )
+        states = self._states(rows, [0] * len(rows), looked_up=looked_up)
         keys, values = (torch.stack(each, 1) for each in zip(*looked_up, strict=True))
         return [
             _ReadText(
-                row,
-                self._costs(state[at, : len(row)], row),
-                keys[at, :, : len(row) + 1].clone(),
-                values[at, :, : len(row) + 1].clone(),
+                self._costs(state[:-1], text),
+                keys[at, :, : len(text) + 1].clone(),
+                values[at, :, : len(text) + 1].clone(),
             )
-            for at, row in enumerate(rows)
+            for at, (state, text) in enumerate(zip(states, texts, strict=True))
         ]
 
-    def _compared(
-        self,
-        windows: Sequence[tuple[str, str]],
-        chosen: Sequence[int],
-        originals: dict[str, _ReadText],
-    ) -> list[Nats]:
-        """Of the rewrites of originals that are read."""
-        pieces = self._pieces([windows[at][1] for at in chosen])
-        results = []
-        for begin in range(0, len(chosen), _REWRITES_AT_ONCE):
-            some = range(begin, min(begin + _REWRITES_AT_ONCE, len(chosen)))
-            texts = [originals[windows[chosen[at]][0]] for at in some]
-            ends = [
-                _common_ends(text.pieces, pieces[at]) for text, at in zip(texts, some, strict=True)
-            ]
-            after = [min(AFTER, last) for _, last in ends]
-            tails = [
-                pieces[at][first : len(pieces[at]) - last + more]
-                for at, (first, last), more in zip(some, ends, after, strict=True)
-            ]
-            costs = self._continued(texts, [first for first, _ in ends], tails)
-            for text, (first, last), more, new in zip(texts, ends, after, costs, strict=True):
-                changed = len(text.pieces) - last
-                results.append(
-                    Nats(
-                        text.costs[first:changed],
-                        new[: len(new) - more],
-                        text.costs[changed : changed + more],
-                        new[len(new) - more :],
-                    )
-                )
-        return results
-
     @torch.inference_mode()
-    def _continued(
-        self, texts: Sequence[_ReadText], firsts: Sequence[int], tails: Sequence[list[int]]
-    ) -> list[Floats]:
-        """What the pieces of tails cost behind the first pieces of texts.
+    def _compared(self, plans: Sequence[_Plan]) -> list[Nats]:
+        """What pieces cost, of pairs whose originals are read together.
 
         A tail is read from the piece before it on, since that is what foretells its first.
         """
+        originals = self._read(plans)
         rows = [
-            [text.pieces[first - 1] if first else self._begin, *tail]
-            for text, first, tail in zip(texts, firsts, tails, strict=True)
+            [plan.pieces[plan.first - 1] if plan.first else self._begin, *plan.tail]
+            for plan in plans
         ]
-        length, most = max(map(len, rows)), max(firsts)
-        numbers = torch.full((len(rows), length), self._begin)
+        length, most = max(map(len, rows)), max(plan.first for plan in plans)
         visible = torch.zeros((len(rows), 1, length, most + length), dtype=torch.bool)
         visible[..., most:] = torch.ones((length, length), dtype=torch.bool).tril()
-        shape = (len(rows), self._layers, most, *texts[0].keys.shape[2:])
+        shape = (len(rows), self._layers, most, self._shared, self._size)
         keys, values = (self._embedded.new_zeros(shape) for _ in range(2))
-        for at, (row, text, first) in enumerate(zip(rows, texts, firsts, strict=True)):
-            numbers[at, : len(row)] = torch.tensor(row)
-            keys[at, :, :first], values[at, :, :first] = (
-                text.keys[:, :first],
-                text.values[:, :first],
+        for at, plan in enumerate(plans):
+            text = originals[plan.original]
+            keys[at, :, : plan.first] = text.keys[:, : plan.first]
+            values[at, :, : plan.first] = text.values[:, : plan.first]
+            visible[at, 0, :, : plan.first] = True
+        states = self._states(
+            rows, [plan.first for plan in plans], before=(keys, values),
+            visible=visible.to(self._device),
+        )  # fmt: skip
+        results = []
+        for plan, state in zip(plans, states, strict=True):
+            old, new = originals[plan.original].costs, self._costs(state[:-1], plan.tail)
+            end = len(new) - plan.after
+            results.append(
+                Nats(
+                    old[plan.first : plan.changed],
+                    new[:end],
+                    old[plan.changed : plan.changed + plan.after],
+                    new[end:],
+                )
             )
-            visible[at, 0, :, :first] = True
-        places = torch.tensor(firsts)[:, None] + torch.arange(length)
-        state = self._states(
-            numbers, places, before=(keys, values), visible=visible.to(self._device)
-        )
-        return [self._costs(state[at, : len(tail)], tail) for at, tail in enumerate(tails)]
+        return results
 
     def _states(
         self,
-        numbers: Tensor,
-        places: Tensor,
+        rows: Sequence[Sequence[int]],
+        starts: Sequence[int],
         *,
         before: tuple[Tensor, Tensor] | None = None,
         visible: Tensor | None = None,
         looked_up: list[tuple[Tensor, Tensor]] | None = None,
-    ) -> Tensor:
-        """The last state of pieces (B, L), which stand at places, behind others that are known.
+    ) -> Sequence[Tensor]:
+        """The last state of each piece of B rows, (pieces, W), behind others that are known.
+
+        Rows lie end to end, so that nothing is computed for padding; only where pieces look at each
+        other do they lie beside each other, L wide.
 
         Args:
+            starts: the place of the first piece of each row.
             before: keys and values (B, layers, P, shared heads, width of a head).
             visible: bool (B, 1, L, P + L), what each piece sees; None is what is before it.
-            looked_up: a list that takes the keys and values of each layer.
+            looked_up: a list that takes the keys and values (B, L, …) of each layer.
         """
-        angles = (places[..., None] * self._frequencies)[:, :, None]
+        lengths = [len(row) for row in rows]
+        row_of = torch.arange(len(rows)).repeat_interleave(torch.tensor(lengths))
+        place = torch.cat([torch.arange(length) for length in lengths])
+        angles = (place + torch.tensor(starts)[row_of])[:, None, None] * self._frequencies
         turn = (
             angles.cos().to(self._device, self._embedded.dtype),
             angles.sin().to(self._device, self._embedded.dtype),
         )
+        numbers = torch.tensor([piece for row in rows for piece in row])
         state = self._embedded[numbers.to(self._device)]
+
+        def beside(flat: Tensor) -> Tensor:
+            wide = flat.new_zeros((len(rows), max(lengths), *flat.shape[1:]))
+            wide[row_of, place] = flat
+            return wide
+
         for layer in range(self._layers):
             name = f"blk.{layer}"
             normal = self._normal(state, f"{name}.attn_norm")
             query, key, value = (
-                self._linear(normal, f"{name}.attn_{part}").view(*numbers.shape, -1, self._size)
+                self._linear(normal, f"{name}.attn_{part}").view(len(state), -1, self._size)
                 for part in ("q", "k", "v")
             )
-            query, key = _turned(query, *turn), _turned(key, *turn)
+            query, key, value = map(beside, (_turned(query, *turn), _turned(key, *turn), value))
             if looked_up is not None:
                 looked_up.append((key, value))
             if before is not None:
@@ -325,12 +328,13 @@ class LikelihoodModel:
                 query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2),
                 attn_mask=visible, is_causal=visible is None, enable_gqa=True,
             )  # fmt: skip
-            state = state + self._linear(mixed.transpose(1, 2).flatten(2), f"{name}.attn_output")
+            mixed = mixed.transpose(1, 2)[row_of, place].flatten(1)
+            state = state + self._linear(mixed, f"{name}.attn_output")
             normal = self._normal(state, f"{name}.ffn_norm")
             gate = functional.silu(self._linear(normal, f"{name}.ffn_gate"))
             wide = gate * self._linear(normal, f"{name}.ffn_up")
             state = state + self._linear(wide, f"{name}.ffn_down")
-        return self._normal(state, "output_norm")
+        return self._normal(state, "output_norm").split(lengths)
 
     def _costs(self, states: Tensor, pieces: Sequence[int]) -> Floats:
         """What pieces cost, given the states before them."""
