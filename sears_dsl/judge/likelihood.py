@@ -111,7 +111,7 @@ class _ReadText:
     values: Tensor
 
 
-class _Plan(NamedTuple):
+class _PairPlan(NamedTuple):
     """What is read of a pair, in numbers of pieces."""
 
     original: str
@@ -182,7 +182,7 @@ class LikelihoodModel:
                 portion, size = [], 0
         return [each for each in results if each is not None]
 
-    def _plans(self, windows: Sequence[tuple[str, str]]) -> list[_Plan]:
+    def _plans(self, windows: Sequence[tuple[str, str]]) -> list[_PairPlan]:
         texts = list(dict.fromkeys(text for window in windows for text in window))
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         pieces = {text: each.ids for text, each in zip(texts, encoded, strict=True)}
@@ -192,10 +192,10 @@ class LikelihoodModel:
             first, last = _common_ends(old, new)
             after = min(AFTER, last)
             tail = new[first : len(new) - last + after]
-            plans.append(_Plan(original, old, first, len(old) - last, after, tail))
+            plans.append(_PairPlan(original, old, first, len(old) - last, after, tail))
         return plans
 
-    def _read(self, plans: Sequence[_Plan]) -> dict[str, _ReadText]:
+    def _read(self, plans: Sequence[_PairPlan]) -> dict[str, _ReadText]:
         """Originals as far as plans need them, those that were read lately from memory."""
         needed: dict[str, int] = {}
         pieces = {plan.original: plan.pieces for plan in plans}
@@ -239,7 +239,7 @@ class LikelihoodModel:
         ]
 
     @torch.inference_mode()
-    def _compared(self, plans: Sequence[_Plan]) -> list[Nats]:
+    def _compared(self, plans: Sequence[_PairPlan]) -> list[Nats]:
         """What pieces cost, of pairs whose originals are read together.
 
         A tail is read from the piece before it on, since that is what foretells its first.
@@ -285,7 +285,7 @@ class LikelihoodModel:
         before: tuple[Tensor, Tensor] | None = None,
         visible: Tensor | None = None,
         looked_up: list[tuple[Tensor, Tensor]] | None = None,
-    ) -> Sequence[Tensor]:
+    ) -> tuple[Tensor, ...]:
         """The last state of each piece of B rows, (pieces, W), behind others that are known.
 
         Rows lie end to end, so that nothing is computed for padding; only where pieces look at each
@@ -336,7 +336,7 @@ class LikelihoodModel:
             gate = functional.silu(self._linear(normal, f"{name}.ffn_gate"))
             wide = gate * self._linear(normal, f"{name}.ffn_up")
             state = state + self._linear(wide, f"{name}.ffn_down")
-        return self._normal(state, "output_norm").split(lengths)
+        return torch.split(self._normal(state, "output_norm"), lengths)
 
     def _costs(self, states: Tensor, pieces: Sequence[int]) -> Floats:
         """What pieces cost, given the states before them."""
