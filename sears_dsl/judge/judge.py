@@ -11,7 +11,9 @@ where ``taken_k`` never falls, is piecewise linear and was fitted on judgements 
 intercept for rewrites as mining gives them, of which about one in eight is acceptable. ``cheap`` is
 of what is known without the encoder, generous by construction: it only rejects what ``full`` hardly
 ever accepts. What readers said of the same change elsewhere moves it (`sears_dsl.judge.readings`):
-that is S. Of several changes in a text the worst counts, and how many there are.
+that is S. Of several changes in a text the worst counts, and how many there are. ``judge-lm`` has
+curves and readings of its own, over all of this and what a language model says
+(`sears_dsl.judge.likelihood`), which is asked last.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -121,6 +120,11 @@ class _PairPlan(NamedTuple):
     after: int  # how many count behind it
     tail: list[int]  # of the rewrite, from the first on
 
+    @property
+    def stop(self) -> int:
+        """How many pieces of the original are needed."""
+        return self.changed + self.after
+
 
 class LikelihoodModel:
     """A network of Llama's kind with its tokenizer, from a GGUF file.
@@ -165,21 +169,24 @@ class LikelihoodModel:
         """What the changed pieces of pairs cost, and those behind them."""
         windows = [window_of(*pair) for pair in pairs]
         plans = self._plans(windows)
+        # Rewrites of an original come together, the one first that needs most of it.
         order = sorted(
-            range(len(plans)), key=lambda at: (len(plans[at].pieces), plans[at].original)
+            range(len(plans)),
+            key=lambda at: (len(plans[at].pieces), plans[at].original, -plans[at].stop),
         )
         results: list[Nats | None] = [None] * len(pairs)
         portion: list[int] = []
-        size = 0
-        for _, group in groupby(order, key=lambda at: plans[at].original):
-            portion += group
-            plan = plans[portion[-1]]
-            size += len(plan.pieces)
-            if size > _PIECES_AT_ONCE or portion[-1] == order[-1]:
-                some = [plans[at] for at in portion]
-                for at, nats in zip(portion, self._compared(some), strict=True):
-                    results[at] = nats
-                portion, size = [], 0
+        size, last = 0, ""
+        for at in order:
+            plan = plans[at]
+            portion.append(at)
+            size += len(plan.tail) + (0 if plan.original == last else plan.stop)
+            last = plan.original
+            if size > _PIECES_AT_ONCE or at == order[-1]:
+                some = [plans[each] for each in portion]
+                for each, nats in zip(portion, self._compared(some), strict=True):
+                    results[each] = nats
+                portion, size, last = [], 0, ""
         return [each for each in results if each is not None]
 
     def _plans(self, windows: Sequence[tuple[str, str]]) -> list[_PairPlan]:
@@ -200,8 +207,7 @@ class LikelihoodModel:
         needed: dict[str, int] = {}
         pieces = {plan.original: plan.pieces for plan in plans}
         for plan in plans:
-            stop = plan.changed + plan.after
-            needed[plan.original] = max(stop, needed.get(plan.original, 0))
+            needed[plan.original] = max(plan.stop, needed.get(plan.original, 0))
         missing = [
             text
             for text, stop in needed.items()

@@ -177,6 +177,7 @@ def test_costs_are_those_of_transformers(small: tuple[Path, LlamaForCausalLM]) -
 def test_a_pair_has_the_same_numbers_in_any_company(small: tuple[Path, LlamaForCausalLM]) -> None:
     model = LikelihoodModel(small[0])
     many = PAIRS * 20 + [(f"{number} films.", f"{number} movies.") for number in range(200)]
+    many += [(PAIRS[0][0], f"{PAIRS[0][0][:at]}x{PAIRS[0][0][at:]}") for at in range(18)] * 12
     together = columns_of(model.nats(many))
     alone = [columns_of(LikelihoodModel(small[0]).nats([pair]))[0] for pair in PAIRS]
     assert together[: len(PAIRS)] == pytest.approx(np.array(alone), abs=1e-3)
