@@ -302,5 +302,5 @@ def test_journals_are_readings_for_the_next_search(
         "3 readings of your own count; about 1 rewrite they contra"
     )
     assert PartsChoice(readings=readings).own().scorer is None
-    with pytest.raises(UsageError, match="judge alone"):
+    with pytest.raises(UsageError, match="judge and judge-lm alone"):
         PartsChoice(readings=readings, scorer="meaning").own()
