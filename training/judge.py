@@ -567,7 +567,7 @@ def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     evidence, share, kinds, weights, judgements = gathered(sets, FITTED)
     full = fit_curves(evidence, share, kinds, weights, helps=(*SUPPORT, *LIKELIER))
     quick = {name: evidence[name] for name in (*SURFACE, *SUPPORT, *ALONE)}
-    cheap = fit_curves(quick, share, kinds, weights, helps=(*SUPPORT, *LIKELIER))
+    cheap = fit_curves(quick, share, kinds, weights, helps=SUPPORT)
     sources = [one.source for one in judgements]
     names = np.concatenate([np.full((~sets[name].held_out).sum(), name) for name in FITTED])
     good = share >= 0.5

@@ -27,6 +27,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 from torch.nn import functional
 
+from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.gguf_file import read_gguf
 from sears_dsl.runtime.array_types import Floats
@@ -78,7 +79,7 @@ def window_of(original: str, rewrite: str) -> tuple[str, str]:
     words = [match.span() for match in _SPACED.finditer(original)]
     if len(words) <= _WHOLE and max(len(original), len(rewrite)) <= 8 * _WHOLE:
         return original, rewrite
-    first, behind = _common_ends(original, rewrite)
+    first, behind = common_ends(original, rewrite)
     last = len(original) - behind
     starts = [start for start, _ in words]
     begin = max(0, (bisect_right(starts, first) - 1) // _STEP * _STEP - _STEP)
@@ -90,15 +91,6 @@ def window_of(original: str, rewrite: str) -> tuple[str, str]:
     # Of texts that have little in common the beginning of what differs is enough.
     most = first + _MOST_CHANGED
     return original[low : min(high, most)], rewrite[low : min(len(rewrite) - cut, most)]
-
-
-def _common_ends(one: Sequence[Any], other: Sequence[Any]) -> tuple[int, int]:
-    """How many items two sequences share at their beginning, and then at their end."""
-    most = min(len(one), len(other))
-    first = next((at for at in range(most) if one[at] != other[at]), most)
-    most -= first
-    last = next((at for at in range(most) if one[-1 - at] != other[-1 - at]), most)
-    return first, last
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,7 +188,7 @@ class LikelihoodModel:
         plans = []
         for original, rewrite in windows:
             old, new = pieces[original], pieces[rewrite]
-            first, last = _common_ends(old, new)
+            first, last = common_ends(old, new)
             after = min(AFTER, last)
             tail = new[first : len(new) - last + after]
             plans.append(_PairPlan(original, old, first, len(old) - last, after, tail))

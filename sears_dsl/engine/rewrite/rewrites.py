@@ -473,7 +473,7 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
     """How many parts two sequences begin with alike, and with how many others they end alike.
 
     Example:
@@ -484,7 +484,7 @@ def common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     return front, _common(reversed(old[front:]), reversed(new[front:]))
 
 
-def _common(left: Iterable[str], right: Iterable[str]) -> int:
+def _common(left: Iterable[object], right: Iterable[object]) -> int:
     count = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
