@@ -82,7 +82,8 @@ class PartialOutput:
         try:
             self._begin(dict(manifest), resume=resume)
         except BaseException:
-            self._lock.close()
+            self._count = self._whole_parts()  # an interrupt may come before they are counted
+            self.__exit__()
             raise
 
     def __enter__(self) -> PartialOutput:

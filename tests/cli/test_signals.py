@@ -63,7 +63,7 @@ def test_a_signal_while_modules_are_imported_ends_in_one_line(
 
 def _advice(folder: Path) -> list[str]:
     """What is said beside that, where a part of the output is done."""
-    if not (folder / "out.jsonl.sears-partial").exists():
+    if not (folder / "out.jsonl.sears-partial" / "00000000.part").exists():
         return []
     return ["what is done so far is in out.jsonl.sears-partial: --resume goes on"]
 
