@@ -45,7 +45,6 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
 from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.discovery.algorithm import discover
-from sears_dsl.discovery.orders import SearchProgress
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
@@ -137,10 +136,10 @@ def _find(data: LabelledRows, training: Table, tagger: Tagger) -> Ruleset:
     team = Team(Recipe(scorer="pivot"), jobs=JOBS)
     seen: set[str] = set()
 
-    def tell(progress: SearchProgress) -> None:
-        if progress.stage not in seen:
-            seen.add(progress.stage)
-            print(f"  {progress.stage} …", file=sys.stderr, flush=True)
+    def tell(stage: str, _done: int, _total: int | None) -> None:
+        if stage not in seen:
+            seen.add(stage)
+            print(f"  {stage} …", file=sys.stderr, flush=True)
 
     found = discover(
         data,

@@ -41,7 +41,6 @@ from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.discovery.algorithm import discover
-from sears_dsl.discovery.orders import SearchProgress
 from sears_dsl.discovery.result.found_rules import Discovery
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.engine import reference
@@ -104,11 +103,11 @@ class Watch:
 
     marks: list[tuple[str, float]] = field(default_factory=list)
 
-    def see(self, progress: SearchProgress) -> None:
+    def see(self, stage: str, _done: int, _total: int | None) -> None:
         """Note the beginning of a stage, and tell it."""
-        if not self.marks or self.marks[-1][0] != progress.stage:
-            self.marks.append((progress.stage, time.perf_counter()))
-            print(f"  {progress.stage} …", file=sys.stderr, flush=True)
+        if not self.marks or self.marks[-1][0] != stage:
+            self.marks.append((stage, time.perf_counter()))
+            print(f"  {stage} …", file=sys.stderr, flush=True)
 
     def seconds(self) -> dict[str, float]:
         """Seconds of each stage."""

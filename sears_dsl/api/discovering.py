@@ -393,7 +393,7 @@ def discover(
                     tagger=searching,
                 ),
                 journal=parts.journal,
-                on_progress=lambda each: show(*each),
+                on_progress=show,
                 began=began,
             )
             participants = participants_of(
@@ -537,7 +537,7 @@ def adversaries(
                 tagger=searching,
                 settings=settings,
                 journal=parts.journal,
-                on_progress=lambda each: show(*each),
+                on_progress=show,
                 began=began,
             )
             best = best_of_each_row(search.adversaries, top)

@@ -292,9 +292,7 @@ def _change(
     paired: Paired,
     q_value: float | None,
 ) -> RuleComparison:
-    record = second or first
-    if record is None:
-        raise UsageError(f"no audit has the rule {name}", help="this is a defect: report it")
+    record = next(each for each in (second, first) if each is not None)
     note = ""
     if first is None or second is None:
         note = SECOND_ALONE if first is None else FIRST_ALONE

@@ -42,10 +42,8 @@ from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.orders import (
     BeforeSearch,
     OnKnown,
-    OnSearchProgress,
     Search,
     SearchOutcome,
-    SearchProgress,
     meaning_first,
     paper_order,
 )
@@ -64,6 +62,7 @@ from sears_dsl.discovery.selection import (
     select,
 )
 from sears_dsl.discovery.settings import Budget, Settings, Stage
+from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.flips import RightRows, fails_of_models, flip_evidence, hold_out
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
@@ -119,7 +118,7 @@ def adversaries_of(
     settings: Settings,
     tagger: Tagger,
     journal: RunJournal,
-    on_progress: OnSearchProgress = lambda _: None,
+    on_progress: OnStage = lambda stage, done, total: None,
     began: float | None = None,
 ) -> tuple[RightRows, ParaphraseFlips, int, tuple[Stage, ...]]:
     """The right rows and their adversaries: the first half of the paper's order.
@@ -151,7 +150,7 @@ def discover(
     text: Sequence[str] = (),
     known: KnownRules | None = None,
     journal: RunJournal | None = None,
-    on_progress: OnSearchProgress = lambda _: None,
+    on_progress: OnStage = lambda stage, done, total: None,
     on_known: OnKnown = lambda _: None,
     before_search: BeforeSearch = lambda _: None,
     clock: Callable[[], float] = monotonic,
@@ -186,7 +185,7 @@ def discover(
         else meaning_first(search, searched, apart)
     )
     candidates = outcome.candidates
-    on_progress(SearchProgress("selecting", 0, len(candidates.passed)))
+    on_progress("selecting", 0, len(candidates.passed))
     coverage, scores = _covered(search, candidates)
     selection = select(_across(search, candidates, searched, coverage, scores), settings.rules)
     rules, held_out_flipped = _with_numbers(

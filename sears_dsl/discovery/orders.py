@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from sears_dsl.discovery.result.found_rules import HeldOutRows
 from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.applications import apply_candidates
-from sears_dsl.effects.asked_model import Questions
+from sears_dsl.effects.asked_model import OnStage, Questions
 from sears_dsl.effects.flips import Answers, Ask, RightRows, ask_everything, ask_in_rounds, lots
 from sears_dsl.language.rule import Literal, Rule
 from sears_dsl.meaning.scorers import Scorer, spread_of
@@ -51,16 +51,6 @@ from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, separated
 
-
-class SearchProgress(NamedTuple):
-    """How far a stage is; ``total`` is None where nobody knows."""
-
-    stage: str
-    done: int
-    total: int | None
-
-
-OnSearchProgress = Callable[[SearchProgress], None]
 OnKnown = Callable[[KnownFlips], None]
 BeforeSearch = Callable[[RightRows], None]
 
@@ -82,7 +72,7 @@ class Search:
     tagger: Tagger
     settings: Settings
     journal: RunJournal
-    on_progress: OnSearchProgress
+    on_progress: OnStage
     budget: Budget
     text: Sequence[str] = ()
     known: KnownRules | None = None
@@ -93,7 +83,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self.remembered = RememberedScorer(
-            self.scorer, self.journal, on_portion=self.shown("scoring rewordings")
+            self.scorer, self.journal, on_portion=partial(self.on_progress, "scoring rewordings")
         )
         self.questions = Questions()
 
@@ -102,10 +92,6 @@ class Search:
         """The threshold; the scorer's own is read late, since that loads it."""
         tau = self.settings.tau
         return self.scorer.tau if tau is None else tau
-
-    def shown(self, stage: str) -> Callable[[int, int], None]:
-        """What tells how far a stage is."""
-        return lambda done, total: self.on_progress(SearchProgress(stage, done, total))
 
     def no_time(self, stage: Stage) -> Callable[[], bool]:
         """Whether a stage has to stop."""
@@ -127,17 +113,16 @@ class Search:
         self.questions.most = None if most is None else max(1, round(_OF_ROWS * most))
         right = RightRows(
             self.data, self.predictor, comparison=self.settings.comparison,
-            in_time=self.in_time("rows"), on_progress=self.shown("asking the model"),
-            questions=self.questions,
+            in_time=self.in_time("rows"), questions=self.questions,
+            on_progress=partial(self.on_progress, "asking the model"),
         )  # fmt: skip
         self.questions.most = self.settings.questions(len(right))
         return right
 
     def asker(self, right: RightRows, *, shown: str, stage: Stage) -> Ask:
         """Asks the model about right rows with other texts, while there is time."""
-        return partial(
-            right.ask_in_time, in_time=self.in_time(stage), on_progress=self.shown(shown)
-        )
+        shows = partial(self.on_progress, shown)
+        return partial(right.ask_in_time, in_time=self.in_time(stage), on_progress=shows)
 
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
         """The paraphrases of each row, and how many rows there was no time for.
@@ -148,7 +133,7 @@ class Search:
             self.paraphraser,
             right.texts,
             self.journal,
-            on_portion=self.shown("paraphrasing"),
+            on_portion=partial(self.on_progress, "paraphrasing"),
             in_time=self.budget.stage("paraphrases"),
         )
         skipped, guards = sum(each is None for each in paraphrases), right.guards
@@ -165,7 +150,7 @@ class Search:
     ) -> ParaphraseFlips:
         """Those paraphrases that flip the model and keep the meaning."""
         shown = "looking for adversaries"
-        self.on_progress(SearchProgress(shown, 0, sum(map(len, paraphrases))))
+        self.on_progress(shown, 0, sum(map(len, paraphrases)))
         return find_adversaries(
             right, paraphrases, scorer=self.remembered, tau=self.tau,
             ask=self.asker(right, shown=shown, stage="answers"),
@@ -183,7 +168,7 @@ class Search:
 
     def corpus(self, held_out: HeldOutRows | None) -> Corpus:
         """The text on which rules are judged: no held-out row is in it."""
-        self.on_progress(SearchProgress("reading text", 0, None))
+        self.on_progress("reading text", 0, None)
         apart = frozenset(() if held_out is None else held_out.texts)
         return Corpus.of(self.data.texts, self.text, tagger=self.tagger, without=apart)
 
@@ -254,7 +239,7 @@ def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips
     if known is None:
         return None
     shown = "trying known rules"
-    search.on_progress(SearchProgress(shown, 0, None))
+    search.on_progress(shown, 0, None)
     applications = known.applied(tokens, guards=right.guards)
 
     def flips_of(answers: Answers) -> KnownFlips:
@@ -313,7 +298,7 @@ def _changes(
 
     Insertions have a neighbour, a word: they have to go somewhere.
     """
-    search.on_progress(SearchProgress("proposing rules", 0, None))
+    search.on_progress("proposing rules", 0, None)
     rewordings = single_changes(right.texts, paraphrases, tagger=search.tagger)
     least = search.settings.flips(len(right)) / max(1, len(right))
     least = min(1.0, max(least, search.settings.minimum_frequency))
@@ -335,7 +320,7 @@ def _judged(
 ) -> RuleJudgements:
     """Which changes keep the meaning on text, narrowed where they have to be."""
     least, guards = search.settings.flips(len(tokens)), right.guards
-    search.on_progress(SearchProgress(JUDGING, 0, len(changes)))
+    search.on_progress(JUDGING, 0, len(changes))
 
     def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
         candidates = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
@@ -345,7 +330,7 @@ def _judged(
         changes, corpus, scorer=search.remembered, tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
         supported=acts_enough, stop=search.no_time("judging"), portion=search.portion,
-        on_progress=lambda *each: search.on_progress(SearchProgress(*each)),
+        on_progress=search.on_progress,
     )  # fmt: skip
 
 
@@ -413,7 +398,7 @@ def _flip_enough(settings: Settings, candidates: Candidates, *, searched: int) -
 def _applied(
     search: Search, right: RightRows, candidates: Candidates, tokens: Tokens
 ) -> Candidates:
-    search.on_progress(SearchProgress("applying rules", 0, len(candidates)))
+    search.on_progress("applying rules", 0, len(candidates))
     return candidates.applied(tokens, tagger=search.tagger, guards=right.guards)
 
 
@@ -477,6 +462,11 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     candidates = _candidates(search, right, paraphrases, flips.adversaries, tokens)
     candidates = _applied(search, right, candidates, tokens)
     applications = candidates.applications
+
+    def show(step: Round) -> None:
+        decided = step.passed + step.rejected
+        search.on_progress("scoring", decided, decided + step.open)
+
     # Where time is limited those first that promise most.
     order = (
         _most_promising(candidates) if search.budget.limited else np.arange(len(applications.texts))
@@ -493,7 +483,7 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
         batch=search.portion,
         in_waves=search.budget.limited,
         stop=search.no_time("filter"),
-        progress=lambda step: search.on_progress(_decided(step)),
+        progress=show,
     )
     return SearchOutcome(
         candidates=replace(candidates, passed=filtered.passed),
@@ -514,11 +504,6 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     )
 
 
-def _decided(step: Round) -> SearchProgress:
-    decided = step.passed + step.rejected
-    return SearchProgress("scoring", decided, decided + step.open)
-
-
 def _candidates(
     search: Search,
     right: RightRows,
@@ -528,7 +513,7 @@ def _candidates(
 ) -> Candidates:
     """The rules that generalize adversaries, or the changes of all paraphrases."""
     settings = search.settings
-    search.on_progress(SearchProgress("proposing rules", 0, None))
+    search.on_progress("proposing rules", 0, None)
     rewordings = dict.fromkeys(Rewording(each.original, each.text) for each in adversaries)
     flipping = len(rewordings)
     if settings.propose_from == "paraphrases":

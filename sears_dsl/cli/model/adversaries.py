@@ -90,7 +90,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
             tagger=inputs.tagger,
             settings=settings,
             journal=parts.journal,
-            on_progress=lambda each: show(*each),
+            on_progress=show,
             began=began,
         )
         best = best_of_each_row(search.adversaries, top)

@@ -172,7 +172,7 @@ def discover_command(output: Path, **options: Any) -> None:
                 tagger=inputs.tagger,
             ),
             journal=parts.journal,
-            on_progress=lambda each: show(*each),
+            on_progress=show,
             on_known=shown.known,
             before_search=shown.estimate,
             began=began,

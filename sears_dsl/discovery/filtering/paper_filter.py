@@ -261,7 +261,16 @@ def filter_candidates(
     more questions: where time may end before the last rule is decided. ``stop``, asked between
     batches, leaves the rest undecided.
     """
-    _check(applications, flips, delta=delta, minimum_flips=minimum_flips, batch=batch)
+    if len(flips) != len(applications.texts):
+        raise UsageError(
+            f"there are flips for {len(flips)} rewrites, but {len(applications.texts)} rewrites",
+            help="ask the model about `applications.texts`, each once",
+        )
+    if not 0 <= delta < 1 or minimum_flips < 1 or batch < 1:
+        raise UsageError(
+            f"delta is {delta}, minimum_flips {minimum_flips}, batch {batch}",
+            help="delta is at least 0 and below 1, the others at least 1",
+        )
     counts = applications.count(flips)
     enough = np.flatnonzero(counts >= minimum_flips)
     scored = np.zeros(len(applications.texts), np.bool_)
@@ -304,23 +313,3 @@ def _waves(rules: NDArray[np.int64], counts: NDArray[np.int64]) -> list[NDArray[
         ends.append(ends[-1] + size)
         size *= 4
     return [order[first:last] for first, last in pairwise(ends)]
-
-
-def _check(
-    applications: Applications,
-    flips: NDArray[np.bool_],
-    *,
-    delta: float,
-    minimum_flips: int,
-    batch: int,
-) -> None:
-    if len(flips) != len(applications.texts):
-        raise UsageError(
-            f"there are flips for {len(flips)} rewrites, but {len(applications.texts)} rewrites",
-            help="ask the model about `applications.texts`, each once",
-        )
-    if not 0 <= delta < 1 or minimum_flips < 1 or batch < 1:
-        raise UsageError(
-            f"delta is {delta}, minimum_flips {minimum_flips}, batch {batch}",
-            help="delta is at least 0 and below 1, the others at least 1",
-        )

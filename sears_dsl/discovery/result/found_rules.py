@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,32 +181,6 @@ class Discovery:
         return self.funnel.questions
 
 
-class RuleNumbers(NamedTuple):
-    """What is counted of a rule on some rows; see `FoundRule`."""
-
-    asked: int
-    flips: int
-    interval: tuple[float, float]
-    at_tau: int
-    flips_at_tau: int
-    mean_score: float
-    flips_of_models: tuple[int, ...]
-
-    def as_held_out(self) -> HeldOut:
-        """As the numbers of rows that took no part."""
-        low, high = wilson_interval(self.at_tau, self.asked)
-        return HeldOut(
-            changed=self.asked,
-            flips=self.flips,
-            interval=self.interval,
-            at_tau=self.at_tau,
-            at_tau_interval=(float(low), float(high)),
-            flips_at_tau=self.flips_at_tau,
-            mean_score=self.mean_score if self.asked else None,
-            flips_of_models=self.flips_of_models,
-        )
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HeldOutRows:
     """Right rows that took no part in finding rules."""
@@ -236,7 +210,7 @@ class HeldOutRows:
         """How many of the rows each rule changes."""
         return self._applied(rules).applications.changed if len(rules) else np.zeros(0, np.int64)
 
-    def measured(self, rules: Candidates) -> tuple[list[RuleNumbers], int]:
+    def measured(self, rules: Candidates) -> tuple[list[HeldOut], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
         if not len(rules):
             return [], 0
@@ -267,16 +241,20 @@ def _numbers(
     fails: NDArray[np.bool_],
     scores: NDArray[np.float64],
     tau: float,
-) -> RuleNumbers:
+) -> HeldOut:
+    """What is counted of a rule by some of its rewrites, whichever rows these are of."""
     flipped, of_rule = flips[rewrites], scores[rewrites]
-    low, high = wilson_interval(int(flipped.sum()), len(rewrites))
-    return RuleNumbers(
-        asked=len(rewrites),
-        flips=int(flipped.sum()),
-        interval=(float(low), float(high)),
-        at_tau=int((of_rule >= tau).sum()),
+    counts = int(flipped.sum()), int((of_rule >= tau).sum())
+    ends = (wilson_interval(count, len(rewrites)) for count in counts)
+    interval, at_tau_interval = ((float(low), float(high)) for low, high in ends)
+    return HeldOut(
+        changed=len(rewrites),
+        flips=counts[0],
+        interval=interval,
+        at_tau=counts[1],
+        at_tau_interval=at_tau_interval,
         flips_at_tau=int((flipped & (of_rule >= tau)).sum()),
-        mean_score=float(of_rule.mean()) if len(of_rule) else 0.0,
+        mean_score=float(of_rule.mean()) if len(of_rule) else None,
         flips_of_models=tuple(fails[rewrites].sum(axis=0).tolist()),
     )
 
@@ -319,13 +297,19 @@ def found_rules(
                 scope=each.scope,
                 judged=each.judged,
                 changed=len(rows),
-                **numbers._asdict(),
+                asked=numbers.changed,
+                flips=numbers.flips,
+                interval=numbers.interval,
+                at_tau=numbers.at_tau,
+                flips_at_tau=numbers.flips_at_tau,
+                mean_score=numbers.mean_score or 0.0,
+                flips_of_models=numbers.flips_of_models,
                 q_value=float(q_values[number]),
                 gain=gain,
                 examples=examples,
                 firing=firing,
                 silent=_silent(right.texts, set(rows.tolist()), text),
-                held_out=None if held is None else held.as_held_out(),
+                held_out=held,
             )
         )
     return tuple(results), flipped
