@@ -84,9 +84,9 @@ class RepairResult(RulesetsResult):
     @property
     def summary(self) -> str:
         """What to think of it."""
-        from sears_dsl.repair.report import MARGIN, conclusion
+        from sears_dsl.repair.report import conclusion
 
-        return conclusion(self.repair, margin=MARGIN if self.gate is None else self.gate.margin)
+        return conclusion(self.repair, self.gate)
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The errors on held-out rows and on the sensitivity set, before and after."""

@@ -57,6 +57,11 @@ _FEW_REASONS = 3
 # Characters of a rule that has no name.
 _LONGEST_NAME = 48
 _OF_RULE = ("rows", "edits", "unrenderable", "left_out")
+# Fields of a request that are options of the same name.
+_AS_CHOSEN = (
+    "output", "mode", "columns", "protect", "on_touched", "keep", "scope", "unit", "id_column",
+    "output_format", "jobs", "resume", "with_originals", "draws",
+)  # fmt: skip
 
 
 class _Jobs(click.IntRange):
@@ -173,24 +178,11 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
             vectors=vectors,
         ),
         input=data,
-        output=options["output"],
-        mode=options["mode"],
-        columns=options["columns"],
-        protect=options["protect"],
         spans=tuple(map(SpanColumn.parse, options["spans"])),
-        on_touched=options["on_touched"],
-        keep=options["keep"],
-        scope=options["scope"],
-        unit=options["unit"],
-        id_column=options["id_column"],
         format=options["input_format"],
-        output_format=options["output_format"],
         reading=chosen_reading(options, errors=options["errors"], limit=options["limit"]),
-        jobs=options["jobs"],
-        resume=options["resume"],
         share=TextShare.parse(options["share"], seed=options["seed"]),
-        with_originals=options["with_originals"],
-        draws=options["draws"],
+        **{name: options[name] for name in _AS_CHOSEN},
     )
     engine = EngineOptions(**{name: options[name] for name in ("engine", "address", "workers")})
     with chosen_workers(
@@ -201,9 +193,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if options["as_json"] and not to_stdout:
         echo_json({"unit": unit, **_as_dict(report, request, warnings)})
     elif not quiet:
-        _print_report(
-            report, request, rulesets, show=options["show"], unit=_unit(rulesets, options["unit"])
-        )
+        _print_report(report, request, rulesets, show=options["show"], unit=_unit(rulesets, unit))
 
 
 def _applied(
@@ -265,14 +255,11 @@ def _as_dict(
     }  # fmt: skip
 
 
-def _unit(rulesets: Sequence[Ruleset], chosen: Unit | None) -> str:
+def _unit(rulesets: Sequence[Ruleset], counts: Unit) -> str:
     """What rules saw at once, where files say something about it; else nothing."""
-    from sears_dsl.engine.compile.requirements import unit_of
-
     units = sorted({ruleset.options.unit for ruleset in rulesets if ruleset.options.unit})
     if not units:
         return ""
-    counts = unit_of(rulesets, chosen)
     if units == [counts]:
         return f"unit: {counts}, by `option unit` of the rules"
     return f"unit: {counts}, by --unit; `option unit` of the rules asks for {' and '.join(units)}"

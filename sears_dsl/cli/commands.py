@@ -177,9 +177,9 @@ class ProjectCommand(click.Command):
             for name in option.opts
         }
         ctx.default_map = {
-            options[name].name or "": _listed(each.value, options[name])
-            for name, each in chosen.items()
-            if name in options
+            option.name or "": [value] if option.multiple and isinstance(value, str) else value
+            for name, (value, _) in chosen.items()
+            if (option := options.get(name)) is not None
         }
         with _telling_keys(ctx):
             ctx.meta[_FILLED] = _arguments(self, user_options, chosen)
@@ -250,10 +250,6 @@ def _are_rules(word: str, project: Project) -> bool:
         or is_folder(word)
         or (word in project.fields.rulesets and word not in project.fields.datasets)
     )
-
-
-def _listed(value: Any, option: click.Option) -> Any:
-    return [value] if option.multiple and isinstance(value, str) else value
 
 
 def _arguments(

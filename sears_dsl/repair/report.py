@@ -110,8 +110,9 @@ def _judged_validation(
         )
 
 
-def conclusion(repair: Repair, *, margin: float = MARGIN) -> str:
+def conclusion(repair: Repair, gate: RepairGate | None = None) -> str:
     """What to think of it, in one sentence."""
+    margin = MARGIN if gate is None else gate.margin
     measured = repair.sensitivity
     before, after, change = measured.original.error, measured.augmented.error, measured.change
     rows = _sensitive_rows(repair)
@@ -226,10 +227,6 @@ class RepairParticipants:
         )
 
 
-def _margin(gate: RepairGate | None) -> float:
-    return MARGIN if gate is None else gate.margin
-
-
 def write_repair(
     repair: Repair,
     path: Path,
@@ -244,7 +241,7 @@ def write_repair(
     }  # fmt: skip
     content = {
         "settings": {**asdict(settings), "amount": str(settings.amount)},
-        "conclusion": conclusion(repair, margin=_margin(gate)),
+        "conclusion": conclusion(repair, gate),
         **verdict,
         "result": asdict(repair),
     }
@@ -323,7 +320,7 @@ def _markdown(
     lines = [
         "# Repair by augmentation",
         "",
-        f"**{conclusion(repair, margin=_margin(gate))}**",
+        f"**{conclusion(repair, gate)}**",
         "",
         *(f"- {line}" for line in verdict_lines(repair, gate)),
         *([""] if gate is not None else []),

@@ -81,21 +81,21 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         from sears_dsl.discovery.adversaries import adversary_columns, best_of_each_row
         from sears_dsl.discovery.algorithm import adversaries_of
 
-        inputs, parts = work.inputs, work.parts
+        parts = work.parts
         right, search, skipped, cut_short = adversaries_of(
-            inputs.data,
-            inputs.predictor,
+            work.data,
+            work.predictor,
             paraphraser=parts.paraphraser,
             scorer=parts.scorer,
-            tagger=inputs.tagger,
+            tagger=work.tagger,
             settings=settings,
             journal=parts.journal,
             on_progress=show,
             began=began,
         )
         best = best_of_each_row(search.adversaries, top)
-        write_columns(adversary_columns(best, inputs.data, right), output, form)
-        inputs.run.keep = bool(cut_short)
+        write_columns(adversary_columns(best, work.data, right), output, form)
+        work.run.keep = bool(cut_short)
     if not quiet:
         rows = len({each.row for each in search.adversaries})
         out = console(stderr=True)
@@ -126,14 +126,14 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
     ):
         from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
 
-        inputs, parts = work.inputs, work.parts
+        parts = work.parts
         tau = parts.scorer.tau if chosen.tau is None else chosen.tau
         rewordings = reword(
-            inputs.data,
-            inputs.predictor,
+            work.data,
+            work.predictor,
             paraphraser=parts.paraphraser,
             scorer=parts.scorer,
-            tagger=inputs.tagger,
+            tagger=work.tagger,
             journal=parts.journal,
             settings=StrategicSettings(
                 avoid=avoid,
@@ -146,7 +146,7 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
             note=noting(quiet=quiet),
         )
         written = [each for each in rewordings if each.flips or chosen.every]
-        write_columns(reworded_columns(written, inputs.data), output, form)
+        write_columns(reworded_columns(written, work.data), output, form)
     if not quiet:
         flips = sum(each.flips for each in rewordings)
         gains = sum(each.right_after and not each.right_before for each in rewordings)

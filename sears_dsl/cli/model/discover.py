@@ -149,8 +149,6 @@ def discover_command(output: Path, **options: Any) -> None:
         from sears_dsl.discovery.parts import participants_of
         from sears_dsl.discovery.result.report import write_discovery
 
-        inputs, parts = work.inputs, work.parts
-
         text = [
             each
             for path in chosen.texts
@@ -159,31 +157,29 @@ def discover_command(output: Path, **options: Any) -> None:
         shown = SearchScreen(show, work, chosen)
         shown.notes(text)
         discovery = discover(
-            inputs.data,
-            inputs.predictor,
-            paraphraser=parts.paraphraser,
-            scorer=parts.scorer,
-            tagger=inputs.tagger,
+            work.data,
+            work.predictor,
+            paraphraser=work.parts.paraphraser,
+            scorer=work.parts.scorer,
+            tagger=work.tagger,
             settings=settings,
             text=text,
             known=load_known(
                 chosen.known,
                 with_shipped=not (chosen.no_known or chosen.paper),
-                tagger=inputs.tagger,
+                tagger=work.tagger,
             ),
-            journal=parts.journal,
+            journal=work.parts.journal,
             on_progress=show,
             on_known=shown.known,
             before_search=shown.estimate,
             began=began,
         )
         participants = participants_of(
-            inputs.predictor, parts, label=chosen.label, also=chosen.also
+            work.predictor, work.parts, label=chosen.label, also=chosen.also
         )
-        manifest = write_discovery(
-            discovery, output, participants=participants, tagger=inputs.tagger
-        )
-        inputs.run.keep = discovery.budget_reached
+        manifest = write_discovery(discovery, output, participants=participants, tagger=work.tagger)
+        work.run.keep = discovery.budget_reached
     if chosen.as_json:
         echo_document(manifest.model_dump_json())
     elif not quiet:
@@ -217,9 +213,9 @@ class SearchScreen:
         from sears_dsl.cli.screen.discovery import notes_on
         from sears_dsl.judge.grammar import load_grammar
 
-        english = self._work.inputs.tagger.language == "en"
+        english = self._work.tagger.language == "en"
         looks_english = load_grammar(deep=False).looks_english if english else lambda _: True
-        data = self._work.inputs.data
+        data = self._work.data
         for path, texts in ((data.path, data.texts), (" ".join(self._chosen.texts), text)):
             for note in notes_on(texts, looks_english=looks_english):
                 with self._show.aside():
@@ -244,7 +240,7 @@ class SearchScreen:
         from sears_dsl.models.predictor import PricedPredictor
         from sears_dsl.paraphrasing.prompted import PromptedPart
 
-        predictor, team = self._work.inputs.predictor, self._work.parts.team
+        predictor, team = self._work.predictor, self._work.parts.team
         ahead = estimate(
             right.texts,
             most=right.questions.most,
@@ -262,7 +258,7 @@ class SearchScreen:
             if self._chosen.model.startswith(("http", "llm:")):
                 requests += ahead.questions
             if isinstance(predictor.predictor, PricedPredictor):
-                rows = list(islice(cycle(self._work.inputs.data.rows), ahead.questions))
+                rows = list(islice(cycle(self._work.data.rows), ahead.questions))
                 click.echo(f"  {predictor.predictor.forecast(rows)}", err=True)
             for part in parts:
                 click.echo(f"  {part.forecast(right.texts)}", err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from sears_dsl.cli.options.shared import (
     reading_options,
     tagger_of_rules_option,
 )
-from sears_dsl.errors import DataError, UsageError, counted
+from sears_dsl.errors import UsageError, counted
+from sears_dsl.runtime.files import write_atomically
 
 
 @click.command("export", epilog="Example: sears export found.sear --data dev.csv -o suite.pkl")
@@ -107,16 +108,8 @@ def _label_value(text: str) -> tuple[str, object]:
 
 
 def _save(suite: Any, output: Path) -> None:
-    """CheckList writes the file itself; it gets its name when it is whole."""
-    temporary = output.with_name(f".{output.name}.{os.urandom(6).hex()}")
-    try:
-        temporary.touch(exist_ok=False)
-    except OSError as error:
-        raise DataError(
-            f"{output} could not be written: {error.strerror}", help="choose another folder"
-        ) from error
-    try:
-        suite.save(str(temporary))
-        temporary.replace(output)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """CheckList writes a file itself; what is in it gets its place when it is whole."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "suite")
+        suite.save(str(file))
+        write_atomically(output, file.read_bytes())

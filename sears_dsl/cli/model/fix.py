@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,8 +19,8 @@ from sears_dsl.cli.options.augmentation import (
     augmentation_options,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.model import DataOptions, choices_option, compare_option, image_option
-from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.options.model import choices_option, compare_option, image_option
+from sears_dsl.cli.options.shared import FilePath, chosen_reading
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.errors import DataError, counted
@@ -60,21 +61,20 @@ class FixOptions(AugmentationOptions, Resuming):
 
     def held_out(self, columns: TableColumns) -> LabelledRows:
         """The rows that errors are measured on; all of them."""
-        return DataOptions(
-            data=self.data,
+        from sears_dsl.data.labelled import read_labelled
+
+        return read_labelled(
+            self.data,
             column=columns.text,
             label=columns.label,
             also=self.also,
-            protect=self.protect,
-            spans=self.spans,
-            compare=self.compare,
+            protection=self.protection,
+            comparison=self.compare,
             image=self.image,
             choices=self.choices,
-            input_format=self.input_format,
-            encoding=self.encoding,
-            no_header=self.no_header,
-            limit=None,
-        ).rows()
+            format_name=self.input_format,
+            options=chosen_reading(vars(self)),
+        )
 
     def settings(self) -> RepairSettings:
         """What decides the trainings."""
@@ -285,8 +285,6 @@ def _experiment(
 def _trainer(
     training: Table, columns: TableColumns, chosen: FixOptions, store: PredictionStore
 ) -> Trainer:
-    from functools import partial
-
     from sears_dsl.models.loading import load_predictor
     from sears_dsl.repair.trainers import BuiltInTrainer, CommandTrainer
 
@@ -323,7 +321,6 @@ def _print_repair(
 ) -> None:
     """The paper's Table 6."""
     from sears_dsl.repair.report import (
-        MARGIN,
         MEASURED,
         conclusion,
         measured_rows,
@@ -342,6 +339,5 @@ def _print_repair(
         out.print(note)
     for line in verdict_lines(repair, gate):
         out.print(line)
-    margin = MARGIN if gate is None else gate.margin
-    out.print(conclusion(repair, margin=margin), style="bold")
+    out.print(conclusion(repair, gate), style="bold")
     out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")

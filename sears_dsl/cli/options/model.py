@@ -335,10 +335,9 @@ class RunInputs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workplace:
+class Workplace(RunInputs):
     """What a run works with that rewords sentences and scores pairs."""
 
-    inputs: RunInputs
     parts: Parts
 
 
@@ -434,4 +433,4 @@ def workplace(
             choice, own, folder=inputs.run.folder, language=inputs.tagger.language, show=show,
             note=note,
         ) as parts:  # fmt: skip
-            yield Workplace(inputs=inputs, parts=parts)
+            yield Workplace(**vars(inputs), parts=parts)

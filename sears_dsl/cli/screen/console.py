@@ -150,7 +150,8 @@ def marked(original: str, edits: Sequence[Edit]) -> Text:
 def excerpt(original: str, edits: Sequence[Edit], *, width: int) -> Text:
     """`marked`, cut to a width so that the first change is in it."""
     line = marked(original, edits)
-    change = line.plain.find(_first_mark(line.plain))
+    marks = (line.plain.find(mark) for mark in ("[-", "{+"))
+    change = min((place for place in marks if place >= 0), default=0)
     # Where there is little room, what was changed takes it.
     before = min(_BEFORE, max(0, width // 2 - 10))
     if len(line) > width and change > before:
@@ -159,11 +160,6 @@ def excerpt(original: str, edits: Sequence[Edit], *, width: int) -> Text:
         line = type(line)("…", end="") + line
     line.truncate(width, overflow="ellipsis")
     return line
-
-
-def _first_mark(plain: str) -> str:
-    marks = [mark for mark in ("[-", "{+") if mark in plain]
-    return min(marks, key=plain.find, default="")
 
 
 EVERY = 10.0
