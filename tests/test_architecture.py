@@ -57,7 +57,6 @@ ONLY_IN = {
         "discovery/result/manifest.py",
         "auditing/document.py",
         "auditing/comparison.py",
-        "auditing/grid.py",
         "auditing/failures.py",
         "project",
     },

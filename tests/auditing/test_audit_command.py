@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.auditing.grid import GridDocument
+from sears_dsl.auditing.comparison import GridDocument
 from sears_dsl.cli.model.audit import audit_command, chosen_scoring
 from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.discovery.parts import PartsChoice

@@ -9,10 +9,9 @@ import pytest
 from audited import audited, rows_of
 from click.testing import CliRunner
 
-from sears_dsl.auditing.comparison import compare
+from sears_dsl.auditing.comparison import GridDocument, compare, grid
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.gates import Gates
-from sears_dsl.auditing.grid import GridDocument, grid
 from sears_dsl.auditing.reports.comparison_page import grid_markdown, grid_page
 from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.errors import UsageError

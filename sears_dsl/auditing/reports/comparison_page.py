@@ -11,8 +11,16 @@ import html
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from sears_dsl.auditing.comparison import ComparisonDocument, Paired, RuleComparison
-from sears_dsl.auditing.grid import Cell, Contrast, GridDocument, GridModel, MeanConfidence
+from sears_dsl.auditing.comparison import (
+    Cell,
+    ComparisonDocument,
+    Contrast,
+    GridDocument,
+    GridModel,
+    MeanConfidence,
+    Paired,
+    RuleComparison,
+)
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped

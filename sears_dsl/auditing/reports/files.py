@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from sears_dsl.auditing.comparison import ComparisonDocument
+from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument, grid
 from sears_dsl.auditing.document import AuditDocument, RuleRecord, write_audit
 from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.gates import JudgementOutcome
-from sears_dsl.auditing.grid import GridDocument, grid
 from sears_dsl.auditing.reports.comparison_page import (
     comparison_markdown,
     comparison_page,

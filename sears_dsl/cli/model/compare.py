@@ -15,8 +15,7 @@ from sears_dsl.cli.options.shared import FilePath
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
 
 if TYPE_CHECKING:
-    from sears_dsl.auditing.comparison import ComparisonDocument
-    from sears_dsl.auditing.grid import GridDocument
+    from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
 
 # Rules of a comparison, and characters of their names; the files have all of them.
 _RULES_SHOWN = 40
@@ -48,9 +47,8 @@ def compare_command(
     compared on the rows that both models have right, by McNemar's exact test. With MORE audits all
     are held against the first, and a grid of models and rules comes out.
     """
-    from sears_dsl.auditing.comparison import compare
+    from sears_dsl.auditing.comparison import compare, grid
     from sears_dsl.auditing.document import read_audit, read_audits
-    from sears_dsl.auditing.grid import grid
     from sears_dsl.auditing.reports.files import write_three
 
     document: ComparisonDocument | GridDocument
