@@ -1,22 +1,35 @@
-"""What an editor shows while a rule file is written: the meaning of a place, and what may follow.
+"""What an editor shows and offers while a rule file is written: findings, meanings, other names.
 
-In: the text as it stands in the editor, the file's name, a line and a column from 0. Out: Markdown
-for the place (`explained`), where what it names is defined (`definition`), or what may be written
-there (`completions`). Always holds: a line
-that is not finished does not keep the sets of the others from being known; imports are read as
-`parse` reads them. Costs one parse of the file.
+In: the text as it stands in the editor, the file's name, lines and columns from 0. Out: the
+`Diagnostic`s of this file, the same as `sears check` gives (`find_all`), and `Action`s about them;
+Markdown for a place (`explained`), where what it names is defined (`definition`), what may be
+written there (`completions`), where another name of a set belongs (`renamed`). Always holds: what
+the parser finds comes before the compiler's findings and without loading a tagger; a fix is offered
+only where the finding is gone after it, and a test only where it passes; a statement with errors
+keeps nothing of the others from being known; imports are read as `parse` reads them. What stands in
+quotes, comments and regexes is not a name, but for the slots of templates; a rename that would
+change what the file means is refused; imported sets are renamed in the file that defines them.
+
+A sample of text lies beside a rule file, ``a.sample.txt``, a row a line, of which the first
+thousand count; nothing else is read. Costs some tens of microseconds a rule to parse, once more for
+each fix that is tried; the first compilation loads the tagger; the effect of a rule costs its
+compilation and a run over the sample.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
 
-from sears_dsl.errors import RuleSyntaxError, SearsError, counted
-from sears_dsl.generating.sentences import Sentences, set_texts
+from sears_dsl.engine.compile.requirements import compiler_warnings, stand_ins
+from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError, counted
+from sears_dsl.generating.sentences import Sentences, set_texts, template_findings
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
+from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.rule import (
     FUNCTIONS,
@@ -26,13 +39,268 @@ from sears_dsl.language.rule import (
     SetReference,
 )
 from sears_dsl.language.ruleset import Ruleset, home
-from sears_dsl.language_server.sample import (
-    SampleEffect,
-    effect,
-    read_in_part,
-    without_statement,
-)
+from sears_dsl.language.words import quote
+from sears_dsl.runtime.files import read_document
 from sears_dsl.tagging.tagger import Tagger
+
+SUFFIX = ".sample.txt"
+"""What the name of a sample ends in, in the place of ``.sear``."""
+
+_MOST_ROWS = 1_000
+_MOST_BYTES = 1 << 20
+_MOST_SHOWN = 3
+
+
+def read_in_part(text: str, path: str) -> Ruleset:
+    """The file without the statements that have errors, which keep nothing else from being read."""
+    try:
+        return parse(text, path=path)
+    except RuleSyntaxError as error:
+        wrong = {each.span.line for each in error.diagnostics if each.span and each.path == path}
+        for line in wrong:
+            text = without_statement(text, line - 1)
+        return parse(text, path=path)
+
+
+def without_statement(text: str, line: int) -> str:
+    """A file without the statement on a line, from 0, and what is indented under it."""
+    lines = text.split("\n")
+    lines[line] = ""
+    for below in range(line + 1, len(lines)):
+        if lines[below][:1] not in {" ", "\t"}:
+            break
+        lines[below] = ""
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleEffect:
+    """What a rule does to a sample."""
+
+    file: str
+    rows: int
+    changed: int
+    first: tuple[tuple[str, str], ...]
+
+
+def effect(text: str, path: str, line: int, *, tagger: Tagger | None = None) -> SampleEffect | None:
+    """What the rule on a line does to the sample; None without a rule there or a sample."""
+    file = Path(path.removesuffix(".sear") + SUFFIX)
+    if not path.endswith(".sear") or not file.is_file():
+        return None
+    try:
+        ruleset = read_in_part(text, path)
+        chosen = [each for each in ruleset.rules if each.span and each.span.line == line + 1]
+        if not chosen:
+            return None
+        rows = read_document(file, most=_MOST_BYTES).decode("utf-8").splitlines()[:_MOST_ROWS]
+        one = replace(ruleset, rules=tuple(chosen), layout=(), trailing=())
+        matcher = compile_rules([one], tagger=tagger, sources=stand_ins(one))
+        changes = [(each.original, each.text) for each in matcher.apply(rows)]
+    except (SearsError, OSError, UnicodeDecodeError):
+        return None  # what is wrong with the rule is shown as a finding; without a sample, nothing
+    return SampleEffect(file.name, len(rows), len(changes), tuple(changes[:_MOST_SHOWN]))
+
+
+# ---------------------------------------------------------------- names of sets
+
+_DEFINED = re.compile(r"set[ \t]+([^\s=]+)[ \t]*=")
+_USED = re.compile(r"@([A-Za-z_][\w.]*)")
+_SLOT = re.compile(r"(?<!\{)(?:\{\{)*\{(?:\w+:)?([A-Za-z_][\w.]*)")
+# Quoted text, a regex, a comment: what may hold anything.
+_OPAQUE = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\\ ])+/|#.*')
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class NameSpan(NamedTuple):
+    """A name in a file: line and columns from 0."""
+
+    line: int
+    start: int
+    end: int
+
+
+def names(text: str) -> Iterator[tuple[str, NameSpan]]:
+    r"""Every name of a set in a file, where it is defined and where it is used.
+
+    Example:
+        >>> list(names('set WH = What | "@no"\n@WH -> a # @WH'))
+        [('WH', NameSpan(line=0, start=4, end=6)), ('WH', NameSpan(line=1, start=1, end=3))]
+    """
+    for number, line in enumerate(text.split("\n")):
+        defined = _DEFINED.match(line)
+        if defined:
+            yield defined[1], NameSpan(number, *defined.span(1))
+        template = line.startswith("template")
+        shown = line if template else _OPAQUE.sub(lambda match: " " * len(match[0]), line)
+        for match in (_SLOT if template else _USED).finditer(shown):
+            yield match[1], NameSpan(number, *match.span(1))
+
+
+def name_at(text: str, line: int, column: int) -> tuple[str, NameSpan] | None:
+    """The name of a set at a place; None where there is none."""
+    for name, place in names(text):
+        # The sign before a name belongs to it for whoever points there.
+        if place.line == line and place.start - 1 <= column <= place.end:
+            return name, place
+    return None
+
+
+def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[NameSpan]:
+    """The places that get a new name when the set at a place does.
+
+    UsageError: no set of this file stands there, or the name is none, or is taken.
+    """
+    occurrence = name_at(text, line, column)
+    own = None if occurrence is None else occurrence[0].partition(".")[0]
+    known = {defined[1] for line in text.split("\n") if (defined := _DEFINED.match(line))}
+    if own is None or own not in known:
+        raise UsageError("no set of this file stands here", help="imported ones are renamed there")
+    if new in known:
+        raise UsageError(f"{new!r} is the name of another set", help="choose another name")
+    if not _NAME.fullmatch(new):
+        raise UsageError(f"{new!r} is not a name of a set", help="names are letters, digits and _")
+    places = [
+        NameSpan(place.line, place.start, place.start + len(own))
+        for name, place in names(text)
+        if name.partition(".")[0] == own
+    ]
+    try:
+        before = parse(text, path=path)
+    except SearsError:
+        return places  # what is wrong already is shown
+    try:
+        after = parse(with_name(text, places, new), path=path)
+    except SearsError as error:
+        raise UsageError(f"{new!r} cannot be the name: {error.message}", help=error.help) from error
+    if len(after.rules) != len(before.rules) or len(after.sets) != len(before.sets):
+        raise UsageError(f"{new!r} would change what the file means", help="choose another name")
+    return places
+
+
+def with_name(text: str, places: list[NameSpan], new: str) -> str:
+    """A text with another name at some places.
+
+    Example:
+        >>> with_name("@A -> @A", [NameSpan(0, 1, 2), NameSpan(0, 7, 8)], "WH")
+        '@WH -> @WH'
+    """
+    lines = text.split("\n")
+    for place in sorted(places, reverse=True):
+        line = lines[place.line]
+        lines[place.line] = line[: place.start] + new + line[place.end :]
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- findings
+
+Findings = Sequence[Diagnostic]
+
+
+def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[Findings]:
+    """All findings known so far, each time there are more; imports are looked for beside ``path``.
+
+    After those of the parser: TaggerError where the default tagger is not installed, CompileError
+    where the rules are for another language than the tagger.
+
+    Example:
+        >>> [[finding.code for finding in found] for found in find_all("NUON -> it", "a.sear")]
+        [['E201']]
+    """
+    try:
+        ruleset = parse(text, path=path)
+    except RuleSyntaxError as error:
+        yield _own(error.diagnostics, path)
+        return
+    findings = list(ruleset.warnings)
+    yield _own(findings, path)
+    if more := [*template_findings(ruleset), *compiler_warnings(ruleset)]:
+        findings += more
+        yield _own(findings, path)
+    try:
+        compile_rules([ruleset], tagger=tagger, sources=stand_ins(ruleset))
+    except RuleSyntaxError as error:
+        yield _own([*findings, *error.diagnostics], path)
+
+
+def _own(findings: Sequence[Diagnostic], path: str) -> Findings:
+    return [finding for finding in findings if finding.path == path]
+
+
+_MEANT = re.compile(r"did you mean ([^?\n]+)\?")
+_LONGEST_TITLE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to do."""
+
+    title: str
+    place: NameSpan  # what is replaced; of an insertion an empty place
+    new: str
+    code: str | None = None  # of the finding that it mends; None where it mends none
+
+
+def actions(
+    text: str, path: str, first: int, last: int, *, tagger: Tagger | None = None
+) -> list[Action]:
+    r"""What may be done about some lines.
+
+    Example:
+        >>> [action] = actions("What NUON -> Which NOUN\n", "a.sear", 0, 0)
+        >>> action.title, action.place, action.new
+        ('Write NOUN', NameSpan(line=0, start=5, end=9), 'NOUN')
+    """
+    return [*_fixes(text, path, first, last)] or [*_tests(text, path, first, tagger)]
+
+
+def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:
+    findings = _findings(text, path)
+    for finding in findings:
+        span, meant = finding.span, _MEANT.search(finding.help)
+        if span is None or meant is None or not first <= span.line - 1 <= last:
+            continue
+        place = NameSpan(span.line - 1, span.column - 1, span.end_column - 1)
+        word = meant[1].strip("`")
+        written = text.split("\n")[place.line][place.start : place.end]
+        # Findings point at a name, at one with its sign, @WH, or at a whole reference, $1.upper.
+        before, dot, _ = written.rpartition(".")
+        sign = "@" if written.startswith("@") else ""
+        for new in (before + dot + word, sign + word):
+            left = _findings(with_name(text, [place], new), path)
+            if len(left) < len(findings) and not any(_same(each, finding) for each in left):
+                yield Action(f"Write {new}", place, new, finding.code)
+                break
+
+
+def _tests(text: str, path: str, line: int, tagger: Tagger | None) -> Iterator[Action]:
+    """A test of each of the first rows of the sample that the rule changes."""
+    sample_effect = effect(text, path, line, tagger=tagger)
+    lines = text.split("\n")
+    last = line + 1 == len(lines)  # without a line break behind it
+    place = NameSpan(line, len(lines[line]), len(lines[line])) if last else NameSpan(line + 1, 0, 0)
+    for original, rewritten in () if sample_effect is None else sample_effect.first:
+        written = f"  test {quote(original)} => {quote(rewritten)}"
+        short = original if len(original) <= _LONGEST_TITLE else original[:_LONGEST_TITLE] + "…"
+        yield Action(
+            f"Make a test from: {short}", place, f"\n{written}" if last else f"{written}\n"
+        )
+
+
+def _findings(text: str, path: str) -> list[Diagnostic]:
+    try:
+        return list(parse(text, path=path).warnings)
+    except RuleSyntaxError as error:
+        return list(error.diagnostics)
+
+
+def _same(one: Diagnostic, other: Diagnostic) -> bool:
+    if one.span is None or other.span is None or one.code != other.code:
+        return False
+    return (one.span.line, one.span.column) == (other.span.line, other.span.column)
+
+
+# ---------------------------------------------------------------- places
 
 _AMOUNTS = "; `(2)` in two places, `(25%)` of all the text that it is given"
 _HOW_TO_WRITE = {

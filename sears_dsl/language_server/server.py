@@ -21,10 +21,18 @@ from pygls.uris import to_fs_path
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
 from sears_dsl.language.loader import parse
-from sears_dsl.language_server.assistance import completions, definition, explained
-from sears_dsl.language_server.findings import Findings, actions, find_all
+from sears_dsl.language_server.assistance import (
+    Findings,
+    NameSpan,
+    actions,
+    completions,
+    definition,
+    explained,
+    find_all,
+    name_at,
+    renamed,
+)
 from sears_dsl.language_server.protocol import Conversation
-from sears_dsl.language_server.renaming import NameSpan, name_at, renamed
 from sears_dsl.tagging.tagger import Tagger
 
 _SEVERITY = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}

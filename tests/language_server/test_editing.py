@@ -9,7 +9,7 @@ import pytest
 from editor import Editor
 
 from sears_dsl.language.loader import parse
-from sears_dsl.language_server.findings import find_all
+from sears_dsl.language_server.assistance import find_all
 from sears_dsl.language_server.server import RuleServer
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.pinned import PinnedTagger

@@ -15,8 +15,7 @@ from editor import URI, Editor, framed, read
 from sears_dsl.errors import Diagnostic, TaggerError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import FUNCTIONS, KEYS
-from sears_dsl.language_server.assistance import FUNCTION_HELP, METADATA_HELP
-from sears_dsl.language_server.findings import find_all
+from sears_dsl.language_server.assistance import FUNCTION_HELP, METADATA_HELP, find_all
 from sears_dsl.language_server.server import RuleServer
 from sears_dsl.tagging.pinned import PinnedTagger
 
