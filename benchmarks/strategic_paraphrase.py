@@ -36,7 +36,7 @@ from benchmarks.small_reader import SmallReader, answer_f1, train
 from sears_dsl.answers import answers_equal
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guard, Guards, Protection
-from sears_dsl.discovery.strategic import RewordedRow, StrategicSettings, reword
+from sears_dsl.discovery.adversaries import RewordedRow, StrategicSettings, reword
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Answer
 from sears_dsl.runtime.database import RunJournal

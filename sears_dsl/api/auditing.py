@@ -253,7 +253,7 @@ class AuditsResult(GridResult):
 
     def to_markdown(self) -> str:
         """The grid for the page of a pull request, as `sears audit --summary` writes it."""
-        from sears_dsl.auditing.reports.comparison_page import grid_markdown
+        from sears_dsl.auditing.reports.several_audits import grid_markdown
 
         return grid_markdown(self.document)
 

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.discovery.adversaries import StrategicSettings
     from sears_dsl.discovery.parts import Parts, PartsChoice
     from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
     from sears_dsl.discovery.result.manifest import Manifest
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.discovery.settings import Across, ProposeFrom
-    from sears_dsl.discovery.strategic import StrategicSettings
     from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
@@ -487,11 +487,14 @@ def adversaries(
     """
     began = monotonic()
     need_discovery()
-    from sears_dsl.discovery.adversaries import adversary_columns, best_of_each_row
+    from sears_dsl.discovery.adversaries import (
+        StrategicSettings,
+        adversary_columns,
+        best_of_each_row,
+    )
     from sears_dsl.discovery.algorithm import adversaries_of
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.discovery.settings import Settings
-    from sears_dsl.discovery.strategic import StrategicSettings
 
     strategic = unit == "sentence" or avoid_important > 0
     with in_python(all="every"):
@@ -560,7 +563,7 @@ def _reworded_strategically(
     show: OnStage,
 ) -> AdversaryResult:
     """One rewording a row, sentence by sentence, without the words that the answer hangs on."""
-    from sears_dsl.discovery.strategic import reword, reworded_columns
+    from sears_dsl.discovery.adversaries import reword, reworded_columns
     from sears_dsl.effects.flips import RightRows
 
     rewordings = reword(

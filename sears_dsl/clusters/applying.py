@@ -1,20 +1,27 @@
-"""``sears apply`` and ``sears augment`` over a folder: each part as one machine does it.
+"""Rules that workers apply: ``sears apply`` and ``augment`` over a folder, an audit's in portions.
 
-In: what `apply_file` is asked, with folders for files; or rules and choices. Out: a folder and a
-report. Always holds: each file is what the command makes of its part, byte for byte; a worker
-compiles the rules once; batches that a killed worker had finished are not done again, where parts
-lie on a disk that all reach; what would count over all parts (so many rows, ids that are numbers)
-is refused by ``augment``, which costs the memory of a part and its new rows in each worker.
+In: what `apply_file` is asked, with folders for files, or rules and choices; a matcher, and the
+recipe that others make the same of. Out: a folder and a report; a `Matcher` whose `apply` sends
+texts to workers. Always holds: each file is what the command makes of its part, byte for byte, and
+the rewrites of portions are those of the matcher alone, in its order; a worker compiles the rules
+once, and the model is not theirs to ask; batches that a killed worker had finished are not done
+again, where parts lie on a disk that all reach; what would count over all parts (so many rows, ids
+that are numbers) is refused by ``augment``, which costs the memory of a part and its new rows in
+each worker. Portions cost a copy of the texts and of the rewrites.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from sears_dsl import __version__
 from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest, apply_file
@@ -27,6 +34,8 @@ from sears_dsl.data.table import read_table
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.compile.requirements import reword
 from sears_dsl.engine.matcher import Matcher
+from sears_dsl.engine.matches import Scope, Unit
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import RewordingRecipe, compile_with_sources
@@ -37,6 +46,10 @@ from sears_dsl.vetting.journal_oracle import open_oracle
 
 # Of a request: the rest is the same for all parts, and for two runs of one job.
 _DECIDES_NOTHING = ("recipe", "input", "output", "jobs", "resume")
+# Texts that a worker matches at a time.
+_PORTION = 10_000
+
+SpansOfRows: TypeAlias = Sequence[Sequence[tuple[int, int]]] | None
 
 
 class OnceBuilt:
@@ -188,3 +201,88 @@ class AugmentPart:
     def __reduce__(self) -> tuple[Any, ...]:
         own = (self.recipe, self.choices, self.text, self.label, self.id_column, self.format_name)
         return AugmentPart, (*own, self.oracle, self.reading)  # compiled rules stay where they are
+
+
+@dataclass(slots=True)
+class _ApplyPortion:
+    """Applies rules to texts that follow so many others, wherever it runs."""
+
+    recipe: MatcherRecipe
+    scope: Scope
+    unit: Unit | None
+    draw: int
+
+    def __call__(
+        self, portion: tuple[int, Sequence[str], SpansOfRows]
+    ) -> tuple[int, RewriteColumns, Counter[int]]:
+        first, texts, protected = portion
+        rewrites = self.recipe.build().apply(
+            texts, scope=self.scope, protected=protected, unit=self.unit, draw=self.draw
+        )
+        rows = (rewrites.columns.rows + np.int32(first)).astype(np.int32)
+        return first, replace(rewrites.columns, rows=rows), Counter(rewrites.unrenderable)
+
+
+class RemoteMatcher(Matcher):
+    """A matcher whose texts go to workers.
+
+    Example:
+        >>> from sears_dsl.batch.workers import RulesetRecipe
+        >>> from sears_dsl.clusters.parts import Here
+        >>> from sears_dsl.language.loader import parse
+        >>> recipe = RulesetRecipe((parse("movie -> film"),), tagger="pinned")
+        >>> remote = RemoteMatcher(recipe.build(), recipe, Here(), portion=1)
+        >>> [(each.row, each.text) for each in remote.apply(["It is.", "A movie!"])]
+        [(1, 'A film!')]
+    """
+
+    def __init__(
+        self,
+        matcher: Matcher,
+        recipe: MatcherRecipe,
+        workers: Workers,
+        *,
+        portion: int = _PORTION,
+    ) -> None:
+        self.__dict__.update(matcher.__dict__)
+        self._recipe = OnceBuilt(recipe)
+        self._workers = workers
+        self._portion = portion
+
+    def apply(
+        self,
+        texts: Sequence[str],
+        *,
+        scope: Scope = "first",
+        protected: SpansOfRows = None,
+        jobs: int = 1,
+        prefilter: bool = True,
+        unit: Unit | None = None,
+        seed: int = 0,
+        draw: int = 0,
+    ) -> Rewrites:
+        """Apply every rule by itself to every text, as `Matcher.apply` does."""
+        if seed:
+            raise UsageError(
+                "workers draw by the seed that they were built with",
+                help="give the seed to the recipe",
+            )
+        size = self._portion
+        portions = [
+            (first, texts[first : first + size],
+             None if protected is None else protected[first : first + size])
+            for first in range(0, len(texts), size)
+        ]  # fmt: skip
+        work = _ApplyPortion(self._recipe, scope, unit, draw)
+        parts = sorted(self._workers.answers(work, portions), key=itemgetter(0))
+        if len(parts) < len(portions):
+            raise DataError(
+                f"{len(portions) - len(parts)} of {len(portions)} portions of the rows did not "
+                "come back: every worker that had them died",
+                help="try fewer rows with --limit, or workers with more memory",
+            )
+        unrenderable: Counter[int] = Counter()
+        for _, _, of_part in parts:
+            unrenderable.update(of_part)
+        columns = RewriteColumns.merged([of_part for _, of_part, _ in parts])
+        return Rewrites(columns, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)

@@ -6,25 +6,62 @@ adversary.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
 Models", ACL 2018: SEA(x, x') = 1[SemEq(x, x') ∧ f(x) ≠ f(x')], with SemEq(x, x') = 1[S(x, x') ≥ τ].
+
+Strategic ones (`reword`) are sentences reworded without the words that an answer hangs on.
+
+    rows ──leave one word out──▶ important words ──forbidden──▶ reworded sentences ──▶ rows, asked
+
+Always holds of them: a sentence that shares a character with what has to stay is left as it is; no
+sentence that was reworded has a forbidden word, in any casing; S of each reworded sentence is at
+least τ, and S of the row is the smallest of them. Costs a question to the model for each word of a
+row, and a search for each sentence.
+
+Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks', section 4.2; leaving words out after Li, Monroe, Jurafsky 2016.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import Any, NamedTuple
 
-from sears_dsl.effects.flips import RightRows
+from sears_dsl.answers import Comparison, answers_equal
+from sears_dsl.batch.guarding import require_intact
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.asked_model import AskedModel, OnStage
+from sears_dsl.effects.flips import RightRows, require_confidence
+from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
+from sears_dsl.errors import counted
+from sears_dsl.meaning.scorers import Scorer
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import REFUSED, Answer
+from sears_dsl.paraphrasing.remembered import (
+    ParaphraseSource,
+    remembered_paraphrases_without,
+)
+from sears_dsl.paraphrasing.rewording import words_of
+from sears_dsl.runtime.database import RunJournal
+from sears_dsl.tagging.tagger import Tagger
 
-if TYPE_CHECKING:
-    from sears_dsl.data.labelled import LabelledRows
-    from sears_dsl.meaning.scorers import Scorer
+Span = tuple[int, int]
 
 # The base rate is counted on so many rows at most, and a row's paraphrases are looked through so
 # far for one that keeps the meaning: each look is a question to the scorer.
 _BASE_ROWS = 400
 _LOOKS = 3
+# Of a sentence's strategic paraphrases so many are scored: the best ones that change a word.
+_SENTENCE_LOOKS = 5
+# The score of whole sentences, as the people saw them by whose judgements it was fitted.
+_OF_WHOLES = "meaning"
+# Rows whose words are left out at a time.
+_ROWS = 64
+_WORD = re.compile(r"\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +221,330 @@ def adversary_columns(
         "label": [each.label for each in adversaries],
         "prediction": [each.prediction for each in adversaries],
     }
+
+
+class ImportantWord(NamedTuple):
+    """A word that an answer hangs on."""
+
+    word: str  # as it stands in the text
+    # How much surer of a right answer, or less sure of a wrong one, the model is with the word than
+    # without it; from 0 to 2
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class RewordedRow:
+    """A row with sentences put otherwise."""
+
+    place: int  # of the row in the data, from 0
+    original: str
+    text: str  # the text with its sentences reworded
+    score: float  # the smallest S of a sentence and its rewording
+    before: str
+    after: str
+    right_before: bool
+    right_after: bool
+    words: tuple[ImportantWord, ...]  # those that were forbidden, the weightiest first
+
+    @property
+    def flips(self) -> bool:
+        """Whether the model has the row right and its rewording wrong."""
+        return self.right_before and not self.right_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategicSettings:
+    """The choices of a run."""
+
+    avoid: int = 5  # so many of the most important words of a row are forbidden; 0 asks for none
+    unit: Unit = "sentence"  # what is reworded at once, each ``sentence`` or the whole ``text``
+    tau: float = 0.0  # S from which on a rewording counts as equivalent
+    comparison: Comparison = "exact"  # how an answer is compared with a label
+    wrong_rows: bool = False  # whether rows that the model has wrong are reworded, too
+
+
+def reword(
+    data: LabelledRows,
+    predictor: CachedPredictor,
+    *,
+    paraphraser: ParaphraseSource,
+    scorer: Scorer,
+    tagger: Tagger,
+    journal: RunJournal,
+    settings: StrategicSettings,
+    on_stage: OnStage = lambda stage, done, total: None,
+    note: Callable[[str], None] = lambda _: None,
+) -> list[RewordedRow]:
+    """Reword the sentences of rows without their most important words; what has to stay stays.
+
+    The model has to say how sure it is where words are to be avoided. A paraphraser that takes no
+    constraints is asked as ever, and of its paraphrases those without forbidden words are taken. In
+    the order of the rows; those of which nothing could be reworded are absent, and where words are
+    to be avoided those of which the model does not say how sure it is.
+    """
+    if settings.avoid:
+        require_confidence(data, predictor)
+    model = AskedModel(predictor)
+    answers = model.answers(data.rows, on_progress=partial(on_stage, "asking the model"))
+    judged = _AnsweredRows(data, answers, settings.comparison)
+    places = _rows_to_reword(judged, settings, note)
+    words: list[tuple[ImportantWord, ...]] = [()] * len(places)
+    if settings.avoid:
+        words = important_words(
+            judged, model, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
+        )
+    forbidden = [tuple(dict.fromkeys(each.word.lower() for each in of_row)) for of_row in words]
+    texts = [data.texts[place] for place in places]
+    spans = (
+        tagger.sentences(texts) if settings.unit == "sentence" else [[(0, len(t))] for t in texts]
+    )
+    targets: list[tuple[int, Span]] = [
+        (number, span)
+        for number, of_row in enumerate(spans)
+        for span in of_row
+        if _may_change(data, places[number], span) and texts[number][slice(*span)].strip()
+    ]
+    pairs = [(texts[number][start:end], forbidden[number]) for number, (start, end) in targets]
+    paraphrases = remembered_paraphrases_without(
+        paraphraser, pairs, journal,
+        on_portion=partial(on_stage, "rewording sentences"),
+    )  # fmt: skip
+    best, refused = _best(pairs, paraphrases, scorer=scorer, tau=settings.tau, on_stage=on_stage)
+    if pairs and any(chosen is None for chosen in best):
+        note(_why_not_all(best, refused, settings, scorer))
+    edits: dict[int, list[tuple[Edit, float]]] = {}
+    for (number, (start, end)), (old, _), chosen in zip(targets, pairs, best, strict=True):
+        if chosen is not None:
+            new, score = chosen
+            edits.setdefault(number, []).append((Edit(start, end, old, new), score))
+    rewritten = {
+        number: _rewritten(data, places[number], [edit for edit, _ in of_row])
+        for number, of_row in edits.items()
+    }
+    after = model.answers(
+        data.rewritten([places[number] for number in rewritten], list(rewritten.values())),
+        on_progress=partial(on_stage, "asking about rewordings"),
+    )
+    return [
+        RewordedRow(
+            place=places[number],
+            original=texts[number],
+            text=text,
+            score=min(score for _, score in edits[number]),
+            before=answers[places[number]].label,
+            after=answer.label,
+            right_before=judged.right(places[number], answers[places[number]]),
+            right_after=judged.right(places[number], answer),
+            words=words[number],
+        )
+        for (number, text), answer in zip(rewritten.items(), after, strict=True)
+        if answer.label != REFUSED
+    ]
+
+
+def _rows_to_reword(
+    judged: _AnsweredRows, settings: StrategicSettings, note: Callable[[str], None]
+) -> list[int]:
+    """The places of rows that the model has right, or all; it has to be sure where words count."""
+    places = [
+        place for place, answer in enumerate(judged.answers)
+        if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
+    ]  # fmt: skip
+    sure = [place for place in places if judged.answers[place].confidence is not None]
+    if not settings.avoid or len(sure) == len(places):
+        return places
+    rows = counted(len(places) - len(sure), "row was", "rows were")
+    note(f"note: {rows} left out: the model does not say how sure it is of them")
+    return sure
+
+
+@dataclass(frozen=True)
+class _AnsweredRows:
+    """What a model says of rows, and whether it is right."""
+
+    data: LabelledRows
+    answers: Sequence[Answer]
+    comparison: Comparison
+
+    def right(self, place: int, answer: Answer) -> bool:
+        """Whether an answer to a row, in whatever words, is right."""
+        labels = self.data.labels
+        own = (self.answers[place].label,) if labels is None else labels[place]
+        return answer.label != REFUSED and answers_equal(
+            answer.label, own, comparison=self.comparison
+        )
+
+    def signed(self, place: int, answer: Answer) -> float | None:
+        """How sure the model is, negative of a wrong answer; None where it does not say."""
+        if answer.confidence is None:
+            return None
+        return answer.confidence if self.right(place, answer) else -answer.confidence
+
+
+def important_words(
+    judged: _AnsweredRows,
+    model: AskedModel,
+    places: Sequence[int],
+    *,
+    tagger: Tagger,
+    most: int,
+    on_stage: OnStage = lambda stage, done, total: None,
+) -> list[tuple[ImportantWord, ...]]:
+    """The words without which the model is less sure of a right answer, or surer of a wrong one.
+
+    Each word alone is left out, and the model asked again. The confidence of a wrong answer counts
+    as negative; the weight of a word is what is lost with it. Of a word that stands several times
+    the weightiest place counts. What has to stay is not left out; where the model does not say how
+    sure it is, with the word or without it, the word has no weight.
+    """
+    words_by_row: list[tuple[ImportantWord, ...]] = []
+    data = judged.data
+    for first in range(0, len(places), _ROWS):
+        some = places[first : first + _ROWS]
+        on_stage("leaving words out", first, len(places))
+        tokens = tagger.tokenize([data.texts[place] for place in some])
+        left_out: list[tuple[int, str]] = []
+        shortened: list[tuple[int, str]] = []
+        for number, place in enumerate(some):
+            text = data.texts[place]
+            for token in tokens.view(number):
+                word = text[token.start : token.end]
+                if _WORD.search(word) and _may_change(data, place, (token.start, token.end)):
+                    left_out.append((number, word))
+                    shortened.append((place, _without(text, token.start, token.end)))
+        answers = model.answers(
+            data.rewritten([place for place, _ in shortened], [text for _, text in shortened])
+        )
+        weights: list[dict[str, ImportantWord]] = [{} for _ in some]
+        for (number, word), (place, _), answer in zip(left_out, shortened, answers, strict=True):
+            sure = judged.signed(place, judged.answers[place])
+            without = judged.signed(place, answer)
+            if sure is None or without is None:
+                continue
+            weight = sure - without
+            known = weights[number].get(word.lower())
+            if weight > 0 and (known is None or weight > known.weight):
+                weights[number][word.lower()] = ImportantWord(word, weight)
+        words_by_row += [
+            tuple(sorted(of_row.values(), key=lambda each: -each.weight)[:most])
+            for of_row in weights
+        ]
+    on_stage("leaving words out", len(places), len(places))
+    return words_by_row
+
+
+def _without(text: str, start: int, end: int) -> str:
+    """A text without a word, and without the space that would be left over."""
+    if start and text[start - 1] == " " and (end == len(text) or text[end] == " "):
+        start -= 1
+    elif not start and text[end : end + 1] == " ":
+        end += 1
+    return text[:start] + text[end:]
+
+
+def _may_change(data: LabelledRows, place: int, span: Span) -> bool:
+    """Whether part of a text shares no character with what has to stay in it."""
+    if data.guards is None:
+        return True
+    guard = data.guards.rows[place]
+    return not any(
+        span[0] < end and start < span[1] for start, end in (*guard.protected, *guard.carried)
+    )
+
+
+def _rewritten(data: LabelledRows, place: int, edits: Sequence[Edit]) -> str:
+    text = apply_edits(data.texts[place], edits)
+    if data.guards is not None:
+        require_intact(
+            data.texts[place], text, SpanMap(edits), data.guards.rows[place].protected,
+            rule="a paraphrase",
+        )  # fmt: skip
+    return text
+
+
+def _best(
+    pairs: Sequence[tuple[str, Sequence[str]]],
+    paraphrases: Sequence[Sequence[str]],
+    *,
+    scorer: Scorer,
+    tau: float,
+    on_stage: OnStage,
+) -> tuple[list[tuple[str, float] | None], dict[int, float]]:
+    """Of each sentence the first paraphrase that changes a word and keeps the meaning, with S.
+
+    Beside them, for each sentence whose paraphrases all fall below τ, the best S that one had.
+    """
+    candidates = [
+        [text for text in texts if words_of(text) != words_of(sentence)][:_SENTENCE_LOOKS]
+        for (sentence, _), texts in zip(pairs, paraphrases, strict=True)
+    ]
+    chosen: list[tuple[str, float] | None] = [None] * len(pairs)
+    refused: dict[int, float] = {}
+    for look in range(_SENTENCE_LOOKS):
+        waiting = [
+            number for number, texts in enumerate(candidates)
+            if chosen[number] is None and look < len(texts)
+        ]  # fmt: skip
+        on_stage("scoring rewordings", look, _SENTENCE_LOOKS)
+        if not waiting:
+            break
+        scores = scorer.scores([(pairs[number][0], candidates[number][look]) for number in waiting])
+        for number, score in zip(waiting, scores.tolist(), strict=True):
+            if score >= tau:
+                chosen[number] = candidates[number][look], score
+                refused.pop(number, None)
+            else:
+                refused[number] = max(score, refused.get(number, score))
+    return chosen, refused
+
+
+def _why_not_all(
+    best: Sequence[tuple[str, float] | None],
+    refused: Mapping[int, float],
+    settings: StrategicSettings,
+    scorer: Scorer,
+) -> str:
+    """How many sentences were reworded, why others were not, and what would reword more."""
+    reworded = sum(chosen is not None for chosen in best)
+    note = f"note: {reworded:,} of {len(best):,} {settings.unit}s that may change are reworded"
+    lacking = len(best) - reworded - len(refused)
+    if lacking:
+        note += f"; for {lacking:,} no paraphrase changes a word"
+        if settings.avoid:
+            note += " and avoids the forbidden ones, of which fewer leave more (--avoid-important)"
+    if refused:
+        note += (
+            f"; for {len(refused):,} the best has S below {settings.tau:g} "
+            f"({median(refused.values()):.2g} in the middle): a lower --tau takes more of these"
+        )
+        if scorer.name != _OF_WHOLES:
+            note += f", and --scorer {_OF_WHOLES} judges sentences as wholes"
+    return note
+
+
+def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dict[str, list[Any]]:
+    """Rewordings as a table.
+
+    Columns: those of `adversary_columns`; before, what the model says of the original, which is
+    the label unless it has the row wrong; flips (yes or no); words, JSON of [word, weight], the
+    weightiest first.
+    """
+    return {
+        "row": [data.number(each.place) for each in reworded],
+        "original": [each.original for each in reworded],
+        "adversary": [each.text for each in reworded],
+        "score": [each.score for each in reworded],
+        # A right answer: the model's own where it is one, else the first of the data.
+        "label": [
+            each.before if each.right_before or data.labels is None else data.labels[each.place][0]
+            for each in reworded
+        ],
+        "before": [each.before for each in reworded],
+        "prediction": [each.after for each in reworded],
+        "flips": ["yes" if each.flips else "no" for each in reworded],
+        "words": [
+            json.dumps([[each.word, round(each.weight, 6)] for each in row.words],
+                       ensure_ascii=False)
+            for row in reworded
+        ],
+    }  # fmt: skip

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from sears_dsl.auditing.comparison import GridDocument, compare, grid
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.gates import Gates
-from sears_dsl.auditing.reports.comparison_page import grid_markdown, grid_page
+from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
 from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse

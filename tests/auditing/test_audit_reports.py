@@ -15,11 +15,11 @@ from audited import audited, rows_of
 from sears_dsl.auditing.comparison import compare
 from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_audit
 from sears_dsl.auditing.gates import Gate, Gates
-from sears_dsl.auditing.reports.comparison_page import comparison_markdown, comparison_page
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary
 from sears_dsl.auditing.reports.markdown_tables import code_cell
 from sears_dsl.auditing.reports.page import audit_page
+from sears_dsl.auditing.reports.several_audits import comparison_markdown, comparison_page
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse

@@ -25,7 +25,7 @@ from sears_dsl.auditing.failures import (
     learn,
     predict_errors,
 )
-from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
+from sears_dsl.auditing.reports.several_audits import errors_markdown, errors_page
 from sears_dsl.cli.model.errors import errors_command
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse

@@ -1,6 +1,6 @@
 """An audit or a comparison as a page, as Markdown, as JUnit.
 
-In: the document of an audit. `page` (with `sheet`), `comparison_page` and `errors_page` are for a
-browser, `markdown` (with `markdown_tables`) for a pull request; `answer_parts` and
+In: the document of an audit. `page` (with `sheet`) is for a browser, `markdown` (with
+`markdown_tables`) for a pull request, `several_audits` for both; `answer_parts` and
 `robustness_parts` are in both. `files` writes them, and JUnit for CI.
 """

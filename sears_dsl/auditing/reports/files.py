@@ -19,15 +19,16 @@ from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument, grid
 from sears_dsl.auditing.document import AuditDocument, RuleRecord, write_audit
 from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.gates import JudgementOutcome
-from sears_dsl.auditing.reports.comparison_page import (
+from sears_dsl.auditing.reports.markdown import audit_markdown
+from sears_dsl.auditing.reports.page import audit_page
+from sears_dsl.auditing.reports.several_audits import (
     comparison_markdown,
     comparison_page,
+    errors_markdown,
+    errors_page,
     grid_markdown,
     grid_page,
 )
-from sears_dsl.auditing.reports.errors_page import errors_markdown, errors_page
-from sears_dsl.auditing.reports.markdown import audit_markdown
-from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.robustness import in_words
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError

@@ -124,7 +124,7 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
         stages(shown=not quiet) as show,
         workplace(output, chosen, show=show, confidence=bool(avoid)) as work,
     ):
-        from sears_dsl.discovery.strategic import StrategicSettings, reword, reworded_columns
+        from sears_dsl.discovery.adversaries import StrategicSettings, reword, reworded_columns
 
         parts = work.parts
         tau = parts.scorer.tau if chosen.tau is None else chosen.tau

@@ -280,8 +280,7 @@ def audit_command(
         chosen_workers(chosen, data, jobs=chosen.jobs) as workers,
     ):
         if workers is not None and chosen.engine == "ray":
-            from sears_dsl.clusters.applying import recipe_of
-            from sears_dsl.clusters.remote_matching import RemoteMatcher
+            from sears_dsl.clusters.applying import RemoteMatcher, recipe_of
 
             recipe = recipe_of(rulesets, tagger=tagger, seed=chosen.seed)
             matcher = RemoteMatcher(matcher, recipe, workers)
@@ -326,13 +325,13 @@ def _write(
     documents: Mapping[str, AuditDocument], output: Path, summary: Path | None
 ) -> GridDocument | None:
     """The audit of one model, or the audits of several and their grid."""
-    from sears_dsl.auditing.reports.comparison_page import grid_markdown
     from sears_dsl.auditing.reports.files import (
         add_summary,
         write_audit_files,
         write_audits_files,
     )
     from sears_dsl.auditing.reports.markdown import audit_summary
+    from sears_dsl.auditing.reports.several_audits import grid_markdown
 
     document = next(iter(documents.values()))
     grid = None
