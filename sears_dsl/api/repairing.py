@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -375,7 +375,7 @@ def fix(
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
     Models", ACL 2018, Table 6.
     """
-    from sears_dsl.repair.augmented import Amount, require_rules
+    from sears_dsl.repair.augmented import Amount
     from sears_dsl.repair.experiment import RepairSettings
     from sears_dsl.repair.report import RepairGate
     from sears_dsl.repair.running import repair_model
@@ -392,18 +392,13 @@ def fix(
         gate = None
         if min_fall is not None:
             gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
-        rulesets = rulesets_together(rules, unit=unit)
-        require_rules(rulesets)
-        show = _training_shown(on_progress)
         with _experiment(
-            training, held_out, rules, rulesets, settings, text=text, label=label, also=also,
-            image=image, choices=choices, train=train, oracle=oracle, same_rows=same_rows,
-            tagger=tagger,
-        ) as (inputs, notes):  # fmt: skip
-            repair, participants = repair_model(
-                inputs, rulesets, settings=settings, notes=notes, on_training=show
-            )
-        return RepairResult(repair, participants, settings, tuple(rulesets), gate)
+            training, held_out, rules, settings, text=text, label=label, also=also, image=image,
+            choices=choices, train=train, oracle=oracle, same_rows=same_rows, tagger=tagger,
+            on_progress=on_progress,
+        ) as (inputs, known):  # fmt: skip
+            repair, participants = repair_model(inputs, settings=settings, **known)
+        return RepairResult(repair, participants, settings, known["rulesets"], gate)
 
 
 def fix_by_amount(
@@ -478,7 +473,6 @@ def fix_by_amount(
     Adversarial Attacks', section 3.2.
     """
     from sears_dsl.repair.amounts import AmountSettings
-    from sears_dsl.repair.augmented import require_rules
     from sears_dsl.repair.running import amounts_of_noise
 
     with in_python():
@@ -490,22 +484,12 @@ def fix_by_amount(
             seeds=seeds, seed=seed, scope=scope, unit=unit, comparison=comparison,
             protection=protection_of(protect, spans),
         )  # fmt: skip
-        rulesets = rulesets_together(rules, unit=unit)
-        require_rules(rulesets)
-        show = _training_shown(on_progress)
         with _experiment(
-            training, held_out, rules, rulesets, settings, text=text, label=label, also=also,
-            train=train, same_rows=same_rows, tagger=tagger,
-        ) as (inputs, notes):  # fmt: skip
-            result, participants = amounts_of_noise(
-                inputs, rulesets, settings=settings, notes=notes, on_training=show
-            )
-        return AmountsResult(result, participants, settings, tuple(rulesets))
-
-
-def _training_shown(on_progress: OnProgress | None) -> Callable[[str, int, int, int], None]:
-    show = shown(on_progress)
-    return lambda kind, seed, done, total: show(f"training: {kind}, seed {seed}", done, total)
+            training, held_out, rules, settings, text=text, label=label, also=also, train=train,
+            same_rows=same_rows, tagger=tagger, on_progress=on_progress,
+        ) as (inputs, known):  # fmt: skip
+            result, participants = amounts_of_noise(inputs, settings=settings, **known)
+        return AmountsResult(result, participants, settings, known["rulesets"])
 
 
 @contextmanager
@@ -513,7 +497,6 @@ def _experiment(
     training: object,
     held_out: object,
     rules: AnyRules | object,
-    rulesets: Sequence[Ruleset],
     settings: RepairSettings | AmountSettings,
     *,
     text: str | None,
@@ -522,18 +505,22 @@ def _experiment(
     train: object,
     same_rows: bool,
     tagger: Tagger | str | None,
+    on_progress: OnProgress | None,
     oracle: AnyOracle | None = None,
     image: str | None = None,
     choices: str | None = None,
-) -> Iterator[tuple[ExperimentInputs, Sequence[str]]]:
-    """What is trained on and asked about, and what a reader has to know."""
+) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
+    """What is trained on and asked about; rulesets, notes and progress, for what trains."""
     from sears_dsl.answers import check_comparison
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.data.table import read_table
+    from sears_dsl.repair.augmented import require_rules
     from sears_dsl.repair.running import check_origin, columns_of
     from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, GivenTrainer
     from sears_dsl.vetting.journal_oracle import open_oracle
 
+    rulesets = tuple(rulesets_together(rules, unit=settings.unit))
+    require_rules(rulesets)
     also = names_of(also)
     names_of_columns(text=text, label=label, also=also)
     training, held_out = read_once(training), read_once(held_out)
@@ -571,4 +558,9 @@ def _experiment(
             folder=Path(folder),
             oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
-        yield inputs, notes
+        show = shown(on_progress)
+
+        def on_training(kind: str, seed: int, done: int, total: int) -> None:
+            show(f"training: {kind}, seed {seed}", done, total)
+
+        yield inputs, {"rulesets": rulesets, "notes": notes, "on_training": on_training}

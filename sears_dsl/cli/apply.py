@@ -12,6 +12,7 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
     EngineOptions,
+    chosen_as,
     chosen_reading,
     chosen_workers,
     engine_options,
@@ -57,11 +58,6 @@ _FEW_REASONS = 3
 # Characters of a rule that has no name.
 _LONGEST_NAME = 48
 _OF_RULE = ("rows", "edits", "unrenderable", "left_out")
-# Fields of a request that are options of the same name.
-_AS_CHOSEN = (
-    "output", "mode", "columns", "protect", "on_touched", "keep", "scope", "unit", "id_column",
-    "output_format", "jobs", "resume", "with_originals", "draws",
-)  # fmt: skip
 
 
 class _Jobs(click.IntRange):
@@ -169,7 +165,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if options["mode"] == "chain":
         warnings += warn_of_chain(rulesets, quiet=quiet)
     rewords = tell_of_paraphrases(rulesets, quiet=quiet)
-    request = ApplyRequest(
+    request = chosen_as(
+        ApplyRequest,
+        options,
         recipe=(RewordingRecipe if rewords else RulesetRecipe)(
             rulesets,
             tagger=tagger,
@@ -182,9 +180,8 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         format=options["input_format"],
         reading=chosen_reading(options, errors=options["errors"], limit=options["limit"]),
         share=TextShare.parse(options["share"], seed=options["seed"]),
-        **{name: options[name] for name in _AS_CHOSEN},
     )
-    engine = EngineOptions(**{name: options[name] for name in ("engine", "address", "workers")})
+    engine = chosen_as(EngineOptions, options)
     with chosen_workers(
         engine, data, output=request.output, limit=request.reading.limit, jobs=request.jobs
     ) as workers:

@@ -17,6 +17,7 @@ from sears_dsl.cli.options.model import AskingOptions, asking, noting, parts_cho
 from sears_dsl.cli.options.shared import (
     EngineOptions,
     FilePath,
+    chosen_as,
     chosen_reading,
     chosen_tagger,
     chosen_workers,
@@ -127,20 +128,12 @@ class AuditOptions(AskingOptions, EngineOptions):
         from sears_dsl.auditing.audit import AuditChoices
         from sears_dsl.auditing.running import read_rates
 
-        return AuditChoices(
+        return chosen_as(
+            AuditChoices,
+            vars(self),
             comparison=self.compare,
             tau=tau,
             rates=read_rates(self.rates) if self.rates else (),
-            label=self.label,
-            also=self.also,
-            scope=self.scope,
-            unit=self.unit,
-            score_at_most=self.score_at_most,
-            seed=self.seed,
-            sure_from=self.sure_from,
-            examples=self.examples,
-            tolerance=self.tolerance,
-            draws=self.draws,
         )
 
 

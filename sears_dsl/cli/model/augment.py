@@ -20,6 +20,7 @@ from sears_dsl.cli.options.augmentation import (
 from sears_dsl.cli.options.shared import (
     EngineOptions,
     FilePath,
+    chosen_as,
     chosen_reading,
     chosen_workers,
     engine_options,
@@ -47,15 +48,10 @@ class AugmentOptions(AugmentationOptions, EngineOptions):
         from sears_dsl.repair.augmented import Amount
         from sears_dsl.repair.running import AugmentationChoices
 
-        return AugmentationChoices(
+        return chosen_as(
+            AugmentationChoices, vars(self), protection=self.protection,
             amount=Amount.parse(self.amount),
-            protection=self.protection,
-            balanced=self.balanced,
-            seed=self.seed,
-            scope=self.scope,
-            unit=self.unit,
-            only_new=self.only_new,
-        )
+        )  # fmt: skip
 
 
 @click.command(
@@ -103,7 +99,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     choices = chosen.choices()
     recipe, tagger = chosen.recipe_and_tagger(rules)
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
-    table = chosen.rows(data)
+    table = chosen.table(data)
     columns = chosen.columns_of(table)
     augmentation, record = augment_table(
         table, matcher, recipe.rulesets, columns=columns, tagger=tagger,

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, Workplace, model_options, workplace
-from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.options.shared import FilePath, chosen_as
 from sears_dsl.cli.screen.console import Stages, console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
 
@@ -53,21 +53,8 @@ class DiscoverOptions(SearchingOptions):
         """What decides the search."""
         from sears_dsl.discovery.settings import Settings
 
-        return Settings(
-            comparison=self.compare,
-            order="paper" if self.paper else "meaning",
-            rules=self.rules,
-            tau=self.tau,
-            delta=self.delta,
-            minimum_flips=self.minimum_flips,
-            minimum_frequency=self.minimum_frequency,
-            propose_from=self.propose_from,
-            across=self.across,
-            holdout=self.holdout,
-            seed=self.seed,
-            max_questions=self.max_questions,
-            budget_seconds=self.budget_seconds,
-        )
+        order = "paper" if self.paper else "meaning"
+        return chosen_as(Settings, vars(self), comparison=self.compare, order=order)
 
 
 @click.command(

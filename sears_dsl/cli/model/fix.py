@@ -6,10 +6,10 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,18 +19,22 @@ from sears_dsl.cli.options.augmentation import (
     augmentation_options,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.model import choices_option, compare_option, image_option
-from sears_dsl.cli.options.shared import FilePath, chosen_reading
+from sears_dsl.cli.options.model import (
+    DataOptions,
+    choices_option,
+    compare_option,
+    image_option,
+)
+from sears_dsl.cli.options.shared import FilePath, chosen_as
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.errors import DataError, counted
 
 if TYPE_CHECKING:
-    from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.table import Table
     from sears_dsl.models.cached import PredictionStore
-    from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount
+    from sears_dsl.repair.amounts import Amounts, AmountSettings
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.repair.experiment import Repair, RepairSettings
     from sears_dsl.repair.report import RepairGate, RepairParticipants
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FixOptions(AugmentationOptions, Resuming):
+class FixOptions(AugmentationOptions, DataOptions, Resuming):
     """What a person chose of training again."""
 
     training: str
@@ -48,10 +52,6 @@ class FixOptions(AugmentationOptions, Resuming):
     seeds: int
     control: bool
     amounts: str | None
-    also: tuple[str, ...]
-    compare: Comparison
-    image: str | None
-    choices: str | None
     batch_size: int | None
     save_model: Path | None
     min_fall: float | None
@@ -61,51 +61,26 @@ class FixOptions(AugmentationOptions, Resuming):
 
     def held_out(self, columns: TableColumns) -> LabelledRows:
         """The rows that errors are measured on; all of them."""
-        from sears_dsl.data.labelled import read_labelled
-
-        return read_labelled(
-            self.data,
-            column=columns.text,
-            label=columns.label,
-            also=self.also,
-            protection=self.protection,
-            comparison=self.compare,
-            image=self.image,
-            choices=self.choices,
-            format_name=self.input_format,
-            options=chosen_reading(vars(self)),
-        )
+        return replace(self, column=columns.text, label=columns.label, limit=None).rows()
 
     def settings(self) -> RepairSettings:
         """What decides the trainings."""
         from sears_dsl.repair.augmented import Amount
         from sears_dsl.repair.experiment import RepairSettings
 
-        return RepairSettings(
-            protection=self.protection,
+        return chosen_as(
+            RepairSettings, vars(self), protection=self.protection, comparison=self.compare,
             amount=Amount.parse(self.amount),
-            comparison=self.compare,
-            seeds=self.seeds,
-            seed=self.seed,
-            balanced=self.balanced,
-            scope=self.scope,
-            unit=self.unit,
-            control=self.control,
-        )
+        )  # fmt: skip
 
     def amount_settings(self, amounts: str) -> AmountSettings:
         """What decides them where several amounts of rewrites are compared."""
         from sears_dsl.repair.amounts import AmountSettings
 
-        return AmountSettings(
-            amounts=cast("tuple[NoiseAmount, ...]", tuple(map(str.strip, amounts.split(",")))),
-            comparison=self.compare,
-            protection=self.protection,
-            seeds=self.seeds,
-            seed=self.seed,
-            scope=self.scope,
-            unit=self.unit,
-        )
+        return chosen_as(
+            AmountSettings, vars(self), protection=self.protection, comparison=self.compare,
+            amounts=tuple(map(str.strip, amounts.split(","))),
+        )  # fmt: skip
 
     def gate(self) -> RepairGate | None:
         """What the repaired model has to reach; None where nobody chose."""
@@ -254,7 +229,7 @@ def _experiment(
 
     recipe, tagger = chosen.recipe_and_tagger(rules)
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
-    training = chosen.rows(chosen.training)
+    training = chosen.table(chosen.training)
     if chosen.image is not None:
         training = training.with_pictures(chosen.image)
     columns = chosen.columns_of(training)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.options.model import protection_options
+from sears_dsl.cli.options.model import TextOptions, protection_options
 from sears_dsl.cli.options.shared import (
     chosen_reading,
     chosen_tagger,
@@ -34,7 +34,6 @@ from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
     from sears_dsl.batch.workers import RulesetRecipe
-    from sears_dsl.data.protection import Protection
     from sears_dsl.data.table import Table
     from sears_dsl.effects.oracle import Oracle
     from sears_dsl.engine.matches import Scope, Unit
@@ -77,38 +76,22 @@ def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentationOptions:
+class AugmentationOptions(TextOptions):
     """The options of both, under the names of their parameters."""
 
     allow_imports_outside: bool
-    column: str | None
-    label: str | None
-    protect: tuple[str, ...]
-    spans: tuple[str, ...]
     amount: str
     balanced: bool
-    seed: int
     oracle: str | None
     scope: Scope
     unit: Unit | None
     id_column: str | None
-    input_format: str | None
-    encoding: str
-    no_header: bool
-    limit: int | None
     tagger: str | None
     no_cache: bool
     quiet: bool
     as_json: bool
 
-    @property
-    def protection(self) -> Protection:
-        """What stays intact."""
-        from sears_dsl.data.protection import Protection
-
-        return Protection.parse(self.protect, self.spans)
-
-    def rows(self, path: str) -> Table:
+    def table(self, path: str) -> Table:
         """The rows of a file, with all of their columns."""
         from sears_dsl.data.table import read_table
 

@@ -19,6 +19,7 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.options.shared import (
     FilePath,
+    chosen_as,
     chosen_reading,
     quiet_option,
     reading_options,
@@ -39,6 +40,7 @@ from sears_dsl.runtime.files import is_there
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
+    from sears_dsl.data.protection import Protection
     from sears_dsl.discovery.parts import Parts, PartsChoice
     from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.judge.readings import Reading
@@ -207,29 +209,41 @@ scored_options = with_options(
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataOptions:
-    """The options about rows, under the names of their parameters."""
+class TextOptions:
+    """The options about files of texts, under the names of their parameters."""
 
-    data: str | None
     column: str | None
     label: str | None
-    also: tuple[str, ...]
     protect: tuple[str, ...]
     spans: tuple[str, ...]
-    compare: Comparison
-    image: str | None
-    choices: str | None
     input_format: str | None
     encoding: str
     no_header: bool
     limit: int | None
-    sample: int | None = None
     seed: int = 0
+
+    @property
+    def protection(self) -> Protection:
+        """What stays intact."""
+        from sears_dsl.data.protection import Protection
+
+        return Protection.parse(self.protect, self.spans)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(TextOptions):
+    """The options about rows that a model reads."""
+
+    data: str | None
+    also: tuple[str, ...]
+    compare: Comparison
+    image: str | None
+    choices: str | None
+    sample: int | None = None
 
     def rows(self) -> LabelledRows:
         """The rows that they name."""
         from sears_dsl.data.labelled import read_labelled
-        from sears_dsl.data.protection import Protection
 
         if self.data is None:
             raise click.UsageError("Missing option '--data': name the labelled rows")
@@ -238,7 +252,7 @@ class DataOptions:
             column=self.column,
             label=self.label,
             also=self.also,
-            protection=Protection.parse(self.protect, self.spans),
+            protection=self.protection,
             comparison=self.compare,
             image=self.image,
             choices=self.choices,
@@ -303,13 +317,13 @@ def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
 
     # The default width was not chosen: it goes with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
-    return PartsChoice(
-        scorer=options["scorer"],
+    return chosen_as(
+        PartsChoice,
+        options,
         paraphraser=options.get("paraphrases"),
         paraphrases="paraphrases" in options,
         beam=options.get("beam") if beam_source is ParameterSource.COMMANDLINE else None,
         readings=_readings(options.get("readings", ())),
-        **{name: options[name] for name in ("tau", "pivots", "device", "jobs")},
     )
 
 

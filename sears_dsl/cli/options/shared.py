@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.language.ruleset import Ruleset
+
+_Chosen = TypeVar("_Chosen")
 
 TYPED = f"{__name__}.typed"
 """Under this a context knows the words that stand behind the command."""
@@ -114,6 +117,12 @@ reading_options = with_options(
                  help="Encoding of the rows, where their file is text."),
 )  # fmt: skip
 """For every command that reads rows; `chosen_reading` says what they mean."""
+
+
+def chosen_as(kind: Callable[..., _Chosen], options: Mapping[str, Any], **others: Any) -> _Chosen:
+    """What is made of options: others as they are, and all of its arguments that options name."""
+    names = signature(kind).parameters.keys() & options.keys() - others.keys()
+    return kind(**{name: options[name] for name in names}, **others)
 
 
 def chosen_reading(options: Mapping[str, Any], **others: Any) -> ReadOptions:
