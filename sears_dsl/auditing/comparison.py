@@ -134,7 +134,8 @@ class ComparisonDocument(DocumentRecord):
 def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
     """Set two audits of the same rows, changed and compared in the same ways, side by side."""
     _check(first, second)
-    records = _matched(first.rules, second.rules)
+    before, after = ({each.id: each for each in audit.rules} for audit in (first, second))
+    records = {name: (before.get(name), after.get(name)) for name in (*after, *before)}
     # A rule that one audit alone has would make the model of that audit look worse.
     common = [
         (one, other)
@@ -235,15 +236,6 @@ def _check(first: AuditDocument, second: AuditDocument) -> None:
                 f"the audits differ in {name}: {one} and {other}",
                 help="run both with the same options",
             )
-
-
-def _matched(
-    first: Sequence[RuleRecord], second: Sequence[RuleRecord]
-) -> dict[str, tuple[RuleRecord | None, RuleRecord | None]]:
-    """The rules of both, by id, in the order of the second; those of the first alone at the end."""
-    before: Mapping[str, RuleRecord] = {each.id: each for each in first}
-    after: Mapping[str, RuleRecord] = {each.id: each for each in second}
-    return {name: (before.get(name), after.get(name)) for name in (*after, *before)}
 
 
 def _otherwise(first: RuleRecord, second: RuleRecord) -> str:

@@ -61,14 +61,6 @@ Twins: TypeAlias = Sequence[Sequence[tuple[int, TwinReason]]]
 """For each rule the rules that can stand for it, with the reason, by position."""
 
 
-def _twins(rules: Sequence[Rule], applications: Applications) -> Twins:
-    """Compare rules by what they, and no others, make of the rows, and by their words."""
-    twins: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
-    for rule, other, reason in (*_contained(applications), *_inverse(rules)):
-        twins[rule].append((other, reason))
-    return twins
-
-
 def collapse(
     twins: Twins,
     sizes: NDArray[np.int64],
@@ -282,13 +274,16 @@ def coverage_of(
     )
     ranks = np.empty(len(rules), np.int64)
     ranks[order] = np.arange(len(rules))
+    twins: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
+    for rule, other, reason in (*_contained(applications), *_inverse(rules)):
+        twins[rule].append((other, reason))
     return Coverage(
         offsets=np.searchsorted(entries, applications.rule_offsets).astype(np.int64),
         rows=applications.rows[rewrites[entries]],
         weights=np.rint(scores[rewrites[entries]] * _ONE).astype(np.int64),
         row_count=len(applications.originals),
         ranks=ranks,
-        twins=_twins(rules, applications),
+        twins=twins,
     )
 
 

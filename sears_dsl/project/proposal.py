@@ -97,10 +97,8 @@ def project_text(
         entries = {key: value for key, value in values.items() if value}
         if entries:
             lines += ["", f"[{name}]"]
-            lines += [f"{key} = {_toml(value)}" for key, value in entries.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _toml(value: str | list[str]) -> str:
-    """Texts are written in TOML as in JSON, but for one character."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            lines += [
+                f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entries.items()
+            ]
+    # Texts are written in TOML as in JSON, but for one character.
+    return "\n".join(lines).replace("\x7f", "\\u007f") + "\n"

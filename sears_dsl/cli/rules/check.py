@@ -55,19 +55,16 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
             click.echo(rendered(findings, most=None if options["show_all"] else MOST_SHOWN) + "\n")
         if note:
             click.echo(f"note: {note}")
+        templates = sum(len(ruleset.templates) for ruleset in loaded)
+        beside = f", {counted(templates, 'template')}" if templates else ""
         click.echo(
-            f"{counted(len(files), 'file')}, {counted(count, 'rule')}{_templates(loaded)}: "
+            f"{counted(len(files), 'file')}, {counted(count, 'rule')}{beside}: "
             f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
         )
     if errors:
         sys.exit(2)
     if options["strict"] and warnings:
         sys.exit(1)
-
-
-def _templates(rulesets: list[Ruleset]) -> str:
-    count = sum(len(ruleset.templates) for ruleset in rulesets)
-    return f", {counted(count, 'template')}" if count else ""
 
 
 def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> str:

@@ -187,16 +187,12 @@ def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> I
         changed = int(known_flips.applications.changed[rule])
         source = known_flips.known.sources[rule]
         rate = rounded(flips / changed)
-        rows.append([_known_name(known_flips, rule), source, f"{flips:,} of {changed:,}", rate])
+        tree = known_flips.known.rules[rule]
+        name = known_flips.known.ids[rule] if tree.name else _cut(print_rule(tree))
+        rows.append([name, source, f"{flips:,} of {changed:,}", rate])
         examples.append((*known_flips.example(rule), ""))
     heads = ["known rule", "from", "flips", "rate"]
     return table_lines(heads, rows, examples, width=width, right=(2, 3))
-
-
-def _known_name(known_flips: KnownFlips, rule: int) -> str:
-    """The id of a rule; its text where the file gave it no name."""
-    tree = known_flips.known.rules[rule]
-    return known_flips.known.ids[rule] if tree.name else _cut(print_rule(tree))
 
 
 _MOST_MINUTES, _MOST_QUESTIONS, _MOST_REQUESTS = 20, 50_000, 2_000

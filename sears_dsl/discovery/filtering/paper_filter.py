@@ -16,7 +16,7 @@ Questions of a round count what the ones before them will probably have decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -104,7 +104,10 @@ class _State:
         self.left = len(self.known)  # rewrites that are worth asking about
         used = np.unique(self.rewrites)
         self.kinds = np.zeros(len(applications.texts), np.int64)
-        self.kinds[used] = _kinds(applications.pairs(used))
+        # Equal changes of words are of one kind.
+        changes = [_changed_words(*pair) for pair in applications.pairs(used)]
+        numbers = {each: number for number, each in enumerate(dict.fromkeys(changes))}
+        self.kinds[used] = [numbers[each] for each in changes]
         self.cost = np.ones(len(applications.texts))
         lengths = [len(applications.originals[row]) for row in applications.rows[used].tolist()]
         self.cost[used] = np.sqrt(np.array(lengths, np.float64) + _OVERHEAD)
@@ -184,12 +187,6 @@ def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     least = np.partition(positive, len(positive) - most)[len(positive) - most]
     above = places[positive > least]
     return np.concatenate([above, places[positive == least][: most - len(above)]])
-
-
-def _kinds(pairs: Sequence[tuple[str, str]]) -> list[int]:
-    """A number for the words that each pair changes: equal changes have equal numbers."""
-    numbers: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
-    return [numbers.setdefault(_changed_words(*pair), len(numbers)) for pair in pairs]
 
 
 def _changed_words(original: str, rewritten: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

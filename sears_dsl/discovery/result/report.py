@@ -14,7 +14,7 @@ from math import floor
 from pathlib import Path
 
 from sears_dsl.catalogue import manifest_path
-from sears_dsl.discovery.counts import Closest, Flip, TextVerdict
+from sears_dsl.discovery.counts import Closest, Flip
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
@@ -72,7 +72,10 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
     ]
     manifest = manifest_path(Path(f"{name}.sear")).name
     comment = [f"Found by sears discover; the numbers are in {manifest}."]
-    return emit(rules, name=_name(name), comment=comment, tagger=tagger)
+    # That of the file, in letters that the name of a ruleset may have.
+    plain = "".join(each if each.isalnum() else "-" for each in name.lower())
+    own_name = "-".join(filter(None, plain.split("-"))) or "found"
+    return emit(rules, name=own_name, comment=comment, tagger=tagger)
 
 
 def write_discovery(
@@ -89,12 +92,6 @@ def write_discovery(
     return manifest
 
 
-def _name(stem: str) -> str:
-    """The name of the ruleset: that of the file, in letters that a name may have."""
-    plain = "".join(each if each.isalnum() else "-" for each in stem.lower())
-    return "-".join(filter(None, plain.split("-"))) or "found"
-
-
 def _why(rule: FoundRule, tau: float) -> str:
     """The numbers of a rule in one sentence."""
     low, high = rule.interval
@@ -109,20 +106,16 @@ def _why(rule: FoundRule, tau: float) -> str:
         f"({rounded(float(share_low))} to {rounded(float(share_high))}), "
         f"mean S {rule.mean_score:.2f}"
     )
-    if rule.judged is not None:
-        sentence += f"; {judged_sentence(rule.judged)}"
+    judged = rule.judged
+    if judged is not None:
+        few = ", all there are" if judged.few else ""
+        sentence += f"; judged on {judged.sampled} rewrites{few}: {judged.accepted} accepted"
     held = rule.held_out
     if held is not None:
         sentence += (
             f"; held out: flips {held.flips} of {held.changed}, S >= {tau:.3g} in {held.at_tau}"
         )
     return f"{sentence}; one flip may be chance" if rule.is_one_flip else sentence
-
-
-def judged_sentence(judged: TextVerdict) -> str:
-    """What text says of a rule."""
-    few = ", all there are" if judged.few else ""
-    return f"judged on {judged.sampled} rewrites{few}: {judged.accepted} accepted"
 
 
 def _manifest(

@@ -196,7 +196,8 @@ def proposals(
     sites = sites_of(compile_with_sources([scoped], tagger=bench.tagger), bench.tokens)
     acts = np.isin(sites.rows, applications.rows[rewrites])
     sites = Sites(*(column[acts] for column in sites))
-    verdicts = np.array([_verdict(marks.get(of_row[row])) for row in sites.rows.tolist()], np.int64)
+    meant = {None: NOT_JUDGED, True: ACCEPTED, False: REFUSED}
+    verdicts = np.array([meant[marks.get(of_row[row])] for row in sites.rows.tolist()], np.int64)
     narrower = narrowed(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
@@ -216,7 +217,3 @@ def proposals(
             mistakes=sum(pair in flipping for pair in own),
             of_mistakes=len(flipping),
         )
-
-
-def _verdict(same: bool | None) -> int:
-    return NOT_JUDGED if same is None else ACCEPTED if same else REFUSED
