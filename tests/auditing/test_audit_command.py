@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,8 @@ FILES = ("audit.html", "audit.json", "audit.md", "junit.xml")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Forty rows; the model flips those that end in 3 or 7: one in five."""
     monkeypatch.chdir(tmp_path)
+    # Other tests have a model of that name.
+    monkeypatch.delitem(sys.modules, "brittle_films", raising=False)
     (tmp_path / "brittle_films.py").write_text(MODEL, "utf-8")
     (tmp_path / "rules.sear").write_text("rule film: movie -> film\n", "utf-8")
     with (tmp_path / "test.csv").open("w", newline="", encoding="utf-8") as file:
