@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -54,7 +54,7 @@ from sears_dsl.language.rule import (
     WholeUnit,
     Wildcard,
 )
-from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS, known_tags
+from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS
 from sears_dsl.language.words import as_text, code, nearest, quote
 
 Problem: TypeAlias = tuple[str, str, str]
@@ -82,6 +82,7 @@ _SPELLED_OUT = {
 }
 _NO_SPACE = "leave it out: white space is not a token, and `What NOUN` fires whatever lies between"
 _MOST_REPETITIONS = 8
+_INFLECTIONS = frozenset(INFLECTIONS)
 
 
 def check_rule(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
@@ -153,10 +154,10 @@ class _Checker:
         elif isinstance(body, WholeUnit):
             self._has_unit = True
         elif not isinstance(body, Anchor):
-            self._test(body, span)
+            self._add_all(check_test(body, self._scope), span)
 
-    def _test(self, test: Test, span: Span | None) -> None:
-        for number, message, hint in check_test(test, self._scope):
+    def _add_all(self, problems: Iterable[Problem], span: Span | None) -> None:
+        for number, message, hint in problems:
             self._add(number, message, span, hint)
 
     def _quantifier(self, element: Element) -> None:
@@ -209,22 +210,21 @@ class _Checker:
     # ------------------------------------------------------------ consequent
 
     def _consequent(self) -> None:
+        options = self._scope.options
         copies: Counter[str] = Counter()
         has = most_tags(self._rule.antecedent)
         # A mistyped tag of the antecedent may be the one that is missing there.
         mistyped = any(finding.code in {"E201", "E202"} for finding in self._findings)
         for piece in self._rule.consequent:
             if isinstance(piece, TagCopy):
-                problems = list(check_tag(piece.tag, self._scope.options))
-                for code, message, hint in problems:
-                    self._add(code, message, piece.span, hint)
+                problems = list(check_tag(piece.tag, options))
+                self._add_all(problems, piece.span)
                 copies[piece.tag] += 1
                 if not (problems or mistyped) and copies[piece.tag] == has[piece.tag] + 1:
                     self._too_many(piece, has[piece.tag])
-            elif isinstance(piece, Reference):
-                inflects = False
-                for function in piece.functions:
-                    inflects |= function in INFLECTIONS
+            elif isinstance(piece, Reference | Inflected):
+                functions = piece.functions if isinstance(piece, Reference) else ()
+                for function in functions:
                     if isinstance(function, str) and function not in FUNCTIONS:
                         self._add(
                             "E208",
@@ -232,21 +232,14 @@ class _Checker:
                             piece.span,
                             _other_function(function, piece.target),
                         )
+                inflects = isinstance(piece, Inflected) or not _INFLECTIONS.isdisjoint(functions)
                 self._target(piece.target, piece.span, inflects=inflects)
-                self._inflection(piece.span, inflects)
-            elif isinstance(piece, Inflected):
-                self._target(piece.target, piece.span, inflects=True)
-                self._inflection(piece.span, True)
+                if inflects and options.language != "en":
+                    what, advice = "inflections are those of English", "write a rule for each form"
+                    self._add_all([english_alone(what, options, advice)], piece.span)
             elif isinstance(piece, Drawn):
-                self._test(SetReference(piece.name, piece.module), piece.span)
-
-    def _inflection(self, span: Span | None, inflects: bool) -> None:
-        options = self._scope.options
-        if inflects and options.language != "en":
-            number, message, hint = english_alone(
-                "inflections are those of English", options, "write a rule for each form"
-            )
-            self._add(number, message, span, hint)
+                reference = SetReference(piece.name, piece.module)
+                self._add_all(check_test(reference, self._scope), piece.span)
 
     def _too_many(self, piece: TagCopy, has: int) -> None:
         if has:
@@ -418,7 +411,7 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
 def _tag_meant(name: str, tagset: TagsetOption) -> str:
     """The tag of a part of speech that is spelled out, else the nearest tag."""
     tag = _SPELLED_OUT.get(name.casefold().removesuffix("s"), "")
-    tags = [tag for tag in known_tags(tagset) if tag[:1].isalpha()]
+    tags = [tag for tag in COARSE[tagset] | FINE if tag[:1].isalpha()]
     return f"did you mean {tag}?" if tag in COARSE[tagset] else nearest(name, tags)
 
 

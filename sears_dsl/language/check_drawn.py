@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from sears_dsl.errors import Diagnostic, Span
-from sears_dsl.language.measure import draws, is_unit, longest
+from sears_dsl.language.measure import draws, is_unit, longest, noise_in
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.rule import (
     FUNCTIONS,
@@ -43,6 +43,7 @@ MOST_SENTENCES = 1_000_000
 """How many sentences a template may stand for."""
 MOST_OF_FILE = 5_000_000
 """And all templates of a file: what draws some of the sentences numbers all of them."""
+_LOOKED_UP = {"neighbor", "paraphrase"}
 
 
 def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]:
@@ -108,7 +109,7 @@ def _unknown(slot: Slot, scope: RuleScope) -> Diagnostic:
 def _lookups(part: Slot | SlotCopy) -> Iterator[Diagnostic]:
     """Functions that look a word or a text up, which a template has not got."""
     for function in part.functions:
-        if isinstance(function, Noise) and function.kind in {"neighbor", "paraphrase"}:
+        if isinstance(function, Noise) and function.kind in _LOOKED_UP:
             anything = "movie" if function.kind == "neighbor" else "<unit>"
             rule = code(f"{anything} -> $0.{function.kind}")
             yield Diagnostic(
@@ -195,26 +196,18 @@ def chain_findings(rulesets: Sequence[RuleSource]) -> list[Diagnostic]:
     noise: Rule | None = None
     for ruleset in rulesets:
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
+            changes_characters = noise_in(rule) - _LOOKED_UP
             if noise is not None and not _reads_anything(rule):
                 message = f"rule {name} comes after rules that change characters"
                 advice = (
                     "it puts noise on noise; for one kind alone take a file with its rule"
-                    if _changes_characters(rule)
+                    if changes_characters
                     else "it sees changed words; put the noise last"
                 )
                 return [Diagnostic("W620", message, help=advice, path=ruleset.path)]
-            if _changes_characters(rule):
+            if changes_characters:
                 noise = rule
     return []
-
-
-def _changes_characters(rule: Rule) -> bool:
-    return any(
-        isinstance(function, Noise) and function.kind not in {"neighbor", "paraphrase"}
-        for piece in rule.consequent
-        if isinstance(piece, Reference)
-        for function in piece.functions
-    )
 
 
 def _reads_anything(rule: Rule) -> bool:

@@ -133,7 +133,11 @@ class _Assembly:
         self.options = Options()
 
     def ruleset(self) -> Ruleset:
-        self._note_broken_lines()
+        for finding in self._parsed.findings:
+            if match := _SET_LINE.match(finding.source):
+                self._broken.add(match[1])
+            if match := _IMPORT_LINE.match(finding.source):
+                self._broken.add(f"{match[1]}.")
         self._statements()
         self.options = self._read_options()
         self._check_sets()
@@ -202,13 +206,6 @@ class _Assembly:
 
     def _placed(self, finding: Diagnostic) -> Diagnostic:
         return _placed(finding, self._lines, self._path)
-
-    def _note_broken_lines(self) -> None:
-        for finding in self._parsed.findings:
-            if match := _SET_LINE.match(finding.source):
-                self._broken.add(match[1])
-            if match := _IMPORT_LINE.match(finding.source):
-                self._broken.add(f"{match[1]}.")
 
     def _statements(self) -> None:
         body = False

@@ -161,11 +161,7 @@ def is_unit(rule: Rule) -> bool:
 
 def draws(rule: Rule) -> bool:
     """Whether what a rule writes, or where, is drawn or looked up in the whole unit."""
-    return rule.metadata.rate is not None or any(
-        isinstance(piece, Drawn)
-        or (isinstance(piece, Reference) and any(isinstance(f, Noise) for f in piece.functions))
-        for piece in rule.consequent
-    )
+    return rule.metadata.rate is not None or _draws_members(rule) or bool(noise_in(rule))
 
 
 def draws_text(rule: Rule) -> bool:
@@ -173,10 +169,11 @@ def draws_text(rule: Rule) -> bool:
 
     Neighbours do not: they are those of a word, wherever it stands.
     """
-    functions = (f for p in rule.consequent if isinstance(p, Reference) for f in p.functions)
-    noise = {function.kind for function in functions if isinstance(function, Noise)}
-    drawn = any(isinstance(piece, Drawn) for piece in rule.consequent)
-    return drawn or bool(noise - {"neighbor"}) or is_unit(rule)
+    return _draws_members(rule) or bool(noise_in(rule) - {"neighbor"}) or is_unit(rule)
+
+
+def _draws_members(rule: Rule) -> bool:
+    return any(isinstance(piece, Drawn) for piece in rule.consequent)
 
 
 def writes_the_same_words(rule: Rule) -> bool:
@@ -214,6 +211,12 @@ def _is_cased(piece: Piece, element: Element | None, place: int) -> bool:
     )
 
 
+def noise_in(rule: Rule) -> set[str]:
+    """The kinds of noise that a rule writes."""
+    functions = (f for p in rule.consequent if isinstance(p, Reference) for f in p.functions)
+    return {function.kind for function in functions if isinstance(function, Noise)}
+
+
 def looks_up(rule: Rule, kind: str) -> bool:
     """Whether a rule has a function of a kind, such as ``neighbor``.
 
@@ -222,9 +225,4 @@ def looks_up(rule: Rule, kind: str) -> bool:
         >>> looks_up(parse("NOUN -> $1.neighbor").rules[0], "neighbor")
         True
     """
-    return any(
-        isinstance(function, Noise) and function.kind == kind
-        for piece in rule.consequent
-        if isinstance(piece, Reference) and piece.functions
-        for function in piece.functions
-    )
+    return kind in noise_in(rule)

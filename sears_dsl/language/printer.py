@@ -262,12 +262,11 @@ def _piece(piece: Piece, written: str, before: Piece | None, after: Piece | None
         bare = not piece.quoted and _stands_bare(piece.word, written, before, None)
         return f"{piece.word if bare else quote(piece.word)}.as(${piece.target})"
     if isinstance(piece, TagCopy):
-        swallowed = isinstance(before, TagCopy) or (
+        swallowed = isinstance(before, TagCopy | Drawn) or (
             isinstance(before, Reference)
             and (bool(before.functions) or isinstance(before.target, str))
             and not (before.functions and _has_amount(before))
         )
-        swallowed |= isinstance(before, Drawn)
         if swallowed:
             raise UsageError(
                 f"the tag `{piece.tag}` glued to a tag or a name cannot be written",
@@ -284,11 +283,8 @@ def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | N
     """Whether the parser would read the text back as one text between these neighbours."""
     if objection(text, "consequent") is not None:
         return False
-    if after is not None:
-        if isinstance(after, TagCopy):
-            return False
-        if _HIDING & set(text):
-            return False
+    if after is not None and (isinstance(after, TagCopy) or _HIDING & set(text)):
+        return False
     if before is None:
         return True
     first = text[0]
@@ -360,11 +356,11 @@ def template_ids(templates: Sequence[Template]) -> tuple[str, ...]:
 
 def print_template(template: Template) -> str:
     """The quoted text of a template, in canonical form, without id and metadata."""
-    return quote("".join(map(_template_part, template.parts)))
-
-
-def _template_part(part: str | Slot | SlotCopy) -> str:
-    return part.replace("{", "{{").replace("}", "}}") if isinstance(part, str) else print_slot(part)
+    parts = (
+        part.replace("{", "{{").replace("}", "}}") if isinstance(part, str) else print_slot(part)
+        for part in template.parts
+    )
+    return quote("".join(parts))
 
 
 def print_slot(part: Slot | SlotCopy) -> str:
