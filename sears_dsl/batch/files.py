@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -26,10 +26,9 @@ from sears_dsl import __version__
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.plan import (
     Mode,
+    RowChoices,
     RuleTally,
     Tally,
-    TextShare,
-    Touched,
     planned,
     require_draws,
     require_no_draw,
@@ -37,11 +36,9 @@ from sears_dsl.batch.plan import (
 from sears_dsl.batch.workers import ADDED, BatchTask, Crew, MatcherRecipe
 from sears_dsl.data.batches import Batch, Format, ReadOptions
 from sears_dsl.data.dataset import Dataset, IdLedger, is_stream, row_ids
-from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
 # New objects between two collections; Python's own number is some hundreds.
@@ -51,7 +48,7 @@ _LARGE = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyRequest:
+class ApplyRequest(RowChoices):
     """Everything that decides what `apply_file` does.
 
     Raises:
@@ -64,19 +61,6 @@ class ApplyRequest:
     # ``each``: a record for every row and rule that changed it. ``chain``: each row once, all rules
     # applied to it in order.
     mode: Mode = "each"
-    # The text columns to rewrite; empty for the one that can be meant.
-    columns: tuple[str, ...] = ()
-    protect: tuple[str, ...] = ()  # columns whose content must stay intact (see `plan.Plan`)
-    # Columns that point into a text, carried along to the rewritten one.
-    spans: tuple[SpanColumn, ...] = ()
-    on_touched: Touched = "keep"  # what is done where a rule would touch a span (see `plan.Plan`)
-    # Other columns that the records of mode each carry; ``all`` stands for all of them.
-    keep: tuple[str, ...] = ()
-    scope: Scope = "first"  # the ``first`` instance of each rule, or ``all``
-    # What a rule sees at once; None: what the rules ask for, else the ``text``
-    unit: Unit | None = None
-    # The column of ids; without, ``id`` where there is one, else row numbers.
-    id_column: str | None = None
     format: str | None = None  # of the input; without, by its name, and plain text for ``-``
     # Of the output; without, by its name; for ``-`` the input's in chain mode, JSON lines in each.
     output_format: str | None = None
@@ -86,14 +70,9 @@ class ApplyRequest:
     # their start.
     jobs: int | None = 1
     resume: bool = False  # go on with an interrupted run of the same request
-    # Which texts are rewritten; the others stay as they are.
-    share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
     # Mode chain: the rows as they were come first, then all rows once more as the rules leave them,
     # with `ADDED` to their ids.
     with_originals: bool = False
-    # Each row comes so many times, with other draws of what rules draw, and with a column ``draw``
-    # that numbers them from 0; of one draw there is no such column.
-    draws: int = 1
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
@@ -171,21 +150,8 @@ def apply_file(
     _check_paths(request)
     dataset = Dataset(request.input, format_name=request.format, options=request.reading)
     own = SQUAD_SPANS if dataset.format.name == "squad" else ()
-    plan = planned(
-        dataset.names,
-        dataset.first,
-        where=dataset.path,
-        columns=request.columns,
-        id_column=request.id_column,
-        keep=request.keep,
-        scope=request.scope,
-        unit=request.unit,
-        protect=request.protect,
-        spans=tuple(dict.fromkeys([*request.spans, *own])),
-        on_touched=request.on_touched,
-        share=request.share,
-        draws=request.draws,
-    )
+    chosen = replace(request, spans=(*request.spans, *own))
+    plan = planned(dataset.names, dataset.first, chosen, where=dataset.path)
     chained = request.mode == "chain"
     if request.draws > 1 and chained:
         require_no_draw(dataset.names)

@@ -83,17 +83,13 @@ class TextShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What to do with the rows.
+class RowChoices:
+    """What whoever applies rules to rows may choose."""
 
-    Names that are given twice count once.
-
-    Raises:
-        UsageError: every column is protected.
-    """
-
-    columns: tuple[str, ...]  # the text columns to rewrite
-    id_column: str | None = None  # the column with the ids of rows; None for row numbers
+    # The text columns to rewrite; empty for the one that can be meant.
+    columns: tuple[str, ...] = ()
+    # The column of ids; without, ``id`` where there is one, else row numbers.
+    id_column: str | None = None
     scope: Scope = "first"  # rewrite the ``first`` instance of each rule, or ``all``
     # What a rule sees at once; None: what the rules ask for, else the ``text``
     unit: Unit | None = None
@@ -107,9 +103,22 @@ class Plan:
     # ``drop``: the row is dropped; ``error``: it is an error. In mode each the rewrite is not
     # written, under keep and drop alike.
     on_touched: Touched = "keep"
-    keep: tuple[str, ...] = ()  # other columns that records of mode each carry
-    share: TextShare = TextShare()  # which texts are rewritten; the others stay as they are
-    draws: int = 1  # each row is worked on so many times, with other draws of what rules draw
+    # Other columns that records of mode each carry; ``all`` stands for all of them.
+    keep: tuple[str, ...] = ()
+    # Which texts are rewritten; the others stay as they are.
+    share: TextShare = TextShare()
+    # Each row comes so many times, with other draws of what rules draw, and with a column ``draw``
+    # that numbers them from 0; of one draw there is no such column.
+    draws: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(RowChoices):
+    """What to do with the rows, whose columns are known; names that are given twice count once.
+
+    Raises:
+        UsageError: every column is protected.
+    """
 
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
@@ -151,25 +160,22 @@ class Plan:
 def planned(
     names: Sequence[str],
     first: Batch,
+    chosen: RowChoices,
     *,
     where: str,
-    columns: tuple[str, ...],
-    id_column: str | None,
-    keep: Sequence[str],
-    **options: Any,
 ) -> Plan:
     """A plan for rows with columns of these names, each of which is looked up.
 
     The first batch tells which column holds the text where nobody does.
     """
     nothing = not first.rows and not names
-    if not columns:
-        columns = ("text",) if nothing else (default_column(first, where=where),)
-    id_column = id_column or ("id" if "id" in names else None)
-    carried = (
-        () if nothing else carried_columns(keep, names, columns, id_column, draws=options["draws"])
-    )
-    plan = Plan(columns=columns, id_column=id_column, keep=carried, **options)
+    columns = chosen.columns or ("text" if nothing else default_column(first, where=where),)
+    id_column = chosen.id_column or ("id" if "id" in names else None)
+    carried: tuple[str, ...] = ()
+    if not nothing:
+        carried = carried_columns(chosen.keep, names, columns, id_column, draws=chosen.draws)
+    own = {each.name: getattr(chosen, each.name) for each in fields(RowChoices)}
+    plan = Plan(**{**own, "columns": columns, "id_column": id_column, "keep": carried})
     if not nothing:
         pointed = (spec.text_column for spec in plan.spans)
         for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
