@@ -26,6 +26,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from queue import Empty, Queue
+from types import SimpleNamespace
 from typing import Any, BinaryIO, NoReturn, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -77,40 +78,6 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
                 break
 
 
-class _Behind:
-    """A stream that another thread writes to."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._waiting: Queue[bytes | None] = Queue(_MOST_WAITING)
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._write_all, daemon=True)
-        self._thread.start()
-
-    def write(self, content: bytes, /) -> int:
-        """Have it written."""
-        self._tell()
-        self._waiting.put(content)
-        return len(content)
-
-    def end(self) -> None:
-        """Wait until all is written."""
-        self._waiting.put(None)
-        self._thread.join()
-
-    def _tell(self) -> None:
-        if self._error is not None:
-            raise self._error
-
-    def _write_all(self) -> None:
-        while (content := self._waiting.get()) is not None:
-            if self._error is None:
-                try:
-                    self._stream.write(content)
-                except BaseException as error:  # raised where more is written, or at the end
-                    self._error = error
-
-
 @contextmanager
 def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
     """A stream whose bytes another thread writes to ``stream``; all are written at the end.
@@ -125,12 +92,32 @@ def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
         >>> content.getvalue()
         b'abc'
     """
-    behind = _Behind(stream)
+    waiting: Queue[bytes | None] = Queue(_MOST_WAITING)
+    errors: list[BaseException] = []
+
+    def write_all() -> None:
+        while (content := waiting.get()) is not None:
+            if not errors:
+                try:
+                    stream.write(content)
+                except BaseException as error:  # raised where more is written, or at the end
+                    errors.append(error)
+
+    def write(content: bytes) -> int:
+        if errors:
+            raise errors[0]
+        waiting.put(content)
+        return len(content)
+
+    thread = threading.Thread(target=write_all, daemon=True)
+    thread.start()
     try:
-        yield cast(BinaryIO, behind)
+        yield cast(BinaryIO, SimpleNamespace(write=write))
     finally:
-        behind.end()
-    behind._tell()
+        waiting.put(None)
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 STANDARD_STREAM = "-"
@@ -352,7 +339,8 @@ class TextSource:
                 try:
                     text = decoder.decode(piece, final=not piece)
                 except UnicodeDecodeError as error:
-                    marked = _marked_encoding(self._first)
+                    # The mark of UTF-32 begins with that of UTF-16.
+                    marked = next((n for n, m in _MARKS.items() if self._first.startswith(m)), "")
                     if marked and fed + at < len(self._first):
                         raise DataError(
                             f"{self.name} begins with the byte order mark of {marked}",
@@ -444,14 +432,6 @@ def _as_utf8(encoding: str) -> str:
         f"save it as UTF-8 (a spreadsheet: as CSV UTF-8; or iconv -f {encoding} -t utf-8 FILE > NEW"
         f"); the option `--encoding {encoding}` reads rows as they are"
     )
-
-
-def _marked_encoding(first: bytes) -> str:
-    """The encoding whose byte order mark stands at the beginning; empty if there is none."""
-    for name, marks in _MARKS.items():  # the mark of UTF-32 begins with that of UTF-16
-        if first.startswith(marks):
-            return name
-    return ""
 
 
 def _codec(encoding: str, first: bytes) -> str:
