@@ -88,7 +88,8 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
         tally.of(matcher.rule_ids[rule]).left_out += 1
         touched.setdefault(row, left_out[row, rule])
     tally.changed = len(values)
-    tally.undone = len(_rows_undone(columns).difference(values, dropped))
+    undone = {row for each in columns for place in each.undone for row in each.rows[place]}
+    tally.undone = len(undone.difference(values, dropped))
     tally.records = batch.rows - len(dropped)
     if touched or misplaced or absent:
         touched = {row: why for row, why in touched.items() if row not in misplaced}
@@ -122,12 +123,6 @@ def _values_of_rows(
     for _, rule in rows_of_rules:
         tally.of(matcher.rule_ids[rule]).rows += 1
     return values
-
-
-def _rows_undone(columns: Sequence[_ChainColumn]) -> set[int]:
-    """The rows of which a text is as it was before rules changed it."""
-    places = ((column, place) for column in columns for place in column.undone)
-    return {row for column, place in places for row in column.rows[place]}
 
 
 class _ChainColumn:
@@ -229,18 +224,16 @@ class _ChainColumn:
                 self.results[place] = result
 
     @property
-    def changed(self) -> Iterator[int]:
+    def changed(self) -> list[int]:
         """The places of the texts that rules changed."""
-        for place, result in enumerate(self.results):
-            if result.steps and result.text != self.texts[place]:
-                yield place
+        pairs = enumerate(zip(self.results, self.texts, strict=True))
+        return [place for place, (new, old) in pairs if new.steps and new.text != old]
 
     @property
-    def undone(self) -> Iterator[int]:
+    def undone(self) -> list[int]:
         """The places of the texts that rules changed and changed back."""
-        for place, result in enumerate(self.results):
-            if result.steps and result.text == self.texts[place]:
-                yield place
+        pairs = enumerate(zip(self.results, self.texts, strict=True))
+        return [place for place, (new, old) in pairs if new.steps and new.text == old]
 
     def applied(self, row: int) -> set[int]:
         """The rules that changed the text of a row."""

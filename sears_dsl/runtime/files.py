@@ -387,20 +387,14 @@ def is_file(name: str | Path) -> bool:
         >>> is_file("x" * 1000), is_file("no such file")
         (False, False)
     """
-    with suppress(OSError, ValueError):
-        return Path(name).is_file()
-    return False
+    return os.path.isfile(name)
 
 
 def is_folder(name: str | Path) -> bool:
     """Whether a person's word names a folder that can be seen."""
-    with suppress(OSError, ValueError):
-        return Path(name).is_dir()
-    return False
+    return os.path.isdir(name)
 
 
 def is_there(name: str | Path) -> bool:
     """Whether a person's word names a file, a folder or the like that can be seen."""
-    with suppress(OSError, ValueError):
-        return Path(name).exists()
-    return False
+    return os.path.exists(name)

@@ -160,13 +160,13 @@ def _listen() -> None:
 class Kernel:
     """A function over arrays, plain (as it was written) or compiled; see `kernel`."""
 
-    def __init__(self, function: FunctionType, *, alike: bool) -> None:
+    def __init__(self, function: FunctionType) -> None:
         functools.update_wrapper(self, function)
         self.plain = function
         self._dispatcher: Any = None
         self._was_called = False
-        self._is_alike = alike
-        self._code: Any = None  # for the only types that there are
+        self._is_alike = False  # whether its arguments always have the same types
+        self._code: Any = None  # for these types
 
     def __call__(self, *arguments: Any) -> Any:
         """What the function gives."""
@@ -546,7 +546,9 @@ def kernel(function: F) -> F:
         >>> int(total(np.arange(4)))
         6
     """
-    return _new_kernel(function, alike=False)
+    new_kernel = Kernel(cast(FunctionType, function))
+    _kernels.append(new_kernel)
+    return cast(F, new_kernel)
 
 
 def kernel_of_alike(function: F) -> F:
@@ -564,10 +566,6 @@ def kernel_of_alike(function: F) -> F:
         >>> int(first(np.arange(4)))
         0
     """
-    return _new_kernel(function, alike=True)
-
-
-def _new_kernel(function: F, *, alike: bool) -> F:
-    new_kernel = Kernel(cast(FunctionType, function), alike=alike)
-    _kernels.append(new_kernel)
-    return cast(F, new_kernel)
+    new_kernel = kernel(function)
+    cast(Kernel, new_kernel)._is_alike = True
+    return new_kernel
