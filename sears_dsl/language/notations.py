@@ -111,50 +111,47 @@ def _sequence(
 def _among(literal: Literal, before: object, after: object) -> Iterator[Problem]:
     """Words that mean something else by what stands beside them."""
     text = literal.text
-    if literal.quoted:
-        return
+    between = before is not None and after is not None
     word_after = after is not None and not (
         isinstance(after, Literal) and not any(map(str.isalnum, after.text))
     )
-    operand = print_test(after) if isinstance(after, Literal | Tag) else "NOUN"
+    if literal.quoted:
+        return
     if text == "!" and before is None and word_after and not isinstance(after, Anchor):
-        yield (
-            "W614",
-            "`!` with a space behind it is an exclamation mark",
-            f"a negation is glued to its operand: {code('!' + operand)}\n{as_text('!')}",
+        operand = print_test(after) if isinstance(after, Literal | Tag) else "NOUN"
+        number, message = "W614", "`!` with a space behind it is an exclamation mark"
+        advice = f"a negation is glued to its operand: {code('!' + operand)}"
+    elif text in {"...", "…"} and between:
+        number, message = "W607", f"`{text}` stands for its dots, not for what lies between"
+        advice = "up to eight tokens of any kind are `_{0,8}`"
+    elif text == "*" and between:
+        number, message = "W607", "`*` is looked for as it stands, not as any token"
+        advice = "any token is `_`, and some are `_{0,8}`"
+    elif text == "|" and between:
+        number = "W612"
+        message = "`|` with spaces around it is a literal: three tokens are looked for"
+        advice = "a choice stands in parentheses: `(a|b)`"
+    elif text == "&" and between and _may_be_joined(before, after):
+        number = "W608"
+        message = "`&` outside brackets is a literal: three tokens are looked for"
+        advice = (
+            "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one of them"
         )
-    if text in {"...", "…"} and before is not None and after is not None:
-        yield (
-            "W607",
-            f"`{text}` stands for its dots, not for what lies between",
-            f"up to eight tokens of any kind are `_{{0,8}}`\n{as_text(text)}",
-        )
-    if text == "*" and before is not None and after is not None:
-        yield (
-            "W607",
-            "`*` is looked for as it stands, not as any token",
-            f"any token is `_`, and some are `_{{0,8}}`\n{as_text('*')}",
-        )
-    if text == "|" and before is not None and after is not None:
-        yield (
-            "W612",
-            "`|` with spaces around it is a literal: three tokens are looked for",
-            f"a choice stands in parentheses: `(a|b)`\n{as_text('|')}",
-        )
-    if text == "&" and before is not None and after is not None:
-        tests = (AttributeTest, Conjunction, Regex)
-        mixed = isinstance(before, tests) or isinstance(after, tests)
-        mixed = mixed and type(before) is not type(after)
-        # "Nouns & adjectives" stand in texts, a noun & a verb hardly.
-        tags = {each.name for each in (before, after) if isinstance(each, Tag)}
-        mixed = mixed or (len(tags) == 2 and not tags <= _NOMINAL)
-        if mixed or isinstance(before, AttributeTest):
-            yield (
-                "W608",
-                "`&` outside brackets is a literal: three tokens are looked for",
-                "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one of "
-                f"them\n{as_text('&')}",
-            )
+    else:
+        return
+    yield number, message, f"{advice}\n{as_text(text)}"
+
+
+def _may_be_joined(before: object, after: object) -> bool:
+    """Whether two elements are tests that somebody may mean for one token."""
+    tests = (AttributeTest, Conjunction, Regex)
+    mixed = isinstance(before, tests) or isinstance(after, tests)
+    # "Nouns & adjectives" stand in texts, a noun & a verb hardly.
+    tags = {each.name for each in (before, after) if isinstance(each, Tag)}
+    two_tags = len(tags) == 2 and not tags <= _NOMINAL
+    return (
+        (mixed and type(before) is not type(after)) or two_tags or isinstance(before, AttributeTest)
+    )
 
 
 def _carets(rule: Rule) -> Iterator[Diagnostic]:
@@ -224,33 +221,27 @@ def _word(text: str, tagset: TagsetOption) -> Iterator[Problem]:
         start, end = _STARTS.match(text) is not None, _ENDS.search(text) is not None
         word = print_test(Literal(text[start : len(text) - end]))
         anchored = " ".join((*["<s>"] * start, word, *["</s>"] * end))
-        yield (
-            "W607",
-            f"`{text}` is looked for as it stands, its anchor too",
-            f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}\n{as_text(text)}",
-        )
+        message = f"`{text}` is looked for as it stands, its anchor too"
+        advice = f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}"
     elif repeated:
         least = "1" if repeated[2] == "+" else "0"
-        yield (
-            "W607",
-            f"`{text}` is looked for as it stands, with its `{repeated[2]}`",
-            f"an element is repeated by {code(f'{repeated[1]}{{{least},8}}')}, at most eight times"
-            f"\n{as_text(text)}",
-        )
+        written = code(f"{repeated[1]}{{{least},8}}")
+        message = f"`{text}` is looked for as it stands, with its `{repeated[2]}`"
+        advice = f"an element is repeated by {written}, at most eight times"
     elif _ANYTHING.fullmatch(text) or _ESCAPE.search(text):
-        yield (
-            "W607",
-            f"`{text}` is looked for as it stands, not as a regular expression",
-            f"{_as_pattern(text)}\n{as_text(text)}",
-        )
-    elif text.lower() in _LOWER_TAGS:
-        tag = MOVED[tagset].get(text.upper(), text.upper())
-        yield (
-            "W609",
-            f"`{text}` is a word here, not the tag `{tag}`",
-            f"a tag is written in capitals: {code(tag)}\n"
-            f"the word is quoted: {code(quote(text) + 'i')}",
-        )
+        message = f"`{text}` is looked for as it stands, not as a regular expression"
+        advice = _as_pattern(text)
+    else:
+        if text.lower() in _LOWER_TAGS:
+            tag = MOVED[tagset].get(text.upper(), text.upper())
+            yield _small_tag(text, tag, quote(text) + "i")
+        return
+    yield "W607", message, f"{advice}\n{as_text(text)}"
+
+
+def _small_tag(text: str, tag: str, quoted: str) -> Problem:
+    advice = f"a tag is written in capitals: {code(tag)}\nthe word is quoted: {code(quoted)}"
+    return "W609", f"`{text}` is a word here, not the tag `{tag}`", advice
 
 
 def _as_pattern(text: str) -> str:
@@ -348,99 +339,70 @@ def _text(
     piece: Text, previous: object, place: int, rule: Rule, names: set[str]
 ) -> Iterator[Problem]:
     text = piece.text
-    number, name = _NUMBERED.search(text) or _PERCENT.fullmatch(text), _NAMED.fullmatch(text)
+    copied, name = _NUMBERED.search(text) or _PERCENT.fullmatch(text), _NAMED.fullmatch(text)
+    called = _CALLED.fullmatch(text)
     behind = previous if piece.glued and isinstance(previous, Reference) else None
+    number, message = "W613", f"`{text}` is written as it stands"
+    as_it_is = as_text(text)
     if text.startswith(("//", "/*", "*/")):
-        yield (
-            "W611",
-            f"`{text}` is written into the text",
-            f"a comment begins with a hash after a space: `# comment`\n{as_text(text)}",
-        )
+        number, message = "W611", f"`{text}` is written into the text"
+        advice = "a comment begins with a hash after a space: `# comment`"
     elif text == "|":
-        yield (
-            "W612",
-            "`|` is written into the text: a consequent has no choices",
-            f"write a rule for each choice\n{as_text(text)}",
-        )
-    elif number or name:
-        written = "$" + (name[1] if name and name[1] in names else number[1] if number else "1")
-        written = written if written != "$0" or rule.antecedent else "$1"
-        yield (
-            "W613",
-            f"`{text}` is written as it stands",
-            f"what an element matched is {code(written)}, the whole of it; parts of a word cannot "
-            f"be copied\n{as_text(text)}",
+        number, message = "W612", "`|` is written into the text: a consequent has no choices"
+        advice = "write a rule for each choice"
+    elif copied or name:
+        written = "$" + (name[1] if name and name[1] in names else copied[1] if copied else "1")
+        written = code(written if written != "$0" or rule.antecedent else "$1")
+        advice = (
+            f"what an element matched is {written}, the whole of it; parts of a word cannot be "
+            "copied"
         )
     elif behind and text[0].isalpha() and text not in {"n't", "n’t"}:
-        target = f"${behind.target}"
-        inflection = _SUFFIXES.get(text, "VBD")
-        yield (
-            "W613",
-            f"`{target}` is the whole of what was matched, and `{text}` is put behind it",
-            f"an inflection is {code(f'{target}.{inflection}')}\n"
-            f"text that is joined is quoted: {code(target + quote(text))}",
-        )
-    elif (called := _CALLED.fullmatch(text)) and called[2].lower() == "as":
-        yield (
-            "W613",
-            f"`{text}` is written as it stands: `.as` needs the word whose form it takes",
-            f"{code(called[1])} in the form of what an element matched is "
-            f"{code(f'{called[1]}.as($1)')}\n{as_text(text)}",
-        )
+        target, inflection = f"${behind.target}", _SUFFIXES.get(text, "VBD")
+        message = f"`{target}` is the whole of what was matched, and `{text}` is put behind it"
+        advice = f"an inflection is {code(f'{target}.{inflection}')}"
+        as_it_is = f"text that is joined is quoted: {code(target + quote(text))}"
+    elif called and called[2].lower() == "as":
+        message += ": `.as` needs the word whose form it takes"
+        form = code(f"{called[1]}.as($1)")
+        advice = f"{code(called[1])} in the form of what an element matched is {form}"
     elif called and called[2] in {*FUNCTIONS, *_CALLS}:
-        function = called[2] if called[2] in FUNCTIONS else "upper"
-        yield (
-            "W613",
-            f"`{text}` is written as it stands: functions are those of references",
-            f"what an element matched is changed by {code(f'$1.{function}')}, and another word "
-            f"takes its form by {code(f'{called[1]}.as($1)')}\n{as_text(text)}",
+        message += ": functions are those of references"
+        function = code(f"$1.{called[2] if called[2] in FUNCTIONS else 'upper'}")
+        advice = (
+            f"what an element matched is changed by {function}, and another word takes its form by "
+            + code(f"{called[1]}.as($1)")
         )
     elif text == "()" and behind:
-        yield (
-            "W613",
-            "`()` is written into the text: a function has no parentheses",
-            f"write it as in `$1.upper`\n{as_text(text)}",
-        )
+        message = "`()` is written into the text: a function has no parentheses"
+        advice = "write it as in `$1.upper`"
     elif text == "(" and behind and behind.functions:
-        yield (
-            "W613",
-            "`(` is written into the text: an amount has no spaces",
-            f"write it as in `$1.swap(2)`\n{as_text(text)}",
-        )
+        message = "`(` is written into the text: an amount has no spaces"
+        advice = "write it as in `$1.swap(2)`"
     elif text[0] == "." and text[1:] in FUNCTIONS and previous is not None:
-        yield (
-            "W613",
-            f"`{text}` with a space before it is written as it stands",
-            f"a function is glued to its reference: {code('$1' + text)}\n{as_text(text)}",
-        )
+        message = f"`{text}` with a space before it is written as it stands"
+        advice = f"a function is glued to its reference: {code('$1' + text)}"
     elif (
         text[0] == "?"
         and piece.glued
         and isinstance(previous, TagCopy)
         and any(e.body == Tag(previous.tag) and e.minimum == 0 for e in rule.antecedent)
     ):
-        yield (
-            "W613",
-            f"`?` is written behind `{previous.tag}`: a consequent has no quantifiers",
-            f"an optional element that is not there is copied as nothing: {code(previous.tag)}\n"
-            f"to mean the text itself, quote it: {code(previous.tag + quote(text))}",
-        )
+        message = f"`?` is written behind `{previous.tag}`: a consequent has no quantifiers"
+        advice = f"an optional element that is not there is copied as nothing: {code(previous.tag)}"
+        as_it_is = f"to mean the text itself, quote it: {code(previous.tag + quote(text))}"
     elif text.lower() in _LOWER_TAGS and any(
         element.body == Tag(text.upper()) for element in rule.antecedent
     ):
-        yield (
-            "W609",
-            f"`{text}` is a word here, not the tag `{text.upper()}`",
-            f"a tag is written in capitals: {code(text.upper())}\n"
-            f"the word is quoted: {code(quote(text))}",
-        )
+        yield _small_tag(text, text.upper(), quote(text))
+        return
     elif place and not piece.glued and _MARKS.fullmatch(text) and not _spaced(text, place, rule):
-        yield (
-            "W616",
-            f"`{text}` is written with a space before it",
-            f"glued it follows the word: `word{text}`, `$1{text}`\n"
-            f"to keep the space, quote it: {code(quote(text))}",
-        )
+        number, message = "W616", f"`{text}` is written with a space before it"
+        advice = f"glued it follows the word: `word{text}`, `$1{text}`"
+        as_it_is = f"to keep the space, quote it: {code(quote(text))}"
+    else:
+        return
+    yield number, message, f"{advice}\n{as_it_is}"
 
 
 def _spaced(text: str, place: int, rule: Rule) -> bool:
