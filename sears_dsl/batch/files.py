@@ -49,11 +49,7 @@ _LARGE = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyRequest(RowChoices):
-    """Everything that decides what `apply_file` does.
-
-    Raises:
-        UsageError: options that do not go together.
-    """
+    """All that decides what `apply_file` does; UsageError: options that do not go together."""
 
     recipe: MatcherRecipe  # makes the compiled rules
     input: str  # a file, or ``-`` for standard input
@@ -126,9 +122,8 @@ def apply_file(
 ) -> ApplyReport:
     r"""Apply rules to a file.
 
-    Raises:
-        UsageError: paths that do not go together; a resumed run that differs.
-        CompileError, TaggerError: the rules cannot be compiled or run.
+    UsageError: paths that do not go together, or a resumed run that differs. CompileError,
+    TaggerError: the rules cannot be compiled or run.
 
     Example:
         >>> import tempfile

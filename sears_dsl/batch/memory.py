@@ -59,13 +59,10 @@ def apply_to(
     """Apply compiled rules to a dataset.
 
     What is not said here means what it does in an `ApplyRequest`. Files, arrays and generators are
-    read as lists; a table may be any that Arrow can read.
-
-    Returns:
-        A dataset of the kind given (a list for a path; records of a Series are a DataFrame).
-        Records of a DataFrame or Series stand under the index of their rows. ``edits`` is a list
-        of [start, end, old, new], in tables of Arrow of objects with these names. Of several draws
-        a list of texts gives dictionaries.
+    read as lists; a table may be any that Arrow can read. What comes back is of the kind given (a
+    list for a path; records of a Series are a DataFrame); records of a DataFrame or Series stand
+    under the index of their rows. ``edits`` is a list of [start, end, old, new], in tables of Arrow
+    of objects with these names. Of several draws a list of texts gives dictionaries.
 
     Example:
         >>> from sears_dsl.engine.matches import Edit, Rewrite

@@ -51,8 +51,7 @@ class Changed:
 def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
     """Each row once, all rules applied to it in order.
 
-    Raises:
-        DataError: a value that is not text; with ``on_touched`` error, a span that was touched.
+    DataError: a value that is not text; with ``on_touched`` error, a span that was touched.
     """
     tally = Tally(rows=batch.rows // batch.copies)
     columns = [_ChainColumn(matcher, batch, plan, name) for name in plan.rewritten]

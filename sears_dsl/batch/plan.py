@@ -116,8 +116,7 @@ class RowChoices:
 class Plan(RowChoices):
     """What to do with the rows, whose columns are known; names that are given twice count once.
 
-    Raises:
-        UsageError: every column is protected.
+    UsageError: every column is protected.
     """
 
     def __post_init__(self) -> None:

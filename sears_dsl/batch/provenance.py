@@ -306,10 +306,8 @@ def tagger_in_language(name: str, rulesets: Sequence[Ruleset]) -> str:
 def tagger_for(rulesets: Sequence[Ruleset]) -> str:
     """The name of a tagger that the rules were validated with; of the default one where none is.
 
-    What stands in a file is a stranger's word: it may name what is installed, and nothing else.
-
-    Raises:
-        DataError: a manifest that cannot be read.
+    What stands in a file is a stranger's word: it may name what is installed, and nothing else. A
+    manifest that cannot be read is a `DataError`.
 
     Example:
         >>> from sears_dsl.language.loader import parse

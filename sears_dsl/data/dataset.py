@@ -136,9 +136,7 @@ def is_stream(path: str) -> bool:
 class Dataset:
     r"""A file that is being read; of JSON lines the ``names`` are those of the first batch.
 
-    Raises:
-        DataError: the file cannot be read, or is not what its format says.
-        UsageError: options that do not fit the format.
+    DataError: it cannot be read, or is not what its format says. UsageError: options do not fit it.
 
     Example:
         >>> import tempfile, pathlib
@@ -231,10 +229,7 @@ class Dataset:
 
 
 def require_column(names: Sequence[str], column: str, *, where: str) -> str:
-    """The column, if it exists.
-
-    Raises:
-        DataError: it does not; the message lists those that do.
+    """The column, if it exists; else a `DataError` lists those that do.
 
     Example:
         >>> require_column(["id", "text"], "txt", where="a.csv")

@@ -39,11 +39,7 @@ _NOT_GIVEN = -1.0
 
 
 class PredictionStore(Database):
-    """A file of predictions; close it, or use it in a ``with`` statement.
-
-    Raises:
-        CacheError: the file cannot be used.
-    """
+    """A file of predictions, to be closed; CacheError: it cannot be used."""
 
     version = 2
     mark = 0x53504C42  # "SPLB"

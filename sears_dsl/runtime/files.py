@@ -45,9 +45,8 @@ _OPENERS = {new: partial(os.open, mode=rights) for new, rights in ((True, 0o666)
 def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
     r"""The content of a file, so many bytes at most.
 
-    Raises:
-        OSError: it is not there, is not a regular file, is too large, or cannot be read; its
-            ``strerror`` is a sentence for people.
+    OSError: it is not there, is not a regular file, is too large, or cannot be read; its
+    ``strerror`` is a sentence for people.
 
     Example:
         >>> import tempfile
@@ -91,9 +90,7 @@ def parse_json(content: bytes | str) -> Any:
 def read_numbers_file(path: Path, *, version: int, advice: str) -> tuple[bytes, dict[str, Any]]:
     """A JSON file of numbers that comes with the package: its bytes, and what they say.
 
-    Raises:
-        ModelError: it cannot be read, or is of another version than the code; the error names the
-            file, both versions, and the advice.
+    ModelError: it cannot be read, or is of another version than the code.
 
     Example:
         >>> import tempfile
@@ -120,10 +117,8 @@ def make_private_folder(folder: Path) -> None:
     """Make a folder for what a run keeps until it is done, or take one that is there.
 
     A new one is for this user alone. Unfinished runs come along with other people's files, so one
-    that is there must lead nowhere: what is written into it, or removed, lies in it.
-
-    Raises:
-        OSError: it cannot be made; it is or holds a link, or holds a pipe; it is another account's.
+    that is there must lead nowhere: what is written into it, or removed, lies in it. OSError: it
+    cannot be made; it is or holds a link, or holds a pipe; it is another account's.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     within = list(folder.iterdir())
@@ -340,8 +335,7 @@ def lock(descriptor: int) -> bool:
 def take_lock(path: Path) -> BinaryIO | None:
     """The lock of a path, until it is closed; None where another process has it.
 
-    Raises:
-        FileNotFoundError: whoever had it has removed it just now, and a second try will do.
+    FileNotFoundError: whoever had it has removed it just now, and a second try will do.
     """
     file = open(path, "ab")  # noqa: SIM115 - whoever has it closes it
     try:
