@@ -21,7 +21,7 @@ import os
 import sys
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -122,6 +122,7 @@ def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
 
 STANDARD_STREAM = "-"
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+_OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 20
 _PIECE = 1 << 16  # is decoded within the caches of a processor, in half the time
 _LINE_FEED = ord("\n")
@@ -207,13 +208,7 @@ def _decompressed(file: BinaryIO, compression: str) -> Iterator[bytes]:
     if compression == ".zst":
         yield from _zstd_blocks(file)
         return
-    stream: Any = file
-    if compression == ".gz":
-        stream = gzip.GzipFile(fileobj=file)
-    elif compression == ".bz2":
-        stream = bz2.BZ2File(file)
-    elif compression == ".xz":
-        stream = lzma.LZMAFile(file)  # noqa: SIM115 - `file` is closed by the caller
+    stream = _OPENERS[compression](file, "rb") if compression else file
     yield from iter(lambda: stream.read(_BLOCK), b"")
 
 
@@ -261,12 +256,10 @@ def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
     stream: Any
     if compression == ".gz":
         stream = gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0)
-    elif compression == ".bz2":
-        stream = bz2.BZ2File(file, "wb")
-    elif compression == ".xz":
-        stream = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed below
-    else:
+    elif compression == ".zst":
         stream = _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+    else:
+        stream = _OPENERS[compression](file, "wb")
     with stream, written_behind(stream) as behind:
         yield behind
 
