@@ -35,12 +35,14 @@ from hashlib import blake2b, sha1
 from operator import attrgetter
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sears_dsl.errors import SearsError, UsageError
-from sears_dsl.runtime.compiler import Compiler
 from sears_dsl.runtime.files import is_private, is_writable
 from sears_dsl.runtime.interrupts import Uninterrupted
+
+if TYPE_CHECKING:
+    from sears_dsl.runtime.processes import Compiler
 
 F = TypeVar("F")
 
@@ -85,6 +87,8 @@ class _Decision:
             there = steps > ENOUGH_TO_COMPILE or _most_are_on_disk()
             folder = None if there else _folder_beside(Path(__file__).absolute().parent)
             if folder is not None:
+                from sears_dsl.runtime.processes import Compiler  # noqa: PLC0415 - few want it
+
                 self.compiler = Compiler(folder)
                 self.say()
             elif not there:  # no process could leave code for another one
