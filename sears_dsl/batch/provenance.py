@@ -26,17 +26,7 @@ from sears_dsl.catalogue import manifest_path
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
-from sears_dsl.language.rule import (
-    AttributeTest,
-    Conjunction,
-    Element,
-    Group,
-    Negation,
-    Rule,
-    RuleScope,
-    SetReference,
-    Tag,
-)
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.files import parse_json, read_document, resource_folder, write_atomically
 from sears_dsl.tagging.tagger import Tagger, identity_of, in_language, load_named, may_be_named
@@ -53,7 +43,7 @@ _LONGEST_NAME = 500
 _TAGGED = frozenset({"lemma", "pos", "tag"})
 
 
-def reads_tags(rule: Rule, scope: RuleScope) -> bool:
+def reads_tags(rule: syntax.Rule, scope: syntax.RuleScope) -> bool:
     r"""Whether a rule looks at tags or lemmas, or inflects a word by them.
 
     Example:
@@ -66,22 +56,22 @@ def reads_tags(rule: Rule, scope: RuleScope) -> bool:
     return inflects(rule) or any(_tagged(element.body, scope) for element in elements)
 
 
-def _tagged(body: Any, scope: RuleScope) -> bool:
+def _tagged(body: Any, scope: syntax.RuleScope) -> bool:
     match body:
-        case Tag():
+        case syntax.Tag():
             return True
-        case AttributeTest():
+        case syntax.AttributeTest():
             return body.attribute in _TAGGED
-        case Conjunction():
+        case syntax.Conjunction():
             return any(_tagged(test, scope) for test in body.tests)
-        case Negation():
+        case syntax.Negation():
             return _tagged(body.operand, scope)
-        case Group():
-            inside: Iterator[Element] = (
+        case syntax.Group():
+            inside: Iterator[syntax.Element] = (
                 element for alternative in body.alternatives for element in alternative
             )
             return any(_tagged(element.body, scope) for element in inside)
-        case SetReference():
+        case syntax.SetReference():
             return any(_tagged(member, scope) for member in scope.members(body))
         case _:
             return False

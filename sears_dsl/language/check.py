@@ -17,43 +17,9 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language import measure
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.check_drawn import check_noise
-from sears_dsl.language.measure import (
-    MOST_VARIANTS,
-    draws,
-    is_one_test,
-    is_unchanged,
-    is_unit,
-    longest,
-    most_tags,
-    shortest,
-    variant_count,
-)
-from sears_dsl.language.rule import (
-    FUNCTIONS,
-    INFLECTIONS,
-    Anchor,
-    AttributeTest,
-    Conjunction,
-    Drawn,
-    Element,
-    Group,
-    Inflected,
-    Literal,
-    Negation,
-    Options,
-    Reference,
-    Regex,
-    Rule,
-    RuleScope,
-    SetReference,
-    Tag,
-    TagCopy,
-    TagsetOption,
-    Test,
-    WholeUnit,
-    Wildcard,
-)
 from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS
 from sears_dsl.language.words import as_text, code, nearest, quote
 
@@ -82,24 +48,24 @@ _SPELLED_OUT = {
 }
 _NO_SPACE = "leave it out: white space is not a token, and `What NOUN` fires whatever lies between"
 _MOST_REPETITIONS = 8
-_INFLECTIONS = frozenset(INFLECTIONS)
+_INFLECTIONS = frozenset(syntax.INFLECTIONS)
 
 
-def check_rule(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
+def check_rule(rule: syntax.Rule, scope: syntax.RuleScope) -> list[Diagnostic]:
     """Everything that is wrong with the names and the meaning of one rule."""
     if _is_plain(rule):
         return []
     return _Checker(rule, scope).check()
 
 
-def _is_plain(rule: Rule) -> bool:
+def _is_plain(rule: syntax.Rule) -> bool:
     """Whether the rule replaces some bare literals by other text, which is always right."""
     if not rule.antecedent or rule.left or rule.right or rule.metadata.rate is not None:
         return False
     words = []
     for element in rule.antecedent:
         body = element.body
-        if not isinstance(body, Literal) or element.minimum != 1 or element.maximum != 1:
+        if not isinstance(body, syntax.Literal) or element.minimum != 1 or element.maximum != 1:
             return False
         if element.name:
             return False
@@ -111,11 +77,11 @@ def _is_plain(rule: Rule) -> bool:
 class _Checker:
     """One pass over one rule."""
 
-    def __init__(self, rule: Rule, scope: RuleScope) -> None:
+    def __init__(self, rule: syntax.Rule, scope: syntax.RuleScope) -> None:
         self._rule = rule
         self._scope = scope
         self._findings: list[Diagnostic] = []
-        self._names: dict[str, Element] = {}
+        self._names: dict[str, syntax.Element] = {}
         self._has_unit = False
 
     def check(self) -> list[Diagnostic]:
@@ -125,7 +91,7 @@ class _Checker:
         self._anchors((*rule.left, *rule.antecedent, *rule.right))
         self._consequent()
         self._whole()
-        if self._has_unit or draws(rule):
+        if self._has_unit or measure.draws(rule):
             self._findings.extend(check_noise(rule))
         return self._findings
 
@@ -134,7 +100,7 @@ class _Checker:
 
     # ------------------------------------------------------------ antecedent
 
-    def _element(self, element: Element) -> None:
+    def _element(self, element: syntax.Element) -> None:
         body = element.body
         span = element.span
         if element.name:
@@ -147,20 +113,20 @@ class _Checker:
                 )
             self._names[element.name] = element
         self._quantifier(element)
-        if isinstance(body, Group):
+        if isinstance(body, syntax.Group):
             for alternative in body.alternatives:
                 for inner in alternative:
                     self._element(inner)
-        elif isinstance(body, WholeUnit):
+        elif isinstance(body, syntax.WholeUnit):
             self._has_unit = True
-        elif not isinstance(body, Anchor):
+        elif not isinstance(body, syntax.Anchor):
             self._add_all(check_test(body, self._scope), span)
 
     def _add_all(self, problems: Iterable[Problem], span: Span | None) -> None:
         for number, message, hint in problems:
             self._add(number, message, span, hint)
 
-    def _quantifier(self, element: Element) -> None:
+    def _quantifier(self, element: syntax.Element) -> None:
         low, high = element.minimum, element.maximum
         if (low, high) == (1, 1):
             return
@@ -178,7 +144,7 @@ class _Checker:
                 element.span,
                 "the first number is at most the second, which is 1 to 8: `NOUN{1,3}`",
             )
-        if isinstance(element.body, Anchor):
+        if isinstance(element.body, syntax.Anchor):
             self._add(
                 "E307",
                 "an anchor with a quantifier",
@@ -186,11 +152,11 @@ class _Checker:
                 "an anchor is there or not: that makes two rules",
             )
 
-    def _anchors(self, elements: Sequence[Element]) -> None:
+    def _anchors(self, elements: Sequence[syntax.Element]) -> None:
         for position, element in enumerate(elements):
             first, last = position == 0, position == len(elements) - 1
             for side, begins, ends in _anchor_places(element, first, last):
-                if element.name and isinstance(element.body, Anchor):
+                if element.name and isinstance(element.body, syntax.Anchor):
                     self._add("E307", "an anchor with a name", element.span, "it has no text")
                 elif side == "start" and not begins:
                     self._add(
@@ -212,36 +178,38 @@ class _Checker:
     def _consequent(self) -> None:
         options = self._scope.options
         copies: Counter[str] = Counter()
-        has = most_tags(self._rule.antecedent)
+        has = measure.most_tags(self._rule.antecedent)
         # A mistyped tag of the antecedent may be the one that is missing there.
         mistyped = any(finding.code in {"E201", "E202"} for finding in self._findings)
         for piece in self._rule.consequent:
-            if isinstance(piece, TagCopy):
+            if isinstance(piece, syntax.TagCopy):
                 problems = list(check_tag(piece.tag, options))
                 self._add_all(problems, piece.span)
                 copies[piece.tag] += 1
                 if not (problems or mistyped) and copies[piece.tag] == has[piece.tag] + 1:
                     self._too_many(piece, has[piece.tag])
-            elif isinstance(piece, Reference | Inflected):
-                functions = piece.functions if isinstance(piece, Reference) else ()
+            elif isinstance(piece, syntax.Reference | syntax.Inflected):
+                functions = piece.functions if isinstance(piece, syntax.Reference) else ()
                 for function in functions:
-                    if isinstance(function, str) and function not in FUNCTIONS:
+                    if isinstance(function, str) and function not in syntax.FUNCTIONS:
                         self._add(
                             "E208",
                             f"`.{function}` is not a function",
                             piece.span,
                             _other_function(function, piece.target),
                         )
-                inflects = isinstance(piece, Inflected) or not _INFLECTIONS.isdisjoint(functions)
+                inflects = isinstance(piece, syntax.Inflected) or not _INFLECTIONS.isdisjoint(
+                    functions
+                )
                 self._target(piece.target, piece.span, inflects=inflects)
                 if inflects and options.language != "en":
                     what, advice = "inflections are those of English", "write a rule for each form"
                     self._add_all([english_alone(what, options, advice)], piece.span)
-            elif isinstance(piece, Drawn):
-                reference = SetReference(piece.name, piece.module)
+            elif isinstance(piece, syntax.Drawn):
+                reference = syntax.SetReference(piece.name, piece.module)
                 self._add_all(check_test(reference, self._scope), piece.span)
 
-    def _too_many(self, piece: TagCopy, has: int) -> None:
+    def _too_many(self, piece: syntax.TagCopy, has: int) -> None:
         if has:
             message = f"`{piece.tag}` more often than the {has} of the antecedent"
             hint = "a token is copied twice by its number or name: `$1 $1`"
@@ -260,7 +228,7 @@ class _Checker:
                     span,
                     "name an element of the context: `<> -> $x / x:NOUN __`",
                 )
-            elif inflects and sum(map(longest, elements)) > 1:
+            elif inflects and sum(map(measure.longest, elements)) > 1:
                 self._several("$0", span)
             return
         if isinstance(target, int):
@@ -287,14 +255,14 @@ class _Checker:
             )
             self._add("E209", f"`${target}` refers to nothing", span, hint)
             return
-        if isinstance(element.body, Anchor):
+        if isinstance(element.body, syntax.Anchor):
             self._add(
                 "E318",
                 f"`${target}` is an anchor, which has no text",
                 span,
                 "elements are counted as written, anchors too",
             )
-        elif inflects and longest(element) > 1:
+        elif inflects and measure.longest(element) > 1:
             self._several(f"${target}", span)
 
     def _several(self, target: str, span: Span | None) -> None:
@@ -324,30 +292,30 @@ class _Checker:
                     rule.span,
                     "say what is inserted: `<> -> text / left __ right`",
                 )
-        elif sum(map(shortest, rule.antecedent)) == 0 and not is_unit(rule):
+        elif sum(map(measure.shortest, rule.antecedent)) == 0 and not measure.is_unit(rule):
             self._add(
                 "E308",
                 "an antecedent that can match no token at all",
                 rule.span,
                 "make one element required; an insertion is written `<> -> text / left __ right`",
             )
-        if is_unchanged(rule, self._scope.options.case):
+        if measure.is_unchanged(rule, self._scope.options.case):
             # A choice that is copied back is how positional references are taught: no error.
-            choice = any(isinstance(element.body, Group) for element in rule.antecedent)
+            choice = any(isinstance(element.body, syntax.Group) for element in rule.antecedent)
             self._add(
                 "W605" if choice else "E301",
                 "a rule that cannot change anything: both sides are the same",
                 rule.span,
                 "change the consequent",
             )
-        count = variant_count(rule)
-        if count > MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
+        count = measure.variant_count(rule)
+        if count > measure.MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
             shown = f"{count:,}" if count < 10**6 else "more than a million"
             self._add(
                 "E304",
                 f"quantifiers and groups that expand to {shown} variants",
                 rule.span,
-                f"at most {MOST_VARIANTS} are allowed; narrow the quantifiers or split "
+                f"at most {measure.MOST_VARIANTS} are allowed; narrow the quantifiers or split "
                 "the rule; alternatives of one token each count as one",
             )
 
@@ -367,19 +335,21 @@ def _other_function(name: str, target: int | str) -> str:
     if other is not None:
         return f"it is called {code(f'${target}.{other}')}"
     if name.lower() != "as":
-        return nearest(name, FUNCTIONS)
+        return nearest(name, syntax.FUNCTIONS)
     return (
         f"`as` stands behind the word that takes the form: {code(f'word.as(${target})')}\n"
         f"to give the form itself, name it: {code(f'${target}.VBD')}"
     )
 
 
-def _anchor_places(element: Element, first: bool, last: bool) -> Iterator[tuple[str, bool, bool]]:
+def _anchor_places(
+    element: syntax.Element, first: bool, last: bool
+) -> Iterator[tuple[str, bool, bool]]:
     """Each anchor in the element: its side, and whether it can come first or last."""
     body = element.body
-    if isinstance(body, Anchor):
+    if isinstance(body, syntax.Anchor):
         yield body.side, first, last
-    elif isinstance(body, Group):
+    elif isinstance(body, syntax.Group):
         once = element.maximum == 1
         for alternative in body.alternatives:
             for position, inner in enumerate(alternative):
@@ -391,7 +361,7 @@ def _anchor_places(element: Element, first: bool, last: bool) -> Iterator[tuple[
 # ---------------------------------------------------------------- tests on one token
 
 
-def check_tag(name: str, options: Options) -> Iterator[Problem]:
+def check_tag(name: str, options: syntax.Options) -> Iterator[Problem]:
     """What is wrong with a bare tag, if anything."""
     tagset = options.tagset
     if name in COARSE[tagset]:
@@ -408,14 +378,14 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
         yield "E201", f"`{name}` is not a tag", f"{_tag_meant(name, tagset)}\n{as_text(name)}"
 
 
-def _tag_meant(name: str, tagset: TagsetOption) -> str:
+def _tag_meant(name: str, tagset: syntax.TagsetOption) -> str:
     """The tag of a part of speech that is spelled out, else the nearest tag."""
     tag = _SPELLED_OUT.get(name.casefold().removesuffix("s"), "")
     tags = [tag for tag in COARSE[tagset] | FINE if tag[:1].isalpha()]
     return f"did you mean {tag}?" if tag in COARSE[tagset] else nearest(name, tags)
 
 
-def _moved(name: str, tagset: TagsetOption) -> Iterator[Problem]:
+def _moved(name: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
     other = "sears2018" if tagset == "ud2" else "ud2"
     yield (
         "E202",
@@ -424,21 +394,21 @@ def _moved(name: str, tagset: TagsetOption) -> Iterator[Problem]:
     )
 
 
-def english_alone(what: str, options: Options, advice: str) -> Problem:
+def english_alone(what: str, options: syntax.Options, advice: str) -> Problem:
     """E216: what only English has, in rules of another language."""
     return "E216", f"{what}, and these rules are for `{options.language}`", advice
 
 
-def check_test(test: Test, scope: RuleScope) -> Iterator[Problem]:
+def check_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[Problem]:
     """What is wrong with a test, if anything."""
-    if isinstance(test, Tag):
+    if isinstance(test, syntax.Tag):
         yield from check_tag(test.name, scope.options)
-    elif isinstance(test, AttributeTest):
+    elif isinstance(test, syntax.AttributeTest):
         yield from _attribute(test, scope.options)
-    elif isinstance(test, Conjunction):
+    elif isinstance(test, syntax.Conjunction):
         for part in test.tests:
             yield from _attribute(part, scope.options)
-    elif isinstance(test, Regex):
+    elif isinstance(test, syntax.Regex):
         problem = pattern_error(test.pattern)
         if problem:
             yield (
@@ -446,13 +416,13 @@ def check_test(test: Test, scope: RuleScope) -> Iterator[Problem]:
                 f"the pattern `{test.pattern}` cannot be used: {problem}",
                 "patterns have RE2's syntax: no look-around, no back-references",
             )
-    elif isinstance(test, SetReference):
+    elif isinstance(test, syntax.SetReference):
         yield from _set(test, scope)
-    elif isinstance(test, Negation):
+    elif isinstance(test, syntax.Negation):
         yield from _negation(test, scope)
 
 
-def _attribute(test: AttributeTest, options: Options) -> Iterator[Problem]:
+def _attribute(test: syntax.AttributeTest, options: syntax.Options) -> Iterator[Problem]:
     value, tagset = test.value, options.tagset
     shown = quote(value)
     if test.attribute == "pos" and value not in COARSE[tagset]:
@@ -505,7 +475,7 @@ def _tags_like(value: str, tags: frozenset[str]) -> str:
     return nearest(value, tags)
 
 
-def _set(reference: SetReference, scope: RuleScope) -> Iterator[Problem]:
+def _set(reference: syntax.SetReference, scope: syntax.RuleScope) -> Iterator[Problem]:
     try:
         scope.members(reference)
     except KeyError:
@@ -524,10 +494,10 @@ def _set(reference: SetReference, scope: RuleScope) -> Iterator[Problem]:
         yield "E206", f"there is no set `@{name}`", hint
 
 
-def _negation(test: Negation, scope: RuleScope) -> Iterator[Problem]:
+def _negation(test: syntax.Negation, scope: syntax.RuleScope) -> Iterator[Problem]:
     operand = test.operand
-    if isinstance(operand, Group):
-        if not is_one_test(operand):
+    if isinstance(operand, syntax.Group):
+        if not measure.is_one_test(operand):
             yield (
                 "E306",
                 "the negation of something that is not one token",
@@ -535,13 +505,13 @@ def _negation(test: Negation, scope: RuleScope) -> Iterator[Problem]:
             )
         for alternative in operand.alternatives:
             for element in alternative:
-                if isinstance(element.body, Negation):
+                if isinstance(element.body, syntax.Negation):
                     yield "E306", "a negation inside a negation", "say it without one of them"
-                elif not isinstance(element.body, Anchor | WholeUnit | Group):
+                elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit | syntax.Group):
                     yield from check_test(element.body, scope)
-    elif isinstance(operand, Negation):
+    elif isinstance(operand, syntax.Negation):
         yield "E306", "a negation of a negation", "leave both out"
-    elif isinstance(operand, Wildcard):
+    elif isinstance(operand, syntax.Wildcard):
         yield "E317", "`!_` can never match: every token matches `_`", "leave it out"
     else:
         yield from check_test(operand, scope)

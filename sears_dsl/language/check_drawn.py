@@ -14,28 +14,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, is_unit, longest, noise_in
 from sears_dsl.language.printer import print_test
-from sears_dsl.language.rule import (
-    FUNCTIONS,
-    Anchor,
-    Drawn,
-    Element,
-    Group,
-    Literal,
-    Noise,
-    Reference,
-    Rule,
-    RuleScope,
-    RuleSource,
-    SetReference,
-    Slot,
-    SlotCopy,
-    Template,
-    Test,
-    WholeUnit,
-    Wildcard,
-)
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import code, nearest
 
@@ -46,7 +27,7 @@ MOST_OF_FILE = 5_000_000
 _LOOKED_UP = {"neighbor", "paraphrase"}
 
 
-def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]:
+def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
     """What is wrong with the label and the names of one template."""
     if template.metadata.label is None:
         yield Diagnostic(
@@ -58,7 +39,7 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
     known = [slot.name for slot in template.slots if slot.name]
     names = set()
     for part in template.parts:
-        if isinstance(part, SlotCopy) and part.name not in names:
+        if isinstance(part, syntax.SlotCopy) and part.name not in names:
             yield Diagnostic(
                 "E209",
                 f"{code(f'{{${part.name}}}')} refers to nothing",
@@ -67,7 +48,7 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
             )
         if not isinstance(part, str):
             yield from _lookups(part)
-        if not isinstance(part, Slot):
+        if not isinstance(part, syntax.Slot):
             continue
         if part.name in names:
             yield Diagnostic(
@@ -84,7 +65,7 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
             yield _unknown(part, scope)
 
 
-def _named_before(name: str, template: Template, known: Sequence[str]) -> str:
+def _named_before(name: str, template: syntax.Template, known: Sequence[str]) -> str:
     """How to write the slot that a copy repeats."""
     for slot in template.slots:
         if name == slot.reference.name and not slot.name:
@@ -96,20 +77,20 @@ def _named_before(name: str, template: Template, known: Sequence[str]) -> str:
     return f"the slot that it repeats stands before it: {code(f'{{{name}:SET}}')}"
 
 
-def _unknown(slot: Slot, scope: RuleScope) -> Diagnostic:
+def _unknown(slot: syntax.Slot, scope: syntax.RuleScope) -> Diagnostic:
     """A slot of a set that is not there: `{DEGREE.capp}` is a set with no such function."""
     sets = scope.set_names()
     if slot.reference.module in sets:
         what = f"`.{slot.reference.name}` is not a function"
-        return Diagnostic("E208", what, slot.span, nearest(slot.reference.name, FUNCTIONS))
+        return Diagnostic("E208", what, slot.span, nearest(slot.reference.name, syntax.FUNCTIONS))
     name = print_test(slot.reference).removeprefix("@")
     return Diagnostic("E206", f"there is no set `{name}`", slot.span, nearest(name, sets))
 
 
-def _lookups(part: Slot | SlotCopy) -> Iterator[Diagnostic]:
+def _lookups(part: syntax.Slot | syntax.SlotCopy) -> Iterator[Diagnostic]:
     """Functions that look a word or a text up, which a template has not got."""
     for function in part.functions:
-        if isinstance(function, Noise) and function.kind in _LOOKED_UP:
+        if isinstance(function, syntax.Noise) and function.kind in _LOOKED_UP:
             anything = "movie" if function.kind == "neighbor" else "<unit>"
             rule = code(f"{anything} -> $0.{function.kind}")
             yield Diagnostic(
@@ -128,7 +109,7 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
         for slot in template.slots:
             members = ruleset.members(slot.reference)
             yield from textless(members, slot.reference, slot.span)
-            sizes.append(len({each.text for each in members if isinstance(each, Literal)}))
+            sizes.append(len({each.text for each in members if isinstance(each, syntax.Literal)}))
             sizes[-1] += slot.optional
         counts.append(count := prod(sizes))
         if count > MOST_SENTENCES:
@@ -150,19 +131,19 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
         )
 
 
-def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
+def drawn_findings(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
     """Members of drawn sets that have no text, of sets among them too."""
     for piece in rule.consequent:
-        if isinstance(piece, Drawn):
-            reference = SetReference(piece.name, piece.module)
+        if isinstance(piece, syntax.Drawn):
+            reference = syntax.SetReference(piece.name, piece.module)
             yield from textless(scope.members(reference), reference, piece.span or rule.span)
 
 
 def textless(
-    members: Sequence[Test], reference: SetReference, span: Span | None
+    members: Sequence[syntax.Test], reference: syntax.SetReference, span: Span | None
 ) -> Iterator[Diagnostic]:
     """E330, where a set is written of which a member has no text."""
-    test = next((each for each in members if not isinstance(each, Literal)), None)
+    test = next((each for each in members if not isinstance(each, syntax.Literal)), None)
     if test is not None:
         yield Diagnostic(
             "E330",
@@ -176,11 +157,11 @@ def textless(
 # ---------------------------------------------------------------- noise
 
 
-def check_noise(rule: Rule) -> Iterator[Diagnostic]:
+def check_noise(rule: syntax.Rule) -> Iterator[Diagnostic]:
     """What is wrong with the noise in a rule."""
     yield from _units(rule)
     for piece in rule.consequent:
-        if isinstance(piece, Reference):
+        if isinstance(piece, syntax.Reference):
             yield from _functions(rule, piece)
     if rule.metadata.rate is not None and _stands_in_one_place(rule):
         yield Diagnostic(
@@ -191,9 +172,9 @@ def check_noise(rule: Rule) -> Iterator[Diagnostic]:
         )
 
 
-def chain_findings(rulesets: Sequence[RuleSource]) -> list[Diagnostic]:
+def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
     """W620: rules of a chain that change characters before others that read words or tags."""
-    noise: Rule | None = None
+    noise: syntax.Rule | None = None
     for ruleset in rulesets:
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
             changes_characters = noise_in(rule) - _LOOKED_UP
@@ -210,16 +191,16 @@ def chain_findings(rulesets: Sequence[RuleSource]) -> list[Diagnostic]:
     return []
 
 
-def _reads_anything(rule: Rule) -> bool:
+def _reads_anything(rule: syntax.Rule) -> bool:
     """Whether a rule is about any token, or about shapes of words that noise leaves as they are."""
     elements = (*rule.left, *rule.antecedent, *rule.right)
-    return all(isinstance(element.body, Wildcard | WholeUnit) for element in elements)
+    return all(isinstance(element.body, syntax.Wildcard | syntax.WholeUnit) for element in elements)
 
 
-def _units(rule: Rule) -> Iterator[Diagnostic]:
+def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:
     elements = (*rule.left, *rule.antecedent, *rule.right)
     for element in _all(elements):
-        if not isinstance(element.body, WholeUnit):
+        if not isinstance(element.body, syntax.WholeUnit):
             continue
         plain = (element.minimum, element.maximum) == (1, 1)
         if len(elements) > 1 or rule.antecedent != (element,) or not plain:
@@ -231,16 +212,16 @@ def _units(rule: Rule) -> Iterator[Diagnostic]:
             )
 
 
-def _all(elements: Sequence[Element]) -> Iterator[Element]:
+def _all(elements: Sequence[syntax.Element]) -> Iterator[syntax.Element]:
     for element in elements:
         yield element
-        if isinstance(element.body, Group):
+        if isinstance(element.body, syntax.Group):
             for alternative in element.body.alternatives:
                 yield from _all(alternative)
 
 
-def _functions(rule: Rule, piece: Reference) -> Iterator[Diagnostic]:
-    kinds = {function.kind for function in piece.functions if isinstance(function, Noise)}
+def _functions(rule: syntax.Rule, piece: syntax.Reference) -> Iterator[Diagnostic]:
+    kinds = {function.kind for function in piece.functions if isinstance(function, syntax.Noise)}
     if "paraphrase" in kinds and not (piece.target in {0, 1} and is_unit(rule)):
         yield Diagnostic(
             "E327",
@@ -257,7 +238,7 @@ def _functions(rule: Rule, piece: Reference) -> Iterator[Diagnostic]:
         )
 
 
-def _most_tokens(rule: Rule, target: int | str) -> int:
+def _most_tokens(rule: syntax.Rule, target: int | str) -> int:
     """Most tokens that a reference can stand for; 1 where there is nothing of that name."""
     if target == 0:
         return sum(map(longest, rule.antecedent))
@@ -267,10 +248,10 @@ def _most_tokens(rule: Rule, target: int | str) -> int:
     return next((longest(element) for element in elements if element.name == target), 1)
 
 
-def _stands_in_one_place(rule: Rule) -> bool:
+def _stands_in_one_place(rule: syntax.Rule) -> bool:
     """Whether a rule that draws nothing else can have one instance in a unit at most."""
-    drawn = Rule(rule.antecedent, rule.consequent)
+    drawn = syntax.Rule(rule.antecedent, rule.consequent)
     if draws(drawn):
         return False
     elements = (*rule.left, *rule.antecedent, *rule.right)
-    return is_unit(rule) or any(isinstance(element.body, Anchor) for element in elements)
+    return is_unit(rule) or any(isinstance(element.body, syntax.Anchor) for element in elements)
