@@ -14,9 +14,9 @@ thousand reasons.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from sears_dsl.language.words import WHOLE, print_share, read_share
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
+_Spans = TypeVar("_Spans")
 
 #: What stands for every column, where columns to keep are named.
 ALL = "all"
@@ -324,12 +325,7 @@ def spans_of(
 ) -> list[tuple[int, int]] | str:
     """The spans of one row in its text, or which of them does not stand where it says."""
     spans: list[tuple[int, int]] = []
-    for spec in specs:
-        cells = {name: batch.columns[name][row] for name in spec.columns}
-        try:
-            standing = standing_spans(spec, cells, text)
-        except DataError as error:
-            raise in_row(batch, row, "/".join(spec.columns), error) from error
+    for standing in _of_each(batch, specs, row, lambda *own: standing_spans(*own, text)):
         if isinstance(standing, str):
             return standing
         spans += standing
@@ -341,28 +337,32 @@ def moved_values(
 ) -> dict[str, Any] | str:
     """The new values of the span columns of one row, or which span was touched or misplaced."""
     new: dict[str, Any] = {}
-    for spec in specs:
-        cells = {name: batch.columns[name][row] for name in spec.columns}
-        try:
-            moved = moved_spans(spec, cells, text, span_map.map)
-        except DataError as error:
-            raise in_row(batch, row, "/".join(spec.columns), error) from error
+    for moved in _of_each(batch, specs, row, lambda *own: moved_spans(*own, text, span_map.map)):
         if isinstance(moved, str):
             return moved
         new |= moved
     return new
 
 
+def _of_each(
+    batch: Batch,
+    specs: Sequence[SpanColumn],
+    row: int,
+    read: Callable[[SpanColumn, Mapping[str, Any]], _Spans],
+) -> Iterator[_Spans]:
+    """What is read of each span column of a row; an error says where."""
+    for spec in specs:
+        try:
+            yield read(spec, {name: batch.columns[name][row] for name in spec.columns})
+        except DataError as error:
+            place = f"row {batch.row_number(row)}, column {'/'.join(spec.columns)}"
+            raise DataError(f"{place}: {error.message}", help=error.help) from error
+
+
 def row_name(batch: Batch, row: int, id_column: str | None) -> str:
     """What an error calls a row: its number, and its id where it has one, as the summary says."""
     number = f"row {batch.row_number(row)}"
     return number if id_column is None else f"{number} (id {batch.columns[id_column][row]})"
-
-
-def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
-    """The error, with its place before the message."""
-    place = f"row {batch.row_number(row)}, column {column}"
-    return DataError(f"{place}: {error.message}", help=error.help)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ Costs reading a small file for each ruleset; the tagger is asked for only where 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.ruleset import Ruleset, leaves_in
 from sears_dsl.runtime.files import parse_json, read_document, resource_folder, write_atomically
 from sears_dsl.tagging.tagger import Tagger, identity_of, in_language, load_named, may_be_named
 
@@ -53,28 +53,17 @@ def reads_tags(rule: syntax.Rule, scope: syntax.RuleScope) -> bool:
         [False, True]
     """
     elements = (*rule.left, *rule.antecedent, *rule.right)
-    return inflects(rule) or any(_tagged(element.body, scope) for element in elements)
+    return inflects(rule) or _tagged((element.body for element in elements), scope)
 
 
-def _tagged(body: Any, scope: syntax.RuleScope) -> bool:
-    match body:
-        case syntax.Tag():
+def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:
+    for body in leaves_in(bodies):
+        if isinstance(body, syntax.SetReference) and _tagged(scope.members(body), scope):
             return True
-        case syntax.AttributeTest():
-            return body.attribute in _TAGGED
-        case syntax.Conjunction():
-            return any(_tagged(test, scope) for test in body.tests)
-        case syntax.Negation():
-            return _tagged(body.operand, scope)
-        case syntax.Group():
-            inside: Iterator[syntax.Element] = (
-                element for alternative in body.alternatives for element in alternative
-            )
-            return any(_tagged(element.body, scope) for element in inside)
-        case syntax.SetReference():
-            return any(_tagged(member, scope) for member in scope.members(body))
-        case _:
-            return False
+        for test in body.tests if isinstance(body, syntax.Conjunction) else (body,):
+            if isinstance(test, syntax.Tag) or getattr(test, "attribute", "") in _TAGGED:
+                return True
+    return False
 
 
 def found_by_discovery(rules: Path) -> bool:
