@@ -124,22 +124,6 @@ def apply_file(
 
     UsageError: paths that do not go together, or a resumed run that differs. CompileError,
     TaggerError: the rules cannot be compiled or run.
-
-    Example:
-        >>> import tempfile
-        >>> class Nothing:
-        ...     rule_ids = ("r-0",)
-        ...     def apply(self, texts, **options): return []
-        >>> class Recipe:
-        ...     def build(self): return Nothing()
-        ...     def identity(self): return {"rules": "none"}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     source, output = Path(folder, "a.txt"), Path(folder, "b.csv")
-        ...     _ = source.write_text("It is.")
-        ...     report = apply_file(
-        ...         ApplyRequest(recipe=Recipe(), input=str(source), output=str(output)))
-        ...     report.tally.rows, report.silent, output.read_text()
-        (1, ('r-0',), 'id,rule,original,rewritten,edits\n')
     """
     started = time.monotonic()
     _check_paths(request)

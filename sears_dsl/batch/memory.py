@@ -63,17 +63,6 @@ def apply_to(
     list for a path; records of a Series are a DataFrame); records of a DataFrame or Series stand
     under the index of their rows. ``edits`` is a list of [start, end, old, new], in tables of Arrow
     of objects with these names. Of several draws a list of texts gives dictionaries.
-
-    Example:
-        >>> from sears_dsl.engine.matches import Edit, Rewrite
-        >>> class Film:
-        ...     rule_ids = ("film",)
-        ...     def apply(self, texts, **options):
-        ...         return [Rewrite(0, row, text, text.replace("movie", "film"),
-        ...                         (Edit(2, 7, "movie", "film"),))
-        ...                 for row, text in enumerate(texts) if text.startswith("a movie")]
-        >>> [record["rewritten"] for record in apply_to(["a movie", "it"], Film())]
-        ['a film']
     """
     require_draws(draws, with_originals=with_originals)
     in_file = isinstance(dataset, (str, os.PathLike))

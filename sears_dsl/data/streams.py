@@ -83,14 +83,6 @@ def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
     """A stream whose bytes another thread writes to ``stream``; all are written at the end.
 
     It can be written to and nothing else.
-
-    Example:
-        >>> import io
-        >>> content = io.BytesIO()
-        >>> with written_behind(content) as stream:
-        ...     _ = stream.write(b"abc")
-        >>> content.getvalue()
-        b'abc'
     """
     waiting: Queue[bytes | None] = Queue(_MOST_WAITING)
     errors: list[BaseException] = []

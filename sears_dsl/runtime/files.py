@@ -47,14 +47,6 @@ def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
 
     OSError: it is not there, is not a regular file, is too large, or cannot be read; its
     ``strerror`` is a sentence for people.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "a.json")
-        ...     _ = path.write_bytes(b"[1]")
-        ...     read_document(path)
-        b'[1]'
     """
     # Without waiting: a pipe that nobody writes to opens at once, and is then refused.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
@@ -311,14 +303,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def lock(descriptor: int) -> bool:
-    """Take the lock of an open file, or say that another process has it.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryFile() as file:
-        ...     lock(file.fileno())
-        True
-    """
+    """Take the lock of an open file, or say that another process has it."""
     try:
         locking: Any = import_module("fcntl")
     except ImportError:
@@ -351,17 +336,7 @@ def take_lock(path: Path) -> BinaryIO | None:
 
 
 class Closing:
-    """Base of classes that are closed at the end of a ``with`` block.
-
-    Example:
-        >>> class Door(Closing):
-        ...     def close(self) -> None:
-        ...         print("closed")
-        >>> with Door() as door:
-        ...     print("open")
-        open
-        closed
-    """
+    """Base of classes that are closed at the end of a ``with`` block."""
 
     def close(self) -> None:
         """Let go of what is held."""
@@ -375,12 +350,7 @@ class Closing:
 
 
 def is_file(name: str | Path) -> bool:
-    """Whether a person's word names a file that can be seen; what the system refuses names none.
-
-    Example:
-        >>> is_file("x" * 1000), is_file("no such file")
-        (False, False)
-    """
+    """Whether a person's word names a file that can be seen; what the system refuses names none."""
     return os.path.isfile(name)
 
 

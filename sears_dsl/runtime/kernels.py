@@ -561,14 +561,6 @@ def kernel_of_alike(function: F) -> F:
     Nobody looks at them again after the first call, which of some ten arrays costs as much as to
     hand them over. Arrays have to be contiguous, or they are misread: those that others bring go
     through `array_types.for_kernels` first.
-
-    Example:
-        >>> import numpy as np
-        >>> @kernel_of_alike
-        ... def first(values):
-        ...     return values[0]
-        >>> int(first(np.arange(4)))
-        0
     """
     new_kernel = kernel(function)
     cast(Kernel, new_kernel)._is_alike = True
