@@ -77,18 +77,15 @@ class ApplyRequest(RowChoices):
             raise UsageError(f"a limit of {self.reading.limit} rows", help="--limit is 0 or more")
         require_draws(self.draws, with_originals=self.with_originals)
         if self.keep and self.mode == "chain":
-            raise UsageError(
-                "mode chain keeps every column", help="leave out --keep, or --mode chain"
-            )
-        if self.with_originals and self.mode != "chain":
-            raise UsageError(
-                "mode each writes the original beside each rewritten text",
-                help="leave out --with-originals, or --mode chain",
-            )
-        if self.with_originals and self.input == STANDARD_STREAM:
-            raise UsageError(
-                "the originals are read twice, which a stream is not", help="name a file"
-            )
+            problem, advice = "mode chain keeps every column", "leave out --keep, or --mode chain"
+        elif self.with_originals and self.mode != "chain":
+            problem = "mode each writes the original beside each rewritten text"
+            advice = "leave out --with-originals, or --mode chain"
+        elif self.with_originals and self.input == STANDARD_STREAM:
+            problem, advice = "the originals are read twice, which a stream is not", "name a file"
+        else:
+            return
+        raise UsageError(problem, help=advice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,21 +198,18 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     rulesets without a file of their own, and pinned tags, which texts of tests have themselves.
     """
     path = Path(ruleset.path)
+    problem = ""
     if not path.is_file() or path.suffix != ".sear":
-        raise UsageError(
-            f"{ruleset.path} is not a rule file, so nothing can stand beside it",
-            help="save the rules as NAME.sear",
-        )
-    if tagger.name == _PINNED:
-        raise UsageError(
-            "pinned tags are in the tests themselves, so no tagger was validated",
-            help="name the one that the rules are for: --tagger",
-        )
-    if _shipped(path):
-        raise UsageError(
-            f"{path} is shipped, and so is what it was validated with",
-            help="copy it to change it",
-        )
+        problem = f"{ruleset.path} is not a rule file, so nothing can stand beside it"
+        advice = "save the rules as NAME.sear"
+    elif tagger.name == _PINNED:
+        problem = "pinned tags are in the tests themselves, so no tagger was validated"
+        advice = "name the one that the rules are for: --tagger"
+    elif _shipped(path):
+        problem = f"{path} is shipped, and so is what it was validated with"
+        advice = "copy it to change it"
+    if problem:
+        raise UsageError(problem, help=advice)
     manifest = manifest_path(path)
     known = _read(manifest)
     if known and known.get("format") != _FORMAT:

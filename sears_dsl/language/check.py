@@ -157,21 +157,16 @@ class _Checker:
             first, last = position == 0, position == len(elements) - 1
             for side, begins, ends in _anchor_places(element, first, last):
                 if element.name and isinstance(element.body, syntax.Anchor):
-                    self._add("E307", "an anchor with a name", element.span, "it has no text")
+                    message, hint = "an anchor with a name", "it has no text"
                 elif side == "start" and not begins:
-                    self._add(
-                        "E307",
-                        "`<s>` with something before it",
-                        element.span,
-                        "the start of the unit can only come first, context included",
-                    )
+                    message = "`<s>` with something before it"
+                    hint = "the start of the unit can only come first, context included"
                 elif side == "end" and not ends:
-                    self._add(
-                        "E307",
-                        "`</s>` with something after it",
-                        element.span,
-                        "the end of the unit can only come last, context included",
-                    )
+                    message = "`</s>` with something after it"
+                    hint = "the end of the unit can only come last, context included"
+                else:
+                    continue
+                self._add("E307", message, element.span, hint)
 
     # ------------------------------------------------------------ consequent
 
@@ -220,50 +215,35 @@ class _Checker:
 
     def _target(self, target: int | str, span: Span | None, *, inflects: bool) -> None:
         elements = self._rule.antecedent
+        number, message = "E209", f"`${target}` refers to nothing"
         if target == 0:
-            if not elements:
-                self._add(
-                    "E318",
-                    "`$0` in an insertion, which replaces nothing",
-                    span,
-                    "name an element of the context: `<> -> $x / x:NOUN __`",
-                )
-            elif inflects and sum(map(measure.longest, elements)) > 1:
-                self._several("$0", span)
-            return
-        if isinstance(target, int):
-            if target > len(elements):
-                count = len(elements)
-                self._add(
-                    "E209",
-                    f"`${target}`, but the antecedent has {count} "
-                    f"element{'s' if count != 1 else ''}",
-                    span,
-                    "elements are counted as written, a group as one; context elements "
-                    f"are referred to by name\n{as_text(f'${target}')}",
-                )
+            if elements:
+                if inflects and sum(map(measure.longest, elements)) > 1:
+                    self._several("$0", span)
                 return
-            element = elements[target - 1]
-        elif target in self._names:
-            element = self._names[target]
-        else:
-            known = [f"${name}" for name in self._names]
+            number, message = "E318", "`$0` in an insertion, which replaces nothing"
+            hint = "name an element of the context: `<> -> $x / x:NOUN __`"
+        elif isinstance(target, int) and target > len(elements):
+            count = f"{len(elements)} element{'s' if len(elements) != 1 else ''}"
+            message = f"`${target}`, but the antecedent has {count}"
             hint = (
-                nearest(f"${target}", known)
-                if known
-                else f"name an element: {code(f'{target}:NOUN')}"
+                "elements are counted as written, a group as one; context elements are referred to "
+                f"by name\n{as_text(f'${target}')}"
             )
-            self._add("E209", f"`${target}` refers to nothing", span, hint)
-            return
-        if isinstance(element.body, syntax.Anchor):
-            self._add(
-                "E318",
-                f"`${target}` is an anchor, which has no text",
-                span,
-                "elements are counted as written, anchors too",
-            )
-        elif inflects and measure.longest(element) > 1:
-            self._several(f"${target}", span)
+        elif isinstance(target, str) and target not in self._names:
+            known = [f"${name}" for name in self._names]
+            hint = f"name an element: {code(f'{target}:NOUN')}"
+            if known:
+                hint = nearest(f"${target}", known)
+        else:
+            element = elements[target - 1] if isinstance(target, int) else self._names[target]
+            if not isinstance(element.body, syntax.Anchor):
+                if inflects and measure.longest(element) > 1:
+                    self._several(f"${target}", span)
+                return
+            number, message = "E318", f"`${target}` is an anchor, which has no text"
+            hint = "elements are counted as written, anchors too"
+        self._add(number, message, span, hint)
 
     def _several(self, target: str, span: Span | None) -> None:
         self._add(

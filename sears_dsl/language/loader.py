@@ -47,40 +47,32 @@ _IMPORT_LINE = re.compile(r"import\b.*[ \t]as[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 
 def read_file(path: Path, shown: str) -> str | Diagnostic:
     """The text of a regular file of bounded size, or why it cannot be read."""
+
+    def refused(number: str, message: str, advice: str) -> Diagnostic:
+        return Diagnostic(number, message, path=shown, help=advice)
+
     try:
         # Asked before it is opened: opening a pipe waits for somebody to write into it.
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-            return Diagnostic("E406", f"cannot be read: it is {kind}", path=shown, help=_NAME_FILE)
+            return refused("E406", f"cannot be read: it is {kind}", _NAME_FILE)
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
         if len(content) > _LARGEST_FILE:
-            return Diagnostic(
-                "E406",
-                f"cannot be read: it is larger than {_LARGEST_FILE >> 20} MiB",
-                path=shown,
-                help="split it into several files",
-            )
+            message = f"cannot be read: it is larger than {_LARGEST_FILE >> 20} MiB"
+            return refused("E406", message, "split it into several files")
         if b"\0" in content[:_BEGINNING]:
-            return Diagnostic(
-                "E407", "this is not a rule file: it is binary", path=shown, help=ORDER
-            )
+            return refused("E407", "this is not a rule file: it is binary", ORDER)
         return content.decode("utf-8-sig")
     except FileNotFoundError:
-        return Diagnostic(
-            "E401", "there is no such file", path=shown, help=f"looked for {path.absolute()}"
-        )
+        return refused("E401", "there is no such file", f"looked for {path.absolute()}")
     except UnicodeDecodeError as error:
-        return Diagnostic(
-            "E403",
-            f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}",
-            path=shown,
-            help="save the file as UTF-8",
-        )
+        message = f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}"
+        return refused("E403", message, "save the file as UTF-8")
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return Diagnostic("E406", f"cannot be read: {reason}", path=shown, help=_NAME_FILE)
+        return refused("E406", f"cannot be read: {reason}", _NAME_FILE)
 
 
 class _Assembly:
@@ -321,31 +313,21 @@ class _Assembly:
         except (OSError, RuntimeError, ValueError):  # a circle of links, a zero byte
             self._add("E406", f"`{node.path}` cannot be read", node.span, _NAME_FILE)
             return None
+        number = ""
         if self._folder is not None and not target.is_relative_to(self._folder):
-            self._add(
-                "E408",
-                f"`{node.path}` lies outside of {self._folder}, the folder of the first file",
-                node.span,
-                "move it there; --allow-imports-outside allows it, in Python "
-                "load(..., allow_imports_outside=True)",
-            )
-            return None
-        if target in chain:
+            number = "E408"
+            message = f"`{node.path}` lies outside of {self._folder}, the folder of the first file"
+            hint = "move it there; --allow-imports-outside allows it, in Python "
+            hint += "load(..., allow_imports_outside=True)"
+        elif target in chain:
             names = [each.name for each in (*chain[chain.index(target) :], target)]
-            self._add(
-                "E402",
-                "imports in a circle: " + " → ".join(names),
-                node.span,
-                "move the shared sets to a file of their own",
-            )
-            return None
-        if len(chain) > _DEEPEST_IMPORT:
-            self._add(
-                "E409",
-                f"imports nested deeper than {_DEEPEST_IMPORT} files",
-                node.span,
-                "import the file that defines the set, not one that imports it",
-            )
+            number, message = "E402", "imports in a circle: " + " → ".join(names)
+            hint = "move the shared sets to a file of their own"
+        elif len(chain) > _DEEPEST_IMPORT:
+            number, message = "E409", f"imports nested deeper than {_DEEPEST_IMPORT} files"
+            hint = "import the file that defines the set, not one that imports it"
+        if number:
+            self._add(number, message, node.span, hint)
             return None
         if target not in self._files:
             text = read_file(target, str(path))

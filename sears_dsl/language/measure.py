@@ -118,31 +118,25 @@ def _copies_in_order(
             if len(remaining) != len(elements):
                 return False
             remaining = []
-            continue
-        if not remaining:
-            return False
-        element = remaining.pop(0)
-        body = element.body
-        if isinstance(piece, syntax.Text):
-            same = (
-                isinstance(body, syntax.Literal)
-                and body.text == piece.text
-                and element.maximum == 1
-            )
-            if not same or not _keeps_case(body, case):  # type: ignore[arg-type]
-                return False
-        elif isinstance(piece, syntax.TagCopy):
-            if body != syntax.Tag(piece.tag) or element.maximum != 1:
-                return False
-        elif isinstance(piece, syntax.Reference) and not piece.functions:
-            position = next(
-                (n for n, other in enumerate(rule.antecedent, 1) if other is element), None
-            )
-            if piece.target not in {position, element.name}:
-                return False
-        else:
+        elif not remaining or not _copies(piece, remaining.pop(0), rule, case):
             return False
     return not remaining
+
+
+def _copies(
+    piece: syntax.Piece, element: syntax.Element, rule: syntax.Rule, case: syntax.CaseOption
+) -> bool:
+    """Whether a piece stands for an element as it is."""
+    body, once = element.body, element.maximum == 1
+    if isinstance(piece, syntax.Text):
+        same = isinstance(body, syntax.Literal) and body.text == piece.text
+        return once and same and _keeps_case(body, case)  # type: ignore[arg-type]
+    if isinstance(piece, syntax.TagCopy):
+        return once and body == syntax.Tag(piece.tag)
+    if not isinstance(piece, syntax.Reference) or piece.functions:
+        return False
+    position = next((n for n, each in enumerate(rule.antecedent, 1) if each is element), None)
+    return piece.target in {position, element.name}
 
 
 def is_unit(rule: syntax.Rule) -> bool:

@@ -89,24 +89,20 @@ class PromptSettings:
 
     def __post_init__(self) -> None:
         if not (self.address and self.model):
-            raise UsageError(
-                "a language model needs an address and a name",
-                help='for example address = "http://localhost:8000/v1" and model = "small"',
-            )
-        if not any(each[1] != "$" for each in _PLACEHOLDER.finditer(self.prompt)):
-            raise UsageError(
-                "the prompt has no place for the row", help="write $text, $column.NAME or $row"
-            )
-        if self.key and not self.key.startswith(_ENVIRONMENT):
-            raise UsageError(
-                "the key of a language model stands in the settings themselves",
-                help='put it into a variable of the environment: key = "$env.NAME"',
-            )
-        if "@" in self.address.partition("://")[2].partition("/")[0]:
-            raise UsageError(
-                "the address of a language model has a password in it",
-                help='put the key into a variable of the environment: key = "$env.NAME"',
-            )
+            problem = "a language model needs an address and a name"
+            advice = 'for example address = "http://localhost:8000/v1" and model = "small"'
+        elif not any(each[1] != "$" for each in _PLACEHOLDER.finditer(self.prompt)):
+            problem = "the prompt has no place for the row"
+            advice = "write $text, $column.NAME or $row"
+        elif self.key and not self.key.startswith(_ENVIRONMENT):
+            problem = "the key of a language model stands in the settings themselves"
+            advice = 'put it into a variable of the environment: key = "$env.NAME"'
+        elif "@" in self.address.partition("://")[2].partition("/")[0]:
+            problem = "the address of a language model has a password in it"
+            advice = 'put the key into a variable of the environment: key = "$env.NAME"'
+        else:
+            return
+        raise UsageError(problem, help=advice)
 
     @classmethod
     def read(
