@@ -158,13 +158,9 @@ class Builder:
             message = "a member of a set with a name or a quantifier"
             self._at(node, "E111", message, "members are tests on one token")
         if isinstance(body, syntax.Group | syntax.Anchor | syntax.WholeUnit):
-            self._at(
-                node,
-                "E111",
-                "a member of a set that is not a test on one token",
-                "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
-                "`(a b|c)`",
-            )
+            message = "a member of a set that is not a test on one token"
+            hint = "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
+            self._at(node, "E111", message, hint + "`(a b|c)`")
             return None
         return body
 
@@ -211,12 +207,8 @@ class Builder:
             advice = f"write {code(with_id)}"
         if self._reads(with_word):
             advice += f"\nto mean the text itself, quote it: {code(with_word)}"
-        self._report(
-            "E111",
-            "a `rule` line without a colon, or a rule about the word `rule`",
-            (0, len("rule")),
-            advice,
-        )
+        message = "a `rule` line without a colon, or a rule about the word `rule`"
+        self._report("E111", message, (0, len("rule")), advice)
 
     # ------------------------------------------------------------ consequents
 
@@ -375,17 +367,13 @@ class Builder:
         text = str(leaf)
         ignore_case = text.endswith("i")
         decoded = decode(text.removesuffix("i"), leaf.start_pos, self._report)
-        if not decoded or decoded != decoded.strip():
-            self._at(
-                leaf,
-                "E104",
-                f"a literal that {'starts or ends with a space' if decoded else 'is empty'} "
-                "matches no token",
-                "leave the space out"
-                if decoded
-                else "what may be left out is `very?` in a rule and `{DEGREE?}` in a template; a "
-                r'quotation mark itself is `"\""`',
-            )
+        if not decoded:
+            hint = "what may be left out is `very?` in a rule and `{DEGREE?}` in a template; a "
+            hint += r'quotation mark itself is `"\""`'
+            self._at(leaf, "E104", "a literal that is empty matches no token", hint)
+        elif decoded != decoded.strip():
+            message = "a literal that starts or ends with a space matches no token"
+            self._at(leaf, "E104", message, "leave the space out")
         return syntax.Literal(decoded, quoted=True, ignore_case=ignore_case)
 
     def _attribute(self, name: Node, operator: str, value: Node) -> syntax.AttributeTest:
@@ -451,13 +439,9 @@ def _slot(
 ) -> syntax.Slot | syntax.SlotCopy | None:
     end = place + len(piece)
     if piece in ("{", "}"):
-        report(
-            "E120",
-            "a slot that is not closed" if piece == "{" else "a brace that closes no slot",
-            (place, end),
-            "a slot is the name of a set in braces, as in `{CATEGORY}`; a brace itself is `{{` or "
-            "`}}`",
-        )
+        message = "a slot that is not closed" if piece == "{" else "a brace that closes no slot"
+        hint = "a slot is the name of a set in braces, as in `{CATEGORY}`; a brace itself is `{{` "
+        report("E120", message, (place, end), hint + "or `}}`")
         return None
     inner = piece[1:-1].strip(" \t")
     begin = place + piece.index(inner) if inner else place
@@ -467,15 +451,11 @@ def _slot(
         return syntax.SlotCopy(copy[1], tuple(_slot_functions(copy, 2, begin, report)), span)
     slot = _SLOT.fullmatch(inner)
     if slot is None:
-        report(
-            "E120",
-            f"{code(piece)} is not a slot",
-            (place, end),
-            "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
-            if "|" in inner
-            else "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left "
-            "out, `{DEGREE?}`, and written again, `{$who}`",
-        )
+        hint = "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
+        if "|" not in inner:
+            hint = "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left "
+            hint += "out, `{DEGREE?}`, and written again, `{$who}`"
+        report("E120", f"{code(piece)} is not a slot", (place, end), hint)
         return None
     # `w.DEGREE.cap`: an import, a set, a function; `DEGREE.cap`: a set and a function.
     second = slot[3] or ""
@@ -537,13 +517,12 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
     """The function that is written; help writes a call as ``shown``, with ``*`` for it."""
     name, _, amount = written.rstrip(")").partition("(")
     if amount and name in _WITHOUT_AMOUNT:
-        report(
-            "E326",
-            f"`.{name}` takes no amount",
-            (start - 1, start + len(written)),
-            f"write {code(shown.replace('*', name))}; amounts are those of `.homoglyph` and of the "
-            f"slips of typing, as in {code(shown.replace('*', 'swap(2)'))}",
+        plain, other = code(shown.replace("*", name)), code(shown.replace("*", "swap(2)"))
+        hint = (
+            f"write {plain}; amounts are those of `.homoglyph` and of the slips of typing, as in "
         )
+        place = start - 1, start + len(written)
+        report("E326", f"`.{name}` takes no amount", place, hint + other)
     elif amount and name in syntax.FUNCTIONS:
         places, share = read_places(amount), read_share(amount)
         if places is None and share is None:

@@ -77,12 +77,8 @@ def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | No
     if not strange:
         return None
     advice = f"import a file of sets; `sears check {path}` shows its lines" if imported else ORDER
-    return Diagnostic(
-        "E407",
-        f"this is not a rule file: {total - likely:,} of {total:,} lines are not rules",
-        path=path,
-        help=advice,
-    )
+    message = f"this is not a rule file: {total - likely:,} of {total:,} lines are not rules"
+    return Diagnostic("E407", message, path=path, help=advice)
 
 
 #: Characters of a line, at most.
@@ -405,12 +401,8 @@ def _build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> F
         )
         return None
     if key == "test":
-        report(
-            "E112",
-            "a test is written without a colon",
-            (start, key_end),
-            'write `test "in" => "out"` or `test "in" => none`',
-        )
+        hint = 'write `test "in" => "out"` or `test "in" => none`'
+        report("E112", "a test is written without a colon", (start, key_end), hint)
         return None
     value = _value(key, values, report)
     return None if value is None else Field(key, value, span)
@@ -431,12 +423,9 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     if key == "tags":
         for leaf in values:
             if leaf.type == "QUOTED" or not _TAG.fullmatch(leaf):
-                report(
-                    "E213",
-                    f"`{leaf}` cannot be a tag of a rule",
-                    (leaf.start_pos, leaf.end_pos),
-                    "tags are words of letters, digits and . _ -, with spaces between",
-                )
+                hint = "tags are words of letters, digits and . _ -, with spaces between"
+                own_place = leaf.start_pos, leaf.end_pos
+                report("E213", f"`{leaf}` cannot be a tag of a rule", own_place, hint)
         return tuple(str(leaf) for leaf in values)
     if key == "label":
         if len(values) == 1:
@@ -445,12 +434,8 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
                 report("E213", "an empty label", place, "name it: `label: positive`")
             return name
         text = " ".join(map(str, values))
-        report(
-            "E213",
-            f"`{text}` is not a label",
-            place,
-            f"quote it: {code(f'label: {quote(text)}')}",
-        )
+        hint = f"quote it: {code(f'label: {quote(text)}')}"
+        report("E213", f"`{text}` is not a label", place, hint)
         return text
     if key == "expect" and first == "label" and len(values) == 2:
         quoted = last.type == "QUOTED"
@@ -483,21 +468,12 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
             hint = "as in `rate: 25%`, with at most four decimals"
             if read_share(meant) is not None:
                 hint = f"did you mean {meant}?\nwrite {code(f'rate: {meant}')}"
-            report(
-                "E323",
-                f"`{text}` is not a share from more than 0% to 100%",
-                place,
-                hint,
-            )
+            report("E323", f"`{text}` is not a share from more than 0% to 100%", place, hint)
         return share
     digits = len(text) <= 19 and text.isascii() and text.isdigit()
     if not digits or int(text) > _LARGEST_SEED:
-        report(
-            "E328",
-            f"`{text}` is not a seed",
-            place,
-            "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`",
-        )
+        hint = "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`"
+        report("E328", f"`{text}` is not a seed", place, hint)
         return None
     return int(text)
 
