@@ -105,12 +105,8 @@ class _Checker:
         span = element.span
         if element.name:
             if element.name in self._names:
-                self._add(
-                    "E215",
-                    f"two elements named `{element.name}`",
-                    span,
-                    "give one of them another name",
-                )
+                hint = "give one of them another name"
+                self._add("E215", f"two elements named `{element.name}`", span, hint)
             self._names[element.name] = element
         self._quantifier(element)
         if isinstance(body, syntax.Group):
@@ -131,26 +127,14 @@ class _Checker:
         if (low, high) == (1, 1):
             return
         if high > _MOST_REPETITIONS:
-            self._add(
-                "E305",
-                f"up to {high} repetitions",
-                element.span,
-                f"a quantifier goes up to {_MOST_REPETITIONS}",
-            )
+            hint = f"a quantifier goes up to {_MOST_REPETITIONS}"
+            self._add("E305", f"up to {high} repetitions", element.span, hint)
         elif low > high or high < 1 or low < 0:
-            self._add(
-                "E305",
-                f"from {low} to {high} repetitions",
-                element.span,
-                "the first number is at most the second, which is 1 to 8: `NOUN{1,3}`",
-            )
+            hint = "the first number is at most the second, which is 1 to 8: `NOUN{1,3}`"
+            self._add("E305", f"from {low} to {high} repetitions", element.span, hint)
         if isinstance(element.body, syntax.Anchor):
-            self._add(
-                "E307",
-                "an anchor with a quantifier",
-                element.span,
-                "an anchor is there or not: that makes two rules",
-            )
+            hint = "an anchor is there or not: that makes two rules"
+            self._add("E307", "an anchor with a quantifier", element.span, hint)
 
     def _anchors(self, elements: Sequence[syntax.Element]) -> None:
         for position, element in enumerate(elements):
@@ -187,12 +171,8 @@ class _Checker:
                 functions = piece.functions if isinstance(piece, syntax.Reference) else ()
                 for function in functions:
                     if isinstance(function, str) and function not in syntax.FUNCTIONS:
-                        self._add(
-                            "E208",
-                            f"`.{function}` is not a function",
-                            piece.span,
-                            _other_function(function, piece.target),
-                        )
+                        hint = _other_function(function, piece.target)
+                        self._add("E208", f"`.{function}` is not a function", piece.span, hint)
                 inflects = isinstance(piece, syntax.Inflected) or not _INFLECTIONS.isdisjoint(
                     functions
                 )
@@ -246,12 +226,8 @@ class _Checker:
         self._add(number, message, span, hint)
 
     def _several(self, target: str, span: Span | None) -> None:
-        self._add(
-            "E319",
-            f"an inflection needs one token, `{target}` can be several",
-            span,
-            "name the word inside: `(DET? x:NOUN) -> $x.NNS`",
-        )
+        hint = "name the word inside: `(DET? x:NOUN) -> $x.NNS`"
+        self._add("E319", f"an inflection needs one token, `{target}` can be several", span, hint)
 
     # ------------------------------------------------------------ the whole
 
@@ -259,26 +235,15 @@ class _Checker:
         rule = self._rule
         if not rule.antecedent:
             if not (rule.left or rule.right):
-                self._add(
-                    "E302",
-                    "an insertion without a context",
-                    rule.span,
-                    "say where: `<> -> text / left __ right`",
-                )
+                hint = "say where: `<> -> text / left __ right`"
+                self._add("E302", "an insertion without a context", rule.span, hint)
             if not rule.consequent:
-                self._add(
-                    "E301",
-                    "a rule that changes nothing: nothing for nothing",
-                    rule.span,
-                    "say what is inserted: `<> -> text / left __ right`",
-                )
+                message = "a rule that changes nothing: nothing for nothing"
+                hint = "say what is inserted: `<> -> text / left __ right`"
+                self._add("E301", message, rule.span, hint)
         elif sum(map(measure.shortest, rule.antecedent)) == 0 and not measure.is_unit(rule):
-            self._add(
-                "E308",
-                "an antecedent that can match no token at all",
-                rule.span,
-                "make one element required; an insertion is written `<> -> text / left __ right`",
-            )
+            hint = "make one element required; an insertion is written `<> -> text / left __ right`"
+            self._add("E308", "an antecedent that can match no token at all", rule.span, hint)
         if measure.is_unchanged(rule, self._scope.options.case):
             # A choice that is copied back is how positional references are taught: no error.
             choice = any(isinstance(element.body, syntax.Group) for element in rule.antecedent)
@@ -291,13 +256,12 @@ class _Checker:
         count = measure.variant_count(rule)
         if count > measure.MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
             shown = f"{count:,}" if count < 10**6 else "more than a million"
-            self._add(
-                "E304",
-                f"quantifiers and groups that expand to {shown} variants",
-                rule.span,
+            message = f"quantifiers and groups that expand to {shown} variants"
+            hint = (
                 f"at most {measure.MOST_VARIANTS} are allowed; narrow the quantifiers or split "
-                "the rule; alternatives of one token each count as one",
+                "the rule; alternatives of one token each count as one"
             )
+            self._add("E304", message, rule.span, hint)
 
 
 # What other tools call functions of this language.
@@ -367,11 +331,8 @@ def _tag_meant(name: str, tagset: syntax.TagsetOption) -> str:
 
 def _moved(name: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
     other = "sears2018" if tagset == "ud2" else "ud2"
-    yield (
-        "E202",
-        f"`{name}` is a tag of `option tagset = {other}`",
-        f"under {tagset} write {MOVED[tagset][name]}, or change the option",
-    )
+    hint = f"under {tagset} write {MOVED[tagset][name]}, or change the option"
+    yield "E202", f"`{name}` is a tag of `option tagset = {other}`", hint
 
 
 def english_alone(what: str, options: syntax.Options, advice: str) -> Problem:
@@ -391,11 +352,8 @@ def check_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[Problem]:
     elif isinstance(test, syntax.Regex):
         problem = pattern_error(test.pattern)
         if problem:
-            yield (
-                "E309",
-                f"the pattern `{test.pattern}` cannot be used: {problem}",
-                "patterns have RE2's syntax: no look-around, no back-references",
-            )
+            hint = "patterns have RE2's syntax: no look-around, no back-references"
+            yield "E309", f"the pattern `{test.pattern}` cannot be used: {problem}", hint
     elif isinstance(test, syntax.SetReference):
         yield from _set(test, scope)
     elif isinstance(test, syntax.Negation):
@@ -411,11 +369,8 @@ def _attribute(test: syntax.AttributeTest, options: syntax.Options) -> Iterator[
         elif value in WHITESPACE_TAGS:
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in FINE:
-            yield (
-                "E205",
-                f"`{value}` is a fine tag, `pos` is the coarse one",
-                f"write {code(f'tag={value if value.isalpha() else shown}')}",
-            )
+            hint = f"write {code(f'tag={value if value.isalpha() else shown}')}"
+            yield "E205", f"`{value}` is a fine tag, `pos` is the coarse one", hint
         else:
             yield "E205", f"{shown} is not a coarse tag", _tags_like(value, COARSE[tagset])
     elif test.attribute == "lemma" and options.language != "en":
@@ -426,19 +381,13 @@ def _attribute(test: syntax.AttributeTest, options: syntax.Options) -> Iterator[
         if value in WHITESPACE_TAGS:
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in COARSE[tagset] or value in MOVED[tagset]:
-            yield (
-                "E205",
-                f"`{value}` is a coarse tag, `tag` is the fine one",
-                f"write {code(f'pos={value}')}",
-            )
+            hint = f"write {code(f'pos={value}')}"
+            yield "E205", f"`{value}` is a coarse tag, `tag` is the fine one", hint
         else:
             yield "E205", f"{shown} is not a fine tag", _tags_like(value, FINE)
     elif test.attribute == "lower" and value != value.lower():
-        yield (
-            "E317",
-            f"lower={shown} has a capital and can never match",
-            f"write {code(f'lower={quote(value.lower())}')} or {code(f'text={shown}')}",
-        )
+        hint = f"write {code(f'lower={quote(value.lower())}')} or {code(f'text={shown}')}"
+        yield "E317", f"lower={shown} has a capital and can never match", hint
     elif not value or any(character.isspace() for character in value):
         yield "E317", f"{test.attribute}={shown} can never match a token", "a token has no spaces"
 
@@ -463,11 +412,8 @@ def _set(reference: syntax.SetReference, scope: syntax.RuleScope) -> Iterator[Pr
         modules = {name.split(".")[0] for name in known if "." in name}
         if reference.module and reference.module not in modules:
             hint = nearest(reference.module, modules) if modules else ""
-            yield (
-                "E207",
-                f"nothing is imported as `{reference.module}`",
-                hint or f'write `import "file.sear" as {reference.module}` at the top',
-            )
+            hint = hint or f'write `import "file.sear" as {reference.module}` at the top'
+            yield "E207", f"nothing is imported as `{reference.module}`", hint
             return
         name = f"{reference.module}.{reference.name}" if reference.module else reference.name
         hint = nearest(name, known) if known else f"write `set {reference.name} = a | b`"
@@ -478,11 +424,8 @@ def _negation(test: syntax.Negation, scope: syntax.RuleScope) -> Iterator[Proble
     operand = test.operand
     if isinstance(operand, syntax.Group):
         if not measure.is_one_test(operand):
-            yield (
-                "E306",
-                "the negation of something that is not one token",
-                "a negated group has single tests between its bars: `!(NOUN|PRON)`",
-            )
+            hint = "a negated group has single tests between its bars: `!(NOUN|PRON)`"
+            yield "E306", "the negation of something that is not one token", hint
         for alternative in operand.alternatives:
             for element in alternative:
                 if isinstance(element.body, syntax.Negation):

@@ -30,33 +30,22 @@ _LOOKED_UP = {"neighbor", "paraphrase"}
 def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
     """What is wrong with the label and the names of one template."""
     if template.metadata.label is None:
-        yield Diagnostic(
-            "E321",
-            "a template without a label",
-            template.span,
-            "say which label its sentences have: `label: positive`, indented below it",
-        )
+        advice = "say which label its sentences have: `label: positive`, indented below it"
+        yield Diagnostic("E321", "a template without a label", template.span, advice)
     known = [slot.name for slot in template.slots if slot.name]
     names = set()
     for part in template.parts:
         if isinstance(part, syntax.SlotCopy) and part.name not in names:
-            yield Diagnostic(
-                "E209",
-                f"{code(f'{{${part.name}}}')} refers to nothing",
-                part.span,
-                _named_before(part.name, template, known),
-            )
+            message = f"{code(f'{{${part.name}}}')} refers to nothing"
+            advice = _named_before(part.name, template, known)
+            yield Diagnostic("E209", message, part.span, advice)
         if not isinstance(part, str):
             yield from _lookups(part)
         if not isinstance(part, syntax.Slot):
             continue
         if part.name in names:
-            yield Diagnostic(
-                "E215",
-                f"two slots named `{part.name}`",
-                part.span,
-                f"give one another name; the same choice again is {code(f'{{${part.name}}}')}",
-            )
+            advice = f"give one another name; the same choice again is {code(f'{{${part.name}}}')}"
+            yield Diagnostic("E215", f"two slots named `{part.name}`", part.span, advice)
         if part.name:
             names.add(part.name)
         try:
@@ -113,22 +102,19 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
             sizes[-1] += slot.optional
         counts.append(count := prod(sizes))
         if count > MOST_SENTENCES:
-            yield Diagnostic(
-                "E324",
-                f"a template of {count:,} sentences",
-                template.span,
+            advice = (
                 f"at most {MOST_SENTENCES:,}; give its sets fewer members, or make two templates "
-                "of it",
+                "of it"
             )
+            yield Diagnostic("E324", f"a template of {count:,} sentences", template.span, advice)
     total = sum(counts)
     if total > MOST_OF_FILE and max(counts) <= MOST_SENTENCES:
-        yield Diagnostic(
-            "E324",
-            f"templates of {total:,} sentences in one file",
-            ruleset.templates[-1].span,
+        message = f"templates of {total:,} sentences in one file"
+        advice = (
             f"at most {MOST_OF_FILE:,}; give their sets fewer members, or put some into another "
-            "file",
+            "file"
         )
+        yield Diagnostic("E324", message, ruleset.templates[-1].span, advice)
 
 
 def drawn_findings(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
@@ -145,13 +131,12 @@ def textless(
     """E330, where a set is written of which a member has no text."""
     test = next((each for each in members if not isinstance(each, syntax.Literal)), None)
     if test is not None:
-        yield Diagnostic(
-            "E330",
+        message = (
             f"{code(print_test(test, place='group'))} in the set `@{reference.name}` is a test and "
-            "has no text to write",
-            span,
-            "members that are written are words, or quoted text: `set NAME = good | nice`",
+            "has no text to write"
         )
+        advice = "members that are written are words, or quoted text: `set NAME = good | nice`"
+        yield Diagnostic("E330", message, span, advice)
 
 
 # ---------------------------------------------------------------- noise
@@ -164,12 +149,9 @@ def check_noise(rule: syntax.Rule) -> Iterator[Diagnostic]:
         if isinstance(piece, syntax.Reference):
             yield from _functions(rule, piece)
     if rule.metadata.rate is not None and _stands_in_one_place(rule):
-        yield Diagnostic(
-            "W619",
-            "`rate` of a rule that has one instance in a unit",
-            rule.span,
-            "the share is of that one instance; leave the line out, or the anchor",
-        )
+        message = "`rate` of a rule that has one instance in a unit"
+        advice = "the share is of that one instance; leave the line out, or the anchor"
+        yield Diagnostic("W619", message, rule.span, advice)
 
 
 def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
@@ -204,12 +186,9 @@ def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:
             continue
         plain = (element.minimum, element.maximum) == (1, 1)
         if len(elements) > 1 or rule.antecedent != (element,) or not plain:
-            yield Diagnostic(
-                "E325",
-                "`<unit>` with something beside it",
-                element.span or rule.span,
-                "it is the whole antecedent, without a context: `<unit> -> $0.paraphrase`",
-            )
+            message = "`<unit>` with something beside it"
+            advice = "it is the whole antecedent, without a context: `<unit> -> $0.paraphrase`"
+            yield Diagnostic("E325", message, element.span or rule.span, advice)
 
 
 def _all(elements: Sequence[syntax.Element]) -> Iterator[syntax.Element]:
@@ -230,12 +209,9 @@ def _functions(rule: syntax.Rule, piece: syntax.Reference) -> Iterator[Diagnosti
             "write `<unit> -> $0.paraphrase`; `option unit = sentence` makes it one of sentences",
         )
     if "neighbor" in kinds and _most_tokens(rule, piece.target) > 1:
-        yield Diagnostic(
-            "E327",
-            f"`.neighbor` needs one token, `${piece.target}` can be several",
-            piece.span or rule.span,
-            "name the word inside: `(DET? x:NOUN) -> $x.neighbor`",
-        )
+        message = f"`.neighbor` needs one token, `${piece.target}` can be several"
+        advice = "name the word inside: `(DET? x:NOUN) -> $x.neighbor`"
+        yield Diagnostic("E327", message, piece.span or rule.span, advice)
 
 
 def _most_tokens(rule: syntax.Rule, target: int | str) -> int:

@@ -204,22 +204,14 @@ class _Assembly:
                         "E315", "a second `ruleset` statement", node.span, "a file is one ruleset"
                     )
                 elif body or self._first_spans:
-                    self._add(
-                        "E314",
-                        "`ruleset` after other statements",
-                        node.span,
-                        "it comes first, after `sear 1` if there is one",
-                    )
+                    hint = "it comes first, after `sear 1` if there is one"
+                    self._add("E314", "`ruleset` after other statements", node.span, hint)
                 self._header = node
             else:
                 if body:
                     word = "import" if isinstance(node, syntax.ImportLine) else "option"
-                    self._add(
-                        "E314",
-                        f"`{word}` after sets or rules",
-                        node.span,
-                        "the order is: sear, ruleset, imports and options, sets and rules",
-                    )
+                    hint = "the order is: sear, ruleset, imports and options, sets and rules"
+                    self._add("E314", f"`{word}` after sets or rules", node.span, hint)
                 if isinstance(node, syntax.ImportLine):
                     self._import(node)
                 else:
@@ -227,19 +219,11 @@ class _Assembly:
 
     def _version(self, node: syntax.VersionLine, position: int) -> None:
         if position:
-            self._add(
-                "E314",
-                "`sear` after other statements",
-                node.span,
-                "the version of the language stands on the first line",
-            )
+            hint = "the version of the language stands on the first line"
+            self._add("E314", "`sear` after other statements", node.span, hint)
         if node.version != "1":
-            self._add(
-                "E504",
-                f"version {node.version} of the language",
-                node.span,
-                "this installation reads version 1; install a newer sears-dsl",
-            )
+            hint = "this installation reads version 1; install a newer sears-dsl"
+            self._add("E504", f"version {node.version} of the language", node.span, hint)
 
     def _option(self, node: syntax.OptionLine) -> None:
         if node.name not in syntax.OPTION_NAMES:
@@ -272,12 +256,8 @@ class _Assembly:
     def _define(self, node: syntax.SetDefinition) -> None:
         first = self._sets.get(node.name)
         if first is not None and first.span is not None:
-            self._add(
-                "E312",
-                f"set `{node.name}` is defined twice",
-                node.span,
-                f"it is first defined on line {first.span.line}",
-            )
+            hint = f"it is first defined on line {first.span.line}"
+            self._add("E312", f"set `{node.name}` is defined twice", node.span, hint)
             return
         self._sets[node.name] = node
 
@@ -286,12 +266,8 @@ class _Assembly:
     def _import(self, node: syntax.ImportLine) -> None:
         self._first_spans.setdefault("import", node.span)
         if any(each.name == node.name for each in self._imports):
-            self._add(
-                "E405",
-                f"two imports are named `{node.name}`",
-                node.span,
-                "give one of them another name",
-            )
+            hint = "give one of them another name"
+            self._add("E405", f"two imports are named `{node.name}`", node.span, hint)
             return
         here = Path(self._path)
         self._broken.add(f"{node.name}.")
@@ -356,12 +332,9 @@ class _Assembly:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
         for circle in ordered(self._sets)[1]:
-            self._add(
-                "E313",
-                "sets in a circle: " + " → ".join(circle),
-                self._sets[circle[0]].span,
-                "a set cannot contain itself",
-            )
+            message = "sets in a circle: " + " → ".join(circle)
+            hint = "a set cannot contain itself"
+            self._add("E313", message, self._sets[circle[0]].span, hint)
 
     def _check_ids(
         self, what: str, names: Iterable[str | None], nodes: Iterable[syntax.Rule | syntax.Template]
@@ -427,13 +400,12 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
         for name in ("case", "tagset"):
             own, other = getattr(ruleset.options, name), getattr(each.ruleset.options, name)
             if name in stated and own != other:
-                yield Diagnostic(
-                    "W617",
+                message = (
                     f"`{each.path}` states `option {name} = {other}`; here it is read under "
-                    f"{name} = {own}",
-                    each.span,
-                    f"the options of the file with the rules count: `option {name} = {other}`",
+                    f"{name} = {own}"
                 )
+                hint = f"the options of the file with the rules count: `option {name} = {other}`"
+                yield Diagnostic("W617", message, each.span, hint)
         if each.ruleset.options.tagset == ruleset.options.tagset:
             continue
         for reference in used:

@@ -154,12 +154,9 @@ def _carets(rule: syntax.Rule) -> Iterator[Diagnostic]:
         for sign, anchor in (("^", "<s>"), ("$", "</s>"))[: 1 if last is None else 2]:
             place = elements[0 if sign == "^" else -1].span or rule.span
             side = "start" if sign == "^" else "end"
-            yield Diagnostic(
-                "W607",
-                f"`{sign}` is looked for as it stands, not as the {side} of the unit",
-                place,
-                f"the {side} of the unit is `{anchor}`\n{as_text(sign)}",
-            )
+            message = f"`{sign}` is looked for as it stands, not as the {side} of the unit"
+            advice = f"the {side} of the unit is `{anchor}`\n{as_text(sign)}"
+            yield Diagnostic("W607", message, place, advice)
 
 
 def _is_word(body: object) -> bool:
@@ -191,13 +188,12 @@ def _test(
 def _value(test: syntax.AttributeTest, span: Span | None) -> Iterator[Diagnostic]:
     yield from _composed(test.value, "value", span)
     if test.attribute in {"text", "lower", "lemma"} and _PATTERN.fullmatch(test.value):
-        yield Diagnostic(
-            "W608",
-            f"{test.attribute}={test.value} compares with these very characters",
-            span,
+        message = f"{test.attribute}={test.value} compares with these very characters"
+        advice = (
             f"a pattern is an element of its own, not joined with other tests: "
-            f"{_pattern(test.value.removesuffix('i').strip('/'))}",
+            f"{_pattern(test.value.removesuffix('i').strip('/'))}"
         )
+        yield Diagnostic("W608", message, span, advice)
 
 
 def _word(text: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
@@ -270,13 +266,12 @@ def _quotation_marks(
         inner = whole[first[0] in _CLOSING : len(whole) - closes]
         if any(map(str.isalnum, inner)):
             marked = " ".join(code(quote(each)) for each, _ in bare[start : number + 1])
-            yield Diagnostic(
-                "W610",
-                f"the quotation marks of `{whole}` are taken as they stand",
-                bare[start][1],
+            message = f"the quotation marks of `{whole}` are taken as they stand"
+            advice = (
                 f"only straight double marks quote: {code(quote(inner))}\n"
-                f"with its marks it is written {marked}",
+                f"with its marks it is written {marked}"
             )
+            yield Diagnostic("W610", message, bare[start][1], advice)
         opened = None
 
 
