@@ -16,6 +16,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -325,7 +326,7 @@ def spans_of(
 ) -> list[tuple[int, int]] | str:
     """The spans of one row in its text, or which of them does not stand where it says."""
     spans: list[tuple[int, int]] = []
-    for standing in _of_each(batch, specs, row, lambda *own: standing_spans(*own, text)):
+    for standing in _of_each(batch, specs, row, partial(standing_spans, text=text)):
         if isinstance(standing, str):
             return standing
         spans += standing
@@ -337,7 +338,8 @@ def moved_values(
 ) -> dict[str, Any] | str:
     """The new values of the span columns of one row, or which span was touched or misplaced."""
     new: dict[str, Any] = {}
-    for moved in _of_each(batch, specs, row, lambda *own: moved_spans(*own, text, span_map.map)):
+    read = partial(moved_spans, original=text, carry=span_map.map)
+    for moved in _of_each(batch, specs, row, read):
         if isinstance(moved, str):
             return moved
         new |= moved
