@@ -48,7 +48,7 @@ from sears_dsl.language.rule import (
     Wildcard,
 )
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.language.tagsets import known_tags
+from sears_dsl.language.tagsets import COARSE, FINE
 
 _WORDS = """
 movie film What which is the and don't and/or U.S. 3.5% 10 X-ray e.g. naïve café 's n't
@@ -361,7 +361,7 @@ OPTIONS = st.builds(
 def rulesets(draw: st.DrawFn, *, metadata: bool = True) -> Ruleset:
     """A ruleset without errors: options, two sets and up to five different rules."""
     options = draw(OPTIONS)
-    tags = tuple(tag for tag in TAGS if tag in known_tags(options.tagset))
+    tags = tuple(tag for tag in TAGS if tag in COARSE[options.tagset] | FINE)
     member = single_tests(tags=tags, group=True)
     sets = tuple(
         SetDefinition(name, tuple(draw(st.lists(member, min_size=1, max_size=4)))) for name in SETS

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -26,10 +26,9 @@ from sears_dsl import __version__
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.plan import (
     Mode,
+    RowChoices,
     RuleTally,
     Tally,
-    TextShare,
-    Touched,
     planned,
     require_draws,
     require_no_draw,
@@ -37,11 +36,9 @@ from sears_dsl.batch.plan import (
 from sears_dsl.batch.workers import ADDED, BatchTask, Crew, MatcherRecipe
 from sears_dsl.data.batches import Batch, Format, ReadOptions
 from sears_dsl.data.dataset import Dataset, IdLedger, is_stream, row_ids
-from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 
 # New objects between two collections; Python's own number is some hundreds.
@@ -51,12 +48,8 @@ _LARGE = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyRequest:
-    """Everything that decides what `apply_file` does.
-
-    Raises:
-        UsageError: options that do not go together.
-    """
+class ApplyRequest(RowChoices):
+    """All that decides what `apply_file` does; UsageError: options that do not go together."""
 
     recipe: MatcherRecipe  # makes the compiled rules
     input: str  # a file, or ``-`` for standard input
@@ -64,19 +57,6 @@ class ApplyRequest:
     # ``each``: a record for every row and rule that changed it. ``chain``: each row once, all rules
     # applied to it in order.
     mode: Mode = "each"
-    # The text columns to rewrite; empty for the one that can be meant.
-    columns: tuple[str, ...] = ()
-    protect: tuple[str, ...] = ()  # columns whose content must stay intact (see `plan.Plan`)
-    # Columns that point into a text, carried along to the rewritten one.
-    spans: tuple[SpanColumn, ...] = ()
-    on_touched: Touched = "keep"  # what is done where a rule would touch a span (see `plan.Plan`)
-    # Other columns that the records of mode each carry; ``all`` stands for all of them.
-    keep: tuple[str, ...] = ()
-    scope: Scope = "first"  # the ``first`` instance of each rule, or ``all``
-    # What a rule sees at once; None: what the rules ask for, else the ``text``
-    unit: Unit | None = None
-    # The column of ids; without, ``id`` where there is one, else row numbers.
-    id_column: str | None = None
     format: str | None = None  # of the input; without, by its name, and plain text for ``-``
     # Of the output; without, by its name; for ``-`` the input's in chain mode, JSON lines in each.
     output_format: str | None = None
@@ -86,14 +66,9 @@ class ApplyRequest:
     # their start.
     jobs: int | None = 1
     resume: bool = False  # go on with an interrupted run of the same request
-    # Which texts are rewritten; the others stay as they are.
-    share: TextShare = TextShare()  # noqa: RUF009 - a frozen value
     # Mode chain: the rows as they were come first, then all rows once more as the rules leave them,
     # with `ADDED` to their ids.
     with_originals: bool = False
-    # Each row comes so many times, with other draws of what rules draw, and with a column ``draw``
-    # that numbers them from 0; of one draw there is no such column.
-    draws: int = 1
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
@@ -102,18 +77,15 @@ class ApplyRequest:
             raise UsageError(f"a limit of {self.reading.limit} rows", help="--limit is 0 or more")
         require_draws(self.draws, with_originals=self.with_originals)
         if self.keep and self.mode == "chain":
-            raise UsageError(
-                "mode chain keeps every column", help="leave out --keep, or --mode chain"
-            )
-        if self.with_originals and self.mode != "chain":
-            raise UsageError(
-                "mode each writes the original beside each rewritten text",
-                help="leave out --with-originals, or --mode chain",
-            )
-        if self.with_originals and self.input == STANDARD_STREAM:
-            raise UsageError(
-                "the originals are read twice, which a stream is not", help="name a file"
-            )
+            problem, advice = "mode chain keeps every column", "leave out --keep, or --mode chain"
+        elif self.with_originals and self.mode != "chain":
+            problem = "mode each writes the original beside each rewritten text"
+            advice = "leave out --with-originals, or --mode chain"
+        elif self.with_originals and self.input == STANDARD_STREAM:
+            problem, advice = "the originals are read twice, which a stream is not", "name a file"
+        else:
+            return
+        raise UsageError(problem, help=advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,45 +119,15 @@ def apply_file(
 ) -> ApplyReport:
     r"""Apply rules to a file.
 
-    Raises:
-        UsageError: paths that do not go together; a resumed run that differs.
-        CompileError, TaggerError: the rules cannot be compiled or run.
-
-    Example:
-        >>> import tempfile
-        >>> class Nothing:
-        ...     rule_ids = ("r-0",)
-        ...     def apply(self, texts, **options): return []
-        >>> class Recipe:
-        ...     def build(self): return Nothing()
-        ...     def identity(self): return {"rules": "none"}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     source, output = Path(folder, "a.txt"), Path(folder, "b.csv")
-        ...     _ = source.write_text("It is.")
-        ...     report = apply_file(
-        ...         ApplyRequest(recipe=Recipe(), input=str(source), output=str(output)))
-        ...     report.tally.rows, report.silent, output.read_text()
-        (1, ('r-0',), 'id,rule,original,rewritten,edits\n')
+    UsageError: paths that do not go together, or a resumed run that differs. CompileError,
+    TaggerError: the rules cannot be compiled or run.
     """
     started = time.monotonic()
     _check_paths(request)
     dataset = Dataset(request.input, format_name=request.format, options=request.reading)
     own = SQUAD_SPANS if dataset.format.name == "squad" else ()
-    plan = planned(
-        dataset.names,
-        dataset.first,
-        where=dataset.path,
-        columns=request.columns,
-        id_column=request.id_column,
-        keep=request.keep,
-        scope=request.scope,
-        unit=request.unit,
-        protect=request.protect,
-        spans=tuple(dict.fromkeys([*request.spans, *own])),
-        on_touched=request.on_touched,
-        share=request.share,
-        draws=request.draws,
-    )
+    chosen = replace(request, spans=(*request.spans, *own))
+    plan = planned(dataset.names, dataset.first, chosen, where=dataset.path)
     chained = request.mode == "chain"
     if request.draws > 1 and chained:
         require_no_draw(dataset.names)

@@ -16,6 +16,7 @@ from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import (
     Mode,
     Plan,
+    RowChoices,
     Tally,
     TextShare,
     Touched,
@@ -58,31 +59,26 @@ def apply_to(
     """Apply compiled rules to a dataset.
 
     What is not said here means what it does in an `ApplyRequest`. Files, arrays and generators are
-    read as lists; a table may be any that Arrow can read.
-
-    Returns:
-        A dataset of the kind given (a list for a path; records of a Series are a DataFrame).
-        Records of a DataFrame or Series stand under the index of their rows. ``edits`` is a list
-        of [start, end, old, new], in tables of Arrow of objects with these names. Of several draws
-        a list of texts gives dictionaries.
-
-    Example:
-        >>> from sears_dsl.engine.matches import Edit, Rewrite
-        >>> class Film:
-        ...     rule_ids = ("film",)
-        ...     def apply(self, texts, **options):
-        ...         return [Rewrite(0, row, text, text.replace("movie", "film"),
-        ...                         (Edit(2, 7, "movie", "film"),))
-        ...                 for row, text in enumerate(texts) if text.startswith("a movie")]
-        >>> [record["rewritten"] for record in apply_to(["a movie", "it"], Film())]
-        ['a film']
+    read as lists; a table may be any that Arrow can read. What comes back is of the kind given (a
+    list for a path; records of a Series are a DataFrame); records of a DataFrame or Series stand
+    under the index of their rows. ``edits`` is a list of [start, end, old, new], in tables of Arrow
+    of objects with these names. Of several draws a list of texts gives dictionaries.
     """
     require_draws(draws, with_originals=with_originals)
     in_file = isinstance(dataset, (str, os.PathLike))
     frame = frame_of(dataset) if in_file else memory_frame(dataset)
-    column_names = _names("column", column)
-    keep_names = _names("keep", keep)
-    protected = _names("protect", protect)
+    chosen = RowChoices(
+        columns=_names("column", column),
+        id_column=id_column,
+        scope=scope,
+        unit=unit,
+        protect=_names("protect", protect),
+        spans=(*spans, *_format_spans(dataset)),
+        on_touched=on_touched,
+        keep=_names("keep", keep),
+        share=share,
+        draws=draws,
+    )
     plan: Plan | None = None
     counts = Tally() if tally is None else tally
     ledger = IdLedger(_WHERE)
@@ -91,23 +87,9 @@ def apply_to(
     chained = _ChainedDataset(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
         if plan is None:
-            if keep_names and mode == "chain":
+            if chosen.keep and mode == "chain":
                 raise UsageError("mode chain keeps every column", help="leave out keep")
-            plan = planned(
-                frame.names,
-                batch,
-                where=_WHERE,
-                columns=column_names,
-                id_column=id_column,
-                keep=keep_names,
-                scope=scope,
-                unit=unit,
-                protect=protected,
-                spans=(*spans, *_format_spans(dataset)),
-                on_touched=on_touched,
-                share=share,
-                draws=draws,
-            )
+            plan = planned(frame.names, batch, chosen, where=_WHERE)
         if mode == "each":
             if plan.id_column is not None:
                 ledger.add(row_ids(batch, plan.id_column), first=batch.first)

@@ -9,7 +9,7 @@ Costs the matcher's work, and a look at the spans of every row where there are a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -51,8 +51,7 @@ class Changed:
 def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
     """Each row once, all rules applied to it in order.
 
-    Raises:
-        DataError: a value that is not text; with ``on_touched`` error, a span that was touched.
+    DataError: a value that is not text; with ``on_touched`` error, a span that was touched.
     """
     tally = Tally(rows=batch.rows // batch.copies)
     columns = [_ChainColumn(matcher, batch, plan, name) for name in plan.rewritten]
@@ -88,7 +87,8 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
         tally.of(matcher.rule_ids[rule]).left_out += 1
         touched.setdefault(row, left_out[row, rule])
     tally.changed = len(values)
-    tally.undone = len(_rows_undone(columns).difference(values, dropped))
+    undone = {row for each in columns for place in each.undone for row in each.rows[place]}
+    tally.undone = len(undone.difference(values, dropped))
     tally.records = batch.rows - len(dropped)
     if touched or misplaced or absent:
         touched = {row: why for row, why in touched.items() if row not in misplaced}
@@ -122,12 +122,6 @@ def _values_of_rows(
     for _, rule in rows_of_rules:
         tally.of(matcher.rule_ids[rule]).rows += 1
     return values
-
-
-def _rows_undone(columns: Sequence[_ChainColumn]) -> set[int]:
-    """The rows of which a text is as it was before rules changed it."""
-    places = ((column, place) for column in columns for place in column.undone)
-    return {row for column, place in places for row in column.rows[place]}
 
 
 class _ChainColumn:
@@ -172,12 +166,8 @@ class _ChainColumn:
         ]
         if self._specs:
             self._look_at_spans()
-        self.drawn: list[Sequence[ChainedRow]] = []
-        by_place: dict[int, ChainedRow] = {}
-        for places, chained in self._chain(range(len(self.texts))):
-            self.drawn.append(chained)
-            by_place.update(zip(places, chained, strict=True))
-        self.results = [by_place[place] for place in range(len(self.texts))]
+        self.results: dict[int, ChainedRow] = {}
+        self.drawn = self.chain(range(len(self.texts)))
 
     @cached_property
     def place_of(self) -> dict[int, int]:
@@ -200,11 +190,14 @@ class _ChainColumn:
                 for row in rows:
                     self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
 
-    def _chain(self, places: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[ChainedRow]]]:
-        """The rules on the texts at some places, draw by draw."""
+    def chain(self, places: Sequence[int]) -> list[Sequence[ChainedRow]]:
+        """Apply the rules to the texts at some places; what they give for each draw."""
+        drawn = []
         for draw, among in draws_of(self._batch, [self.rows[place][0] for place in places]):
             of_draw = [places[number] for number in among]
-            yield of_draw, self._chain_draw(draw, of_draw)
+            drawn.append(self._chain_draw(draw, of_draw))
+            self.results.update(zip(of_draw, drawn[-1], strict=True))
+        return drawn
 
     def _chain_draw(self, draw: int, places: Sequence[int]) -> Sequence[ChainedRow]:
         every = len(places) == len(self.texts)
@@ -222,25 +215,17 @@ class _ChainColumn:
             draw=draw,
         )
 
-    def chain_again(self, places: Sequence[int]) -> None:
-        """Apply the rules again where others are left out than before."""
-        for of_draw, chained in self._chain(places):
-            for place, result in zip(of_draw, chained, strict=True):
-                self.results[place] = result
-
     @property
-    def changed(self) -> Iterator[int]:
+    def changed(self) -> list[int]:
         """The places of the texts that rules changed."""
-        for place, result in enumerate(self.results):
-            if result.steps and result.text != self.texts[place]:
-                yield place
+        texts = enumerate(self.texts)
+        return [at for at, old in texts if self.results[at].steps and self.results[at].text != old]
 
     @property
-    def undone(self) -> Iterator[int]:
+    def undone(self) -> list[int]:
         """The places of the texts that rules changed and changed back."""
-        for place, result in enumerate(self.results):
-            if result.steps and result.text == self.texts[place]:
-                yield place
+        texts = enumerate(self.texts)
+        return [at for at, old in texts if self.results[at].steps and self.results[at].text == old]
 
     def applied(self, row: int) -> set[int]:
         """The rules that changed the text of a row."""
@@ -284,8 +269,8 @@ class _ChainColumn:
     def reasons(self) -> dict[tuple[int, int], str]:
         """Row and rule → why the rule was left out of the row."""
         reasons: dict[tuple[int, int], str] = {}
-        for place, result in enumerate(self.results):
-            for rule, number in result.left_out:
+        for place in range(len(self.texts)):
+            for rule, number in self.results[place].left_out:
                 start, end = self._intact[place][number]
                 span = f"the span {self.texts[place][start:end]!r}"
                 owner = self._owners[place][number]
@@ -317,7 +302,7 @@ def _agree(columns: Sequence[_ChainColumn]) -> None:
             return
         for column, places in zip(columns, again, strict=True):
             if places:
-                column.chain_again(sorted(places))
+                column.chain(sorted(places))
 
 
 def _shared(batch: Batch, column: str) -> tuple[Texts, list[Sequence[int]] | None]:

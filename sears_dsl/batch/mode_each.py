@@ -58,8 +58,7 @@ class Records:
 def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
     """One record for every row and rule that changed it.
 
-    Raises:
-        DataError: a value that is not text; a span that is touched, with ``on_touched`` error.
+    DataError: a value that is not text; a span that is touched, with ``on_touched`` error.
     """
     tally = Tally(rows=batch.rows // batch.copies)
     parts: list[RewriteColumns] = []

@@ -50,10 +50,8 @@ class PartialOutput:
     the run is to ``resume`` with the same manifest (flat and JSON-able); else all are removed. The
     ``note`` says what happened to them.
 
-    Raises:
-        DataError: the folder of the output is missing or not writable, the disk is full, or
-            another process is writing this output.
-        UsageError: resume, and the job differs from the one that was interrupted.
+    DataError: the folder of the output is missing or not writable, the disk is full, or another
+    process is writing this output. UsageError: a job to resume is not the one that was interrupted.
 
     Example:
         >>> import tempfile

@@ -14,9 +14,10 @@ thousand reasons.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from sears_dsl.language.words import WHOLE, print_share, read_share
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
+_Spans = TypeVar("_Spans")
 
 #: What stands for every column, where columns to keep are named.
 ALL = "all"
@@ -83,17 +85,13 @@ class TextShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What to do with the rows.
+class RowChoices:
+    """What whoever applies rules to rows may choose."""
 
-    Names that are given twice count once.
-
-    Raises:
-        UsageError: every column is protected.
-    """
-
-    columns: tuple[str, ...]  # the text columns to rewrite
-    id_column: str | None = None  # the column with the ids of rows; None for row numbers
+    # The text columns to rewrite; empty for the one that can be meant.
+    columns: tuple[str, ...] = ()
+    # The column of ids; without, ``id`` where there is one, else row numbers.
+    id_column: str | None = None
     scope: Scope = "first"  # rewrite the ``first`` instance of each rule, or ``all``
     # What a rule sees at once; None: what the rules ask for, else the ``text``
     unit: Unit | None = None
@@ -107,9 +105,21 @@ class Plan:
     # ``drop``: the row is dropped; ``error``: it is an error. In mode each the rewrite is not
     # written, under keep and drop alike.
     on_touched: Touched = "keep"
-    keep: tuple[str, ...] = ()  # other columns that records of mode each carry
-    share: TextShare = TextShare()  # which texts are rewritten; the others stay as they are
-    draws: int = 1  # each row is worked on so many times, with other draws of what rules draw
+    # Other columns that records of mode each carry; ``all`` stands for all of them.
+    keep: tuple[str, ...] = ()
+    # Which texts are rewritten; the others stay as they are.
+    share: TextShare = TextShare()
+    # Each row comes so many times, with other draws of what rules draw, and with a column ``draw``
+    # that numbers them from 0; of one draw there is no such column.
+    draws: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan(RowChoices):
+    """What to do with the rows, whose columns are known; names that are given twice count once.
+
+    UsageError: every column is protected.
+    """
 
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
@@ -151,25 +161,22 @@ class Plan:
 def planned(
     names: Sequence[str],
     first: Batch,
+    chosen: RowChoices,
     *,
     where: str,
-    columns: tuple[str, ...],
-    id_column: str | None,
-    keep: Sequence[str],
-    **options: Any,
 ) -> Plan:
     """A plan for rows with columns of these names, each of which is looked up.
 
     The first batch tells which column holds the text where nobody does.
     """
     nothing = not first.rows and not names
-    if not columns:
-        columns = ("text",) if nothing else (default_column(first, where=where),)
-    id_column = id_column or ("id" if "id" in names else None)
-    carried = (
-        () if nothing else carried_columns(keep, names, columns, id_column, draws=options["draws"])
-    )
-    plan = Plan(columns=columns, id_column=id_column, keep=carried, **options)
+    columns = chosen.columns or ("text" if nothing else default_column(first, where=where),)
+    id_column = chosen.id_column or ("id" if "id" in names else None)
+    carried: tuple[str, ...] = ()
+    if not nothing:
+        carried = carried_columns(chosen.keep, names, columns, id_column, draws=chosen.draws)
+    own = {each.name: getattr(chosen, each.name) for each in fields(RowChoices)}
+    plan = Plan(**{**own, "columns": columns, "id_column": id_column, "keep": carried})
     if not nothing:
         pointed = (spec.text_column for spec in plan.spans)
         for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
@@ -319,12 +326,7 @@ def spans_of(
 ) -> list[tuple[int, int]] | str:
     """The spans of one row in its text, or which of them does not stand where it says."""
     spans: list[tuple[int, int]] = []
-    for spec in specs:
-        cells = {name: batch.columns[name][row] for name in spec.columns}
-        try:
-            standing = standing_spans(spec, cells, text)
-        except DataError as error:
-            raise in_row(batch, row, "/".join(spec.columns), error) from error
+    for standing in _of_each(batch, specs, row, partial(standing_spans, text=text)):
         if isinstance(standing, str):
             return standing
         spans += standing
@@ -336,28 +338,33 @@ def moved_values(
 ) -> dict[str, Any] | str:
     """The new values of the span columns of one row, or which span was touched or misplaced."""
     new: dict[str, Any] = {}
-    for spec in specs:
-        cells = {name: batch.columns[name][row] for name in spec.columns}
-        try:
-            moved = moved_spans(spec, cells, text, span_map.map)
-        except DataError as error:
-            raise in_row(batch, row, "/".join(spec.columns), error) from error
+    read = partial(moved_spans, original=text, carry=span_map.map)
+    for moved in _of_each(batch, specs, row, read):
         if isinstance(moved, str):
             return moved
         new |= moved
     return new
 
 
+def _of_each(
+    batch: Batch,
+    specs: Sequence[SpanColumn],
+    row: int,
+    read: Callable[[SpanColumn, Mapping[str, Any]], _Spans],
+) -> Iterator[_Spans]:
+    """What is read of each span column of a row; an error says where."""
+    for spec in specs:
+        try:
+            yield read(spec, {name: batch.columns[name][row] for name in spec.columns})
+        except DataError as error:
+            place = f"row {batch.row_number(row)}, column {'/'.join(spec.columns)}"
+            raise DataError(f"{place}: {error.message}", help=error.help) from error
+
+
 def row_name(batch: Batch, row: int, id_column: str | None) -> str:
     """What an error calls a row: its number, and its id where it has one, as the summary says."""
     number = f"row {batch.row_number(row)}"
     return number if id_column is None else f"{number} (id {batch.columns[id_column][row]})"
-
-
-def in_row(batch: Batch, row: int, column: str, error: DataError) -> DataError:
-    """The error, with its place before the message."""
-    place = f"row {batch.row_number(row)}, column {column}"
-    return DataError(f"{place}: {error.message}", help=error.help)
 
 
 @dataclass(frozen=True, slots=True)

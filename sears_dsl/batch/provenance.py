@@ -18,7 +18,7 @@ Costs reading a small file for each ruleset; the tagger is asked for only where 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,18 +26,8 @@ from sears_dsl.catalogue import manifest_path
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
-from sears_dsl.language.rule import (
-    AttributeTest,
-    Conjunction,
-    Element,
-    Group,
-    Negation,
-    Rule,
-    RuleScope,
-    SetReference,
-    Tag,
-)
-from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language import rule as syntax
+from sears_dsl.language.ruleset import Ruleset, leaves_in
 from sears_dsl.runtime.files import parse_json, read_document, resource_folder, write_atomically
 from sears_dsl.tagging.tagger import Tagger, identity_of, in_language, load_named, may_be_named
 
@@ -53,7 +43,7 @@ _LONGEST_NAME = 500
 _TAGGED = frozenset({"lemma", "pos", "tag"})
 
 
-def reads_tags(rule: Rule, scope: RuleScope) -> bool:
+def reads_tags(rule: syntax.Rule, scope: syntax.RuleScope) -> bool:
     r"""Whether a rule looks at tags or lemmas, or inflects a word by them.
 
     Example:
@@ -63,28 +53,17 @@ def reads_tags(rule: Rule, scope: RuleScope) -> bool:
         [False, True]
     """
     elements = (*rule.left, *rule.antecedent, *rule.right)
-    return inflects(rule) or any(_tagged(element.body, scope) for element in elements)
+    return inflects(rule) or _tagged((element.body for element in elements), scope)
 
 
-def _tagged(body: Any, scope: RuleScope) -> bool:
-    match body:
-        case Tag():
+def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:
+    for body in leaves_in(bodies):
+        if isinstance(body, syntax.SetReference) and _tagged(scope.members(body), scope):
             return True
-        case AttributeTest():
-            return body.attribute in _TAGGED
-        case Conjunction():
-            return any(_tagged(test, scope) for test in body.tests)
-        case Negation():
-            return _tagged(body.operand, scope)
-        case Group():
-            inside: Iterator[Element] = (
-                element for alternative in body.alternatives for element in alternative
-            )
-            return any(_tagged(element.body, scope) for element in inside)
-        case SetReference():
-            return any(_tagged(member, scope) for member in scope.members(body))
-        case _:
-            return False
+        for test in body.tests if isinstance(body, syntax.Conjunction) else (body,):
+            if isinstance(test, syntax.Tag) or getattr(test, "attribute", "") in _TAGGED:
+                return True
+    return False
 
 
 def found_by_discovery(rules: Path) -> bool:
@@ -219,21 +198,18 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     rulesets without a file of their own, and pinned tags, which texts of tests have themselves.
     """
     path = Path(ruleset.path)
+    problem = ""
     if not path.is_file() or path.suffix != ".sear":
-        raise UsageError(
-            f"{ruleset.path} is not a rule file, so nothing can stand beside it",
-            help="save the rules as NAME.sear",
-        )
-    if tagger.name == _PINNED:
-        raise UsageError(
-            "pinned tags are in the tests themselves, so no tagger was validated",
-            help="name the one that the rules are for: --tagger",
-        )
-    if _shipped(path):
-        raise UsageError(
-            f"{path} is shipped, and so is what it was validated with",
-            help="copy it to change it",
-        )
+        problem = f"{ruleset.path} is not a rule file, so nothing can stand beside it"
+        advice = "save the rules as NAME.sear"
+    elif tagger.name == _PINNED:
+        problem = "pinned tags are in the tests themselves, so no tagger was validated"
+        advice = "name the one that the rules are for: --tagger"
+    elif _shipped(path):
+        problem = f"{path} is shipped, and so is what it was validated with"
+        advice = "copy it to change it"
+    if problem:
+        raise UsageError(problem, help=advice)
     manifest = manifest_path(path)
     known = _read(manifest)
     if known and known.get("format") != _FORMAT:
@@ -306,10 +282,8 @@ def tagger_in_language(name: str, rulesets: Sequence[Ruleset]) -> str:
 def tagger_for(rulesets: Sequence[Ruleset]) -> str:
     """The name of a tagger that the rules were validated with; of the default one where none is.
 
-    What stands in a file is a stranger's word: it may name what is installed, and nothing else.
-
-    Raises:
-        DataError: a manifest that cannot be read.
+    What stands in a file is a stranger's word: it may name what is installed, and nothing else. A
+    manifest that cannot be read is a `DataError`.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -339,11 +339,8 @@ class Crew:
         """Do the task on batches, in their order.
 
         This process reads, and works on a batch itself whenever the others have enough to do, as
-        they have not while they start.
-
-        Raises:
-            SearsError: a worker process died; or whatever reading or the task raised, for the
-                first such batch.
+        they have not while they start. SearsError: a process died; or what reading or the task
+        raised, for the first such batch.
         """
         task = self._task
         waiting: deque[Future[Finished]] = deque()

@@ -182,7 +182,8 @@ class Columnar:
         A column of which nothing is known, since there are no values, holds text.
         """
         arrow = require_pyarrow()
-        parts = _Again(parts)
+        if isinstance(parts, Iterator):  # they are gone through twice
+            parts = list(parts)
         try:
             schemas = [arrow.ipc.open_stream(part).schema for part in parts if part]
             schemas = schemas or [arrow.schema([(name, arrow.null()) for name in frame.names])]
@@ -223,16 +224,6 @@ def object_lists(offsets: Sequence[int], fields: Mapping[str, Any]) -> Any:
     ]
     flat = arrow.StructArray.from_arrays(values, names=list(fields))
     return arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), flat)
-
-
-class _Again(Iterable[bytes]):
-    """Parts that can be gone through twice; a generator is kept in memory for that."""
-
-    def __init__(self, parts: Iterable[bytes]) -> None:
-        self._parts = list(parts) if isinstance(parts, Iterator) else parts
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._parts)
 
 
 def _part(record_batch: Any) -> bytes:

@@ -89,10 +89,9 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
         )
     if explicit is None and path == STANDARD_STREAM:
         explicit = "txt"
-    named = None if explicit is None else format_named(explicit)
     compression = compression_of(path)
-    if named is not None:
-        form = named
+    if explicit is not None:
+        form = format_named(explicit)
     else:
         name = path[: -len(compression)] if compression else path
         suffix = Path(name).suffix.lower().removeprefix(".")
@@ -136,9 +135,7 @@ def is_stream(path: str) -> bool:
 class Dataset:
     r"""A file that is being read; of JSON lines the ``names`` are those of the first batch.
 
-    Raises:
-        DataError: the file cannot be read, or is not what its format says.
-        UsageError: options that do not fit the format.
+    DataError: it cannot be read, or is not what its format says. UsageError: options do not fit it.
 
     Example:
         >>> import tempfile, pathlib
@@ -207,34 +204,26 @@ class Dataset:
             form = _FORMATS["squad"]
         elif chained and form_name is None:
             form = parted_as(form, self.format.name)
-        if form.binary and stream:
-            raise UsageError(
-                f"{form.name} cannot be written to a stream", help="name a file with --output"
-            )
-        if form.name == "squad" and not (squad and chained):
-            raise UsageError(
-                "a SQuAD file can be written only from a SQuAD file in chain mode",
-                help="write jsonl",
-            )
-        if form.name == "squad" and draws > 1:
-            raise UsageError(
-                "a SQuAD file has no place for the column 'draw', which tells the draws apart",
-                help="write jsonl, a row a question: --output-format jsonl",
-            )
         names = (*self.names, *((DRAW,) if draws > 1 else ()))
-        if chained and form.name == "txt" and len(names) > 1:
-            raise UsageError(
-                f"plain text holds one column, not {', '.join(names)}",
-                help="write csv, tsv or jsonl",
-            )
-        return form
+        if form.binary and stream:
+            problem = f"{form.name} cannot be written to a stream"
+            advice = "name a file with --output"
+        elif form.name == "squad" and not (squad and chained):
+            problem = "a SQuAD file can be written only from a SQuAD file in chain mode"
+            advice = "write jsonl"
+        elif form.name == "squad" and draws > 1:
+            problem = "a SQuAD file has no place for the column 'draw', which tells the draws apart"
+            advice = "write jsonl, a row a question: --output-format jsonl"
+        elif chained and form.name == "txt" and len(names) > 1:
+            problem = f"plain text holds one column, not {', '.join(names)}"
+            advice = "write csv, tsv or jsonl"
+        else:
+            return form
+        raise UsageError(problem, help=advice)
 
 
 def require_column(names: Sequence[str], column: str, *, where: str) -> str:
-    """The column, if it exists.
-
-    Raises:
-        DataError: it does not; the message lists those that do.
+    """The column, if it exists; else a `DataError` lists those that do.
 
     Example:
         >>> require_column(["id", "text"], "txt", where="a.csv")

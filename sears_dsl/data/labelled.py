@@ -278,23 +278,17 @@ def read_labelled(
         data = _of_several(
             rows, known, cells, sets, column=chosen, protection=protection, path=path
         )
-    if known:
-        notes = tuple(_contradictions(rows, known, comparison))
-    else:
-        notes = tuple(_unused_labels([name for name in dataset.names if name not in needed]))
+    notes = tuple(_contradictions(rows, known, comparison)) if known else ()
+    for name in () if known else dataset.names:
+        if name not in needed and name.lower() in ("label", "labels"):
+            note = f"the column {name!r} is not read: it was not named as that of the labels"
+            notes = (*notes, note)
     data = replace(data, image=image, choices=choices, folder=folder, notes=notes)
     return data if image is None else _with_readable_pictures(data, image)
 
 
 # Answers that are the same or are not: people answer a question each in their own words.
 _COMPARED_WHOLE = ("exact", "set", "entities")
-
-
-def _unused_labels(names: Sequence[str]) -> Iterator[str]:
-    """A sentence on a column that is called as if it held labels, where none is named."""
-    for name in names:
-        if name.lower() in ("label", "labels"):
-            yield f"the column {name!r} is not read: it was not named as that of the labels"
 
 
 def _contradictions(

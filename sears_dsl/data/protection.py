@@ -173,7 +173,8 @@ def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
         value = value.tolist()
     if value is None or value != value:  # noqa: PLR0124 - not a number is missing
         return (), "", ""
-    if isinstance(value, (list, dict)) and not _are_texts(value):
+    are_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if isinstance(value, list | dict) and not are_texts:
         return placed_spans(SpanColumn("", column), {column: value}, text)
     places: list[tuple[int, int]] = []
     lacking: list[str] = []
@@ -183,10 +184,6 @@ def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
         if each and not matches:
             lacking.append(each)
     return places, f"{lacking[0]!r} is not in the text" if lacking else "", ""
-
-
-def _are_texts(value: list[Any] | dict[Any, Any]) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 @dataclass(frozen=True, eq=False)

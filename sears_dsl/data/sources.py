@@ -140,15 +140,11 @@ def open_rows(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> RowSource:
-    """The rows of a file or of a dataset in memory.
+    """The rows of a file, of a folder of files, or of a dataset in memory.
 
-    Args:
-        data: the path of a file or of a folder of files; or a list of texts, of dictionaries or of
-            pairs, a data frame of pandas or polars, a Hugging Face dataset, a table of Arrow, an
-            array, a generator.
-        pair: what the columns of a list of pairs are called.
-        format_name: of a file, where its name does not tell.
-        options: how it is read; of data in memory only the limit counts.
+    That is a list of texts, of dictionaries or of pairs, whose columns have the names of ``pair``;
+    a data frame of pandas or polars, a Hugging Face dataset, a table of Arrow, an array or a
+    generator. A format is that of a file, and of the options only the limit counts for others.
 
     Example:
         >>> open_rows([("A fun film.", "positive")]).names

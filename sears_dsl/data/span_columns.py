@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -171,7 +171,8 @@ def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_SpanPl
 
 def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]:
     """The spans of one row, but for those before the text (-1: nowhere)."""
-    return _spans(_of_row(spec, row)[1])
+    spans = (place.span() for place in _of_row(spec, row)[1])
+    return [(start, end) for start, end in spans if start >= 0]
 
 
 def placed_spans(
@@ -197,10 +198,6 @@ def placed_spans(
         else:
             misplaced = misplaced or problem
     return standing, nowhere, misplaced
-
-
-def _spans(places: Iterable[_SpanPlace]) -> list[tuple[int, int]]:
-    return [(start, end) for start, end in (place.span() for place in places) if start >= 0]
 
 
 def standing_spans(

@@ -21,11 +21,12 @@ import os
 import sys
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from queue import Empty, Queue
+from types import SimpleNamespace
 from typing import Any, BinaryIO, NoReturn, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -77,64 +78,43 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
                 break
 
 
-class _Behind:
-    """A stream that another thread writes to."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._waiting: Queue[bytes | None] = Queue(_MOST_WAITING)
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._write_all, daemon=True)
-        self._thread.start()
-
-    def write(self, content: bytes, /) -> int:
-        """Have it written."""
-        self._tell()
-        self._waiting.put(content)
-        return len(content)
-
-    def end(self) -> None:
-        """Wait until all is written."""
-        self._waiting.put(None)
-        self._thread.join()
-
-    def _tell(self) -> None:
-        if self._error is not None:
-            raise self._error
-
-    def _write_all(self) -> None:
-        while (content := self._waiting.get()) is not None:
-            if self._error is None:
-                try:
-                    self._stream.write(content)
-                except BaseException as error:  # raised where more is written, or at the end
-                    self._error = error
-
-
 @contextmanager
 def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
     """A stream whose bytes another thread writes to ``stream``; all are written at the end.
 
     It can be written to and nothing else.
-
-    Example:
-        >>> import io
-        >>> content = io.BytesIO()
-        >>> with written_behind(content) as stream:
-        ...     _ = stream.write(b"abc")
-        >>> content.getvalue()
-        b'abc'
     """
-    behind = _Behind(stream)
+    waiting: Queue[bytes | None] = Queue(_MOST_WAITING)
+    errors: list[BaseException] = []
+
+    def write_all() -> None:
+        while (content := waiting.get()) is not None:
+            if not errors:
+                try:
+                    stream.write(content)
+                except BaseException as error:  # raised where more is written, or at the end
+                    errors.append(error)
+
+    def write(content: bytes) -> int:
+        if errors:
+            raise errors[0]
+        waiting.put(content)
+        return len(content)
+
+    thread = threading.Thread(target=write_all, daemon=True)
+    thread.start()
     try:
-        yield cast(BinaryIO, behind)
+        yield cast(BinaryIO, SimpleNamespace(write=write))
     finally:
-        behind.end()
-    behind._tell()
+        waiting.put(None)
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 STANDARD_STREAM = "-"
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+_OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 20
 _PIECE = 1 << 16  # is decoded within the caches of a processor, in half the time
 _LINE_FEED = ord("\n")
@@ -220,13 +200,7 @@ def _decompressed(file: BinaryIO, compression: str) -> Iterator[bytes]:
     if compression == ".zst":
         yield from _zstd_blocks(file)
         return
-    stream: Any = file
-    if compression == ".gz":
-        stream = gzip.GzipFile(fileobj=file)
-    elif compression == ".bz2":
-        stream = bz2.BZ2File(file)
-    elif compression == ".xz":
-        stream = lzma.LZMAFile(file)  # noqa: SIM115 - `file` is closed by the caller
+    stream = _OPENERS[compression](file, "rb") if compression else file
     yield from iter(lambda: stream.read(_BLOCK), b"")
 
 
@@ -274,12 +248,10 @@ def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
     stream: Any
     if compression == ".gz":
         stream = gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0)
-    elif compression == ".bz2":
-        stream = bz2.BZ2File(file, "wb")
-    elif compression == ".xz":
-        stream = lzma.LZMAFile(file, "wb")  # noqa: SIM115 - closed below
-    else:
+    elif compression == ".zst":
         stream = _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
+    else:
+        stream = _OPENERS[compression](file, "wb")
     with stream, written_behind(stream) as behind:
         yield behind
 
@@ -352,7 +324,8 @@ class TextSource:
                 try:
                     text = decoder.decode(piece, final=not piece)
                 except UnicodeDecodeError as error:
-                    marked = _marked_encoding(self._first)
+                    # The mark of UTF-32 begins with that of UTF-16.
+                    marked = next((n for n, m in _MARKS.items() if self._first.startswith(m)), "")
                     if marked and fed + at < len(self._first):
                         raise DataError(
                             f"{self.name} begins with the byte order mark of {marked}",
@@ -444,14 +417,6 @@ def _as_utf8(encoding: str) -> str:
         f"save it as UTF-8 (a spreadsheet: as CSV UTF-8; or iconv -f {encoding} -t utf-8 FILE > NEW"
         f"); the option `--encoding {encoding}` reads rows as they are"
     )
-
-
-def _marked_encoding(first: bytes) -> str:
-    """The encoding whose byte order mark stands at the beginning; empty if there is none."""
-    for name, marks in _MARKS.items():  # the mark of UTF-32 begins with that of UTF-16
-        if first.startswith(marks):
-            return name
-    return ""
 
 
 def _codec(encoding: str, first: bytes) -> str:

@@ -96,16 +96,7 @@ class Table:
 def read_table(
     source: object, *, format_name: str | None = None, options: ReadOptions | None = None
 ) -> Table:
-    r"""Read rows whole, from a file or from memory, as `open_rows` takes them.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "a.csv")
-        ...     _ = path.write_text("text,label\nA fun film.,positive\n")
-        ...     read_table(str(path)).columns["label"]
-        ['positive']
-    """
+    r"""Read rows whole, from a file or from memory, as `open_rows` takes them."""
     dataset = open_rows(source, format_name=format_name, options=options)
     columns: dict[str, list[Any]] = {name: [] for name in dataset.names}
     rows = 0

@@ -56,7 +56,6 @@ from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import (
     REFUSED,
     WRITE_ALIKE,
-    ConfidentPredictor,
     Predictor,
     Row,
 )
@@ -106,7 +105,7 @@ def try_model(
 
 def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
     """Refuse a model that does not say how sure it is, after a few rows at most."""
-    if isinstance(predictor.predictor, ConfidentPredictor):
+    if hasattr(predictor.predictor, "predict_with_confidence"):
         few = None if predictor.batch_size is None else _TRIED
         answers = AskedModel(predictor).answers(data.rows[:few])
         if any(each.confidence is not None or each.label == REFUSED for each in answers):

@@ -12,49 +12,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
 from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language import measure
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.check_drawn import check_noise
-from sears_dsl.language.measure import (
-    MOST_VARIANTS,
-    draws,
-    is_one_test,
-    is_unchanged,
-    is_unit,
-    longest,
-    most_tags,
-    shortest,
-    variant_count,
-)
-from sears_dsl.language.rule import (
-    FUNCTIONS,
-    INFLECTIONS,
-    Anchor,
-    AttributeTest,
-    Conjunction,
-    Drawn,
-    Element,
-    Group,
-    Inflected,
-    Literal,
-    Negation,
-    Options,
-    Reference,
-    Regex,
-    Rule,
-    RuleScope,
-    SetReference,
-    Tag,
-    TagCopy,
-    TagsetOption,
-    Test,
-    WholeUnit,
-    Wildcard,
-)
-from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS, known_tags
+from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS
 from sears_dsl.language.words import as_text, code, nearest, quote
 
 Problem: TypeAlias = tuple[str, str, str]
@@ -82,23 +48,24 @@ _SPELLED_OUT = {
 }
 _NO_SPACE = "leave it out: white space is not a token, and `What NOUN` fires whatever lies between"
 _MOST_REPETITIONS = 8
+_INFLECTIONS = frozenset(syntax.INFLECTIONS)
 
 
-def check_rule(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
+def check_rule(rule: syntax.Rule, scope: syntax.RuleScope) -> list[Diagnostic]:
     """Everything that is wrong with the names and the meaning of one rule."""
     if _is_plain(rule):
         return []
     return _Checker(rule, scope).check()
 
 
-def _is_plain(rule: Rule) -> bool:
+def _is_plain(rule: syntax.Rule) -> bool:
     """Whether the rule replaces some bare literals by other text, which is always right."""
     if not rule.antecedent or rule.left or rule.right or rule.metadata.rate is not None:
         return False
     words = []
     for element in rule.antecedent:
         body = element.body
-        if not isinstance(body, Literal) or element.minimum != 1 or element.maximum != 1:
+        if not isinstance(body, syntax.Literal) or element.minimum != 1 or element.maximum != 1:
             return False
         if element.name:
             return False
@@ -110,11 +77,11 @@ def _is_plain(rule: Rule) -> bool:
 class _Checker:
     """One pass over one rule."""
 
-    def __init__(self, rule: Rule, scope: RuleScope) -> None:
+    def __init__(self, rule: syntax.Rule, scope: syntax.RuleScope) -> None:
         self._rule = rule
         self._scope = scope
         self._findings: list[Diagnostic] = []
-        self._names: dict[str, Element] = {}
+        self._names: dict[str, syntax.Element] = {}
         self._has_unit = False
 
     def check(self) -> list[Diagnostic]:
@@ -124,7 +91,7 @@ class _Checker:
         self._anchors((*rule.left, *rule.antecedent, *rule.right))
         self._consequent()
         self._whole()
-        if self._has_unit or draws(rule):
+        if self._has_unit or measure.draws(rule):
             self._findings.extend(check_noise(rule))
         return self._findings
 
@@ -133,122 +100,91 @@ class _Checker:
 
     # ------------------------------------------------------------ antecedent
 
-    def _element(self, element: Element) -> None:
+    def _element(self, element: syntax.Element) -> None:
         body = element.body
         span = element.span
         if element.name:
             if element.name in self._names:
-                self._add(
-                    "E215",
-                    f"two elements named `{element.name}`",
-                    span,
-                    "give one of them another name",
-                )
+                hint = "give one of them another name"
+                self._add("E215", f"two elements named `{element.name}`", span, hint)
             self._names[element.name] = element
         self._quantifier(element)
-        if isinstance(body, Group):
+        if isinstance(body, syntax.Group):
             for alternative in body.alternatives:
                 for inner in alternative:
                     self._element(inner)
-        elif isinstance(body, WholeUnit):
+        elif isinstance(body, syntax.WholeUnit):
             self._has_unit = True
-        elif not isinstance(body, Anchor):
-            self._test(body, span)
+        elif not isinstance(body, syntax.Anchor):
+            self._add_all(check_test(body, self._scope), span)
 
-    def _test(self, test: Test, span: Span | None) -> None:
-        for number, message, hint in check_test(test, self._scope):
+    def _add_all(self, problems: Iterable[Problem], span: Span | None) -> None:
+        for number, message, hint in problems:
             self._add(number, message, span, hint)
 
-    def _quantifier(self, element: Element) -> None:
+    def _quantifier(self, element: syntax.Element) -> None:
         low, high = element.minimum, element.maximum
         if (low, high) == (1, 1):
             return
         if high > _MOST_REPETITIONS:
-            self._add(
-                "E305",
-                f"up to {high} repetitions",
-                element.span,
-                f"a quantifier goes up to {_MOST_REPETITIONS}",
-            )
+            hint = f"a quantifier goes up to {_MOST_REPETITIONS}"
+            self._add("E305", f"up to {high} repetitions", element.span, hint)
         elif low > high or high < 1 or low < 0:
-            self._add(
-                "E305",
-                f"from {low} to {high} repetitions",
-                element.span,
-                "the first number is at most the second, which is 1 to 8: `NOUN{1,3}`",
-            )
-        if isinstance(element.body, Anchor):
-            self._add(
-                "E307",
-                "an anchor with a quantifier",
-                element.span,
-                "an anchor is there or not: that makes two rules",
-            )
+            hint = "the first number is at most the second, which is 1 to 8: `NOUN{1,3}`"
+            self._add("E305", f"from {low} to {high} repetitions", element.span, hint)
+        if isinstance(element.body, syntax.Anchor):
+            hint = "an anchor is there or not: that makes two rules"
+            self._add("E307", "an anchor with a quantifier", element.span, hint)
 
-    def _anchors(self, elements: Sequence[Element]) -> None:
+    def _anchors(self, elements: Sequence[syntax.Element]) -> None:
         for position, element in enumerate(elements):
             first, last = position == 0, position == len(elements) - 1
             for side, begins, ends in _anchor_places(element, first, last):
-                if element.name and isinstance(element.body, Anchor):
-                    self._add("E307", "an anchor with a name", element.span, "it has no text")
+                if element.name and isinstance(element.body, syntax.Anchor):
+                    message, hint = "an anchor with a name", "it has no text"
                 elif side == "start" and not begins:
-                    self._add(
-                        "E307",
-                        "`<s>` with something before it",
-                        element.span,
-                        "the start of the unit can only come first, context included",
-                    )
+                    message = "`<s>` with something before it"
+                    hint = "the start of the unit can only come first, context included"
                 elif side == "end" and not ends:
-                    self._add(
-                        "E307",
-                        "`</s>` with something after it",
-                        element.span,
-                        "the end of the unit can only come last, context included",
-                    )
+                    message = "`</s>` with something after it"
+                    hint = "the end of the unit can only come last, context included"
+                else:
+                    continue
+                self._add("E307", message, element.span, hint)
 
     # ------------------------------------------------------------ consequent
 
     def _consequent(self) -> None:
+        options = self._scope.options
         copies: Counter[str] = Counter()
-        has = most_tags(self._rule.antecedent)
+        has = measure.most_tags(self._rule.antecedent)
         # A mistyped tag of the antecedent may be the one that is missing there.
         mistyped = any(finding.code in {"E201", "E202"} for finding in self._findings)
         for piece in self._rule.consequent:
-            if isinstance(piece, TagCopy):
-                problems = list(check_tag(piece.tag, self._scope.options))
-                for code, message, hint in problems:
-                    self._add(code, message, piece.span, hint)
+            if isinstance(piece, syntax.TagCopy):
+                problems = list(check_tag(piece.tag, options))
+                self._add_all(problems, piece.span)
                 copies[piece.tag] += 1
                 if not (problems or mistyped) and copies[piece.tag] == has[piece.tag] + 1:
                     self._too_many(piece, has[piece.tag])
-            elif isinstance(piece, Reference):
-                inflects = False
-                for function in piece.functions:
-                    inflects |= function in INFLECTIONS
-                    if isinstance(function, str) and function not in FUNCTIONS:
-                        self._add(
-                            "E208",
-                            f"`.{function}` is not a function",
-                            piece.span,
-                            _other_function(function, piece.target),
-                        )
+            elif isinstance(piece, syntax.Reference | syntax.Inflected):
+                functions = piece.functions if isinstance(piece, syntax.Reference) else ()
+                for function in functions:
+                    if isinstance(function, str) and function not in syntax.FUNCTIONS:
+                        hint = _other_function(function, piece.target)
+                        self._add("E208", f"`.{function}` is not a function", piece.span, hint)
+                inflects = isinstance(piece, syntax.Inflected) or not _INFLECTIONS.isdisjoint(
+                    functions
+                )
                 self._target(piece.target, piece.span, inflects=inflects)
-                self._inflection(piece.span, inflects)
-            elif isinstance(piece, Inflected):
-                self._target(piece.target, piece.span, inflects=True)
-                self._inflection(piece.span, True)
-            elif isinstance(piece, Drawn):
-                self._test(SetReference(piece.name, piece.module), piece.span)
+                if inflects and options.language != "en":
+                    what, advice = "inflections are those of English", "write a rule for each form"
+                    self._add_all([english_alone(what, options, advice)], piece.span)
+            elif isinstance(piece, syntax.Drawn):
+                reference = syntax.SetReference(piece.name, piece.module)
+                self._add_all(check_test(reference, self._scope), piece.span)
 
-    def _inflection(self, span: Span | None, inflects: bool) -> None:
-        options = self._scope.options
-        if inflects and options.language != "en":
-            number, message, hint = english_alone(
-                "inflections are those of English", options, "write a rule for each form"
-            )
-            self._add(number, message, span, hint)
-
-    def _too_many(self, piece: TagCopy, has: int) -> None:
+    def _too_many(self, piece: syntax.TagCopy, has: int) -> None:
         if has:
             message = f"`{piece.tag}` more often than the {has} of the antecedent"
             hint = "a token is copied twice by its number or name: `$1 $1`"
@@ -259,58 +195,39 @@ class _Checker:
 
     def _target(self, target: int | str, span: Span | None, *, inflects: bool) -> None:
         elements = self._rule.antecedent
+        number, message = "E209", f"`${target}` refers to nothing"
         if target == 0:
-            if not elements:
-                self._add(
-                    "E318",
-                    "`$0` in an insertion, which replaces nothing",
-                    span,
-                    "name an element of the context: `<> -> $x / x:NOUN __`",
-                )
-            elif inflects and sum(map(longest, elements)) > 1:
-                self._several("$0", span)
-            return
-        if isinstance(target, int):
-            if target > len(elements):
-                count = len(elements)
-                self._add(
-                    "E209",
-                    f"`${target}`, but the antecedent has {count} "
-                    f"element{'s' if count != 1 else ''}",
-                    span,
-                    "elements are counted as written, a group as one; context elements "
-                    f"are referred to by name\n{as_text(f'${target}')}",
-                )
+            if elements:
+                if inflects and sum(map(measure.longest, elements)) > 1:
+                    self._several("$0", span)
                 return
-            element = elements[target - 1]
-        elif target in self._names:
-            element = self._names[target]
-        else:
-            known = [f"${name}" for name in self._names]
+            number, message = "E318", "`$0` in an insertion, which replaces nothing"
+            hint = "name an element of the context: `<> -> $x / x:NOUN __`"
+        elif isinstance(target, int) and target > len(elements):
+            count = f"{len(elements)} element{'s' if len(elements) != 1 else ''}"
+            message = f"`${target}`, but the antecedent has {count}"
             hint = (
-                nearest(f"${target}", known)
-                if known
-                else f"name an element: {code(f'{target}:NOUN')}"
+                "elements are counted as written, a group as one; context elements are referred to "
+                f"by name\n{as_text(f'${target}')}"
             )
-            self._add("E209", f"`${target}` refers to nothing", span, hint)
-            return
-        if isinstance(element.body, Anchor):
-            self._add(
-                "E318",
-                f"`${target}` is an anchor, which has no text",
-                span,
-                "elements are counted as written, anchors too",
-            )
-        elif inflects and longest(element) > 1:
-            self._several(f"${target}", span)
+        elif isinstance(target, str) and target not in self._names:
+            known = [f"${name}" for name in self._names]
+            hint = f"name an element: {code(f'{target}:NOUN')}"
+            if known:
+                hint = nearest(f"${target}", known)
+        else:
+            element = elements[target - 1] if isinstance(target, int) else self._names[target]
+            if not isinstance(element.body, syntax.Anchor):
+                if inflects and measure.longest(element) > 1:
+                    self._several(f"${target}", span)
+                return
+            number, message = "E318", f"`${target}` is an anchor, which has no text"
+            hint = "elements are counted as written, anchors too"
+        self._add(number, message, span, hint)
 
     def _several(self, target: str, span: Span | None) -> None:
-        self._add(
-            "E319",
-            f"an inflection needs one token, `{target}` can be several",
-            span,
-            "name the word inside: `(DET? x:NOUN) -> $x.NNS`",
-        )
+        hint = "name the word inside: `(DET? x:NOUN) -> $x.NNS`"
+        self._add("E319", f"an inflection needs one token, `{target}` can be several", span, hint)
 
     # ------------------------------------------------------------ the whole
 
@@ -318,45 +235,33 @@ class _Checker:
         rule = self._rule
         if not rule.antecedent:
             if not (rule.left or rule.right):
-                self._add(
-                    "E302",
-                    "an insertion without a context",
-                    rule.span,
-                    "say where: `<> -> text / left __ right`",
-                )
+                hint = "say where: `<> -> text / left __ right`"
+                self._add("E302", "an insertion without a context", rule.span, hint)
             if not rule.consequent:
-                self._add(
-                    "E301",
-                    "a rule that changes nothing: nothing for nothing",
-                    rule.span,
-                    "say what is inserted: `<> -> text / left __ right`",
-                )
-        elif sum(map(shortest, rule.antecedent)) == 0 and not is_unit(rule):
-            self._add(
-                "E308",
-                "an antecedent that can match no token at all",
-                rule.span,
-                "make one element required; an insertion is written `<> -> text / left __ right`",
-            )
-        if is_unchanged(rule, self._scope.options.case):
+                message = "a rule that changes nothing: nothing for nothing"
+                hint = "say what is inserted: `<> -> text / left __ right`"
+                self._add("E301", message, rule.span, hint)
+        elif sum(map(measure.shortest, rule.antecedent)) == 0 and not measure.is_unit(rule):
+            hint = "make one element required; an insertion is written `<> -> text / left __ right`"
+            self._add("E308", "an antecedent that can match no token at all", rule.span, hint)
+        if measure.is_unchanged(rule, self._scope.options.case):
             # A choice that is copied back is how positional references are taught: no error.
-            choice = any(isinstance(element.body, Group) for element in rule.antecedent)
+            choice = any(isinstance(element.body, syntax.Group) for element in rule.antecedent)
             self._add(
                 "W605" if choice else "E301",
                 "a rule that cannot change anything: both sides are the same",
                 rule.span,
                 "change the consequent",
             )
-        count = variant_count(rule)
-        if count > MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
+        count = measure.variant_count(rule)
+        if count > measure.MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
             shown = f"{count:,}" if count < 10**6 else "more than a million"
-            self._add(
-                "E304",
-                f"quantifiers and groups that expand to {shown} variants",
-                rule.span,
-                f"at most {MOST_VARIANTS} are allowed; narrow the quantifiers or split "
-                "the rule; alternatives of one token each count as one",
+            message = f"quantifiers and groups that expand to {shown} variants"
+            hint = (
+                f"at most {measure.MOST_VARIANTS} are allowed; narrow the quantifiers or split "
+                "the rule; alternatives of one token each count as one"
             )
+            self._add("E304", message, rule.span, hint)
 
 
 # What other tools call functions of this language.
@@ -374,19 +279,21 @@ def _other_function(name: str, target: int | str) -> str:
     if other is not None:
         return f"it is called {code(f'${target}.{other}')}"
     if name.lower() != "as":
-        return nearest(name, FUNCTIONS)
+        return nearest(name, syntax.FUNCTIONS)
     return (
         f"`as` stands behind the word that takes the form: {code(f'word.as(${target})')}\n"
         f"to give the form itself, name it: {code(f'${target}.VBD')}"
     )
 
 
-def _anchor_places(element: Element, first: bool, last: bool) -> Iterator[tuple[str, bool, bool]]:
+def _anchor_places(
+    element: syntax.Element, first: bool, last: bool
+) -> Iterator[tuple[str, bool, bool]]:
     """Each anchor in the element: its side, and whether it can come first or last."""
     body = element.body
-    if isinstance(body, Anchor):
+    if isinstance(body, syntax.Anchor):
         yield body.side, first, last
-    elif isinstance(body, Group):
+    elif isinstance(body, syntax.Group):
         once = element.maximum == 1
         for alternative in body.alternatives:
             for position, inner in enumerate(alternative):
@@ -398,7 +305,7 @@ def _anchor_places(element: Element, first: bool, last: bool) -> Iterator[tuple[
 # ---------------------------------------------------------------- tests on one token
 
 
-def check_tag(name: str, options: Options) -> Iterator[Problem]:
+def check_tag(name: str, options: syntax.Options) -> Iterator[Problem]:
     """What is wrong with a bare tag, if anything."""
     tagset = options.tagset
     if name in COARSE[tagset]:
@@ -415,51 +322,45 @@ def check_tag(name: str, options: Options) -> Iterator[Problem]:
         yield "E201", f"`{name}` is not a tag", f"{_tag_meant(name, tagset)}\n{as_text(name)}"
 
 
-def _tag_meant(name: str, tagset: TagsetOption) -> str:
+def _tag_meant(name: str, tagset: syntax.TagsetOption) -> str:
     """The tag of a part of speech that is spelled out, else the nearest tag."""
     tag = _SPELLED_OUT.get(name.casefold().removesuffix("s"), "")
-    tags = [tag for tag in known_tags(tagset) if tag[:1].isalpha()]
+    tags = [tag for tag in COARSE[tagset] | FINE if tag[:1].isalpha()]
     return f"did you mean {tag}?" if tag in COARSE[tagset] else nearest(name, tags)
 
 
-def _moved(name: str, tagset: TagsetOption) -> Iterator[Problem]:
+def _moved(name: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
     other = "sears2018" if tagset == "ud2" else "ud2"
-    yield (
-        "E202",
-        f"`{name}` is a tag of `option tagset = {other}`",
-        f"under {tagset} write {MOVED[tagset][name]}, or change the option",
-    )
+    hint = f"under {tagset} write {MOVED[tagset][name]}, or change the option"
+    yield "E202", f"`{name}` is a tag of `option tagset = {other}`", hint
 
 
-def english_alone(what: str, options: Options, advice: str) -> Problem:
+def english_alone(what: str, options: syntax.Options, advice: str) -> Problem:
     """E216: what only English has, in rules of another language."""
     return "E216", f"{what}, and these rules are for `{options.language}`", advice
 
 
-def check_test(test: Test, scope: RuleScope) -> Iterator[Problem]:
+def check_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[Problem]:
     """What is wrong with a test, if anything."""
-    if isinstance(test, Tag):
+    if isinstance(test, syntax.Tag):
         yield from check_tag(test.name, scope.options)
-    elif isinstance(test, AttributeTest):
+    elif isinstance(test, syntax.AttributeTest):
         yield from _attribute(test, scope.options)
-    elif isinstance(test, Conjunction):
+    elif isinstance(test, syntax.Conjunction):
         for part in test.tests:
             yield from _attribute(part, scope.options)
-    elif isinstance(test, Regex):
+    elif isinstance(test, syntax.Regex):
         problem = pattern_error(test.pattern)
         if problem:
-            yield (
-                "E309",
-                f"the pattern `{test.pattern}` cannot be used: {problem}",
-                "patterns have RE2's syntax: no look-around, no back-references",
-            )
-    elif isinstance(test, SetReference):
+            hint = "patterns have RE2's syntax: no look-around, no back-references"
+            yield "E309", f"the pattern `{test.pattern}` cannot be used: {problem}", hint
+    elif isinstance(test, syntax.SetReference):
         yield from _set(test, scope)
-    elif isinstance(test, Negation):
+    elif isinstance(test, syntax.Negation):
         yield from _negation(test, scope)
 
 
-def _attribute(test: AttributeTest, options: Options) -> Iterator[Problem]:
+def _attribute(test: syntax.AttributeTest, options: syntax.Options) -> Iterator[Problem]:
     value, tagset = test.value, options.tagset
     shown = quote(value)
     if test.attribute == "pos" and value not in COARSE[tagset]:
@@ -468,11 +369,8 @@ def _attribute(test: AttributeTest, options: Options) -> Iterator[Problem]:
         elif value in WHITESPACE_TAGS:
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in FINE:
-            yield (
-                "E205",
-                f"`{value}` is a fine tag, `pos` is the coarse one",
-                f"write {code(f'tag={value if value.isalpha() else shown}')}",
-            )
+            hint = f"write {code(f'tag={value if value.isalpha() else shown}')}"
+            yield "E205", f"`{value}` is a fine tag, `pos` is the coarse one", hint
         else:
             yield "E205", f"{shown} is not a coarse tag", _tags_like(value, COARSE[tagset])
     elif test.attribute == "lemma" and options.language != "en":
@@ -483,19 +381,13 @@ def _attribute(test: AttributeTest, options: Options) -> Iterator[Problem]:
         if value in WHITESPACE_TAGS:
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in COARSE[tagset] or value in MOVED[tagset]:
-            yield (
-                "E205",
-                f"`{value}` is a coarse tag, `tag` is the fine one",
-                f"write {code(f'pos={value}')}",
-            )
+            hint = f"write {code(f'pos={value}')}"
+            yield "E205", f"`{value}` is a coarse tag, `tag` is the fine one", hint
         else:
             yield "E205", f"{shown} is not a fine tag", _tags_like(value, FINE)
     elif test.attribute == "lower" and value != value.lower():
-        yield (
-            "E317",
-            f"lower={shown} has a capital and can never match",
-            f"write {code(f'lower={quote(value.lower())}')} or {code(f'text={shown}')}",
-        )
+        hint = f"write {code(f'lower={quote(value.lower())}')} or {code(f'text={shown}')}"
+        yield "E317", f"lower={shown} has a capital and can never match", hint
     elif not value or any(character.isspace() for character in value):
         yield "E317", f"{test.attribute}={shown} can never match a token", "a token has no spaces"
 
@@ -512,7 +404,7 @@ def _tags_like(value: str, tags: frozenset[str]) -> str:
     return nearest(value, tags)
 
 
-def _set(reference: SetReference, scope: RuleScope) -> Iterator[Problem]:
+def _set(reference: syntax.SetReference, scope: syntax.RuleScope) -> Iterator[Problem]:
     try:
         scope.members(reference)
     except KeyError:
@@ -520,35 +412,29 @@ def _set(reference: SetReference, scope: RuleScope) -> Iterator[Problem]:
         modules = {name.split(".")[0] for name in known if "." in name}
         if reference.module and reference.module not in modules:
             hint = nearest(reference.module, modules) if modules else ""
-            yield (
-                "E207",
-                f"nothing is imported as `{reference.module}`",
-                hint or f'write `import "file.sear" as {reference.module}` at the top',
-            )
+            hint = hint or f'write `import "file.sear" as {reference.module}` at the top'
+            yield "E207", f"nothing is imported as `{reference.module}`", hint
             return
         name = f"{reference.module}.{reference.name}" if reference.module else reference.name
         hint = nearest(name, known) if known else f"write `set {reference.name} = a | b`"
         yield "E206", f"there is no set `@{name}`", hint
 
 
-def _negation(test: Negation, scope: RuleScope) -> Iterator[Problem]:
+def _negation(test: syntax.Negation, scope: syntax.RuleScope) -> Iterator[Problem]:
     operand = test.operand
-    if isinstance(operand, Group):
-        if not is_one_test(operand):
-            yield (
-                "E306",
-                "the negation of something that is not one token",
-                "a negated group has single tests between its bars: `!(NOUN|PRON)`",
-            )
+    if isinstance(operand, syntax.Group):
+        if not measure.is_one_test(operand):
+            hint = "a negated group has single tests between its bars: `!(NOUN|PRON)`"
+            yield "E306", "the negation of something that is not one token", hint
         for alternative in operand.alternatives:
             for element in alternative:
-                if isinstance(element.body, Negation):
+                if isinstance(element.body, syntax.Negation):
                     yield "E306", "a negation inside a negation", "say it without one of them"
-                elif not isinstance(element.body, Anchor | WholeUnit | Group):
+                elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit | syntax.Group):
                     yield from check_test(element.body, scope)
-    elif isinstance(operand, Negation):
+    elif isinstance(operand, syntax.Negation):
         yield "E306", "a negation of a negation", "leave both out"
-    elif isinstance(operand, Wildcard):
+    elif isinstance(operand, syntax.Wildcard):
         yield "E317", "`!_` can never match: every token matches `_`", "leave it out"
     else:
         yield from check_test(operand, scope)

@@ -14,28 +14,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from sears_dsl.errors import Diagnostic, Span
-from sears_dsl.language.measure import draws, is_unit, longest
+from sears_dsl.language import rule as syntax
+from sears_dsl.language.measure import draws, is_unit, longest, noise_in
 from sears_dsl.language.printer import print_test
-from sears_dsl.language.rule import (
-    FUNCTIONS,
-    Anchor,
-    Drawn,
-    Element,
-    Group,
-    Literal,
-    Noise,
-    Reference,
-    Rule,
-    RuleScope,
-    RuleSource,
-    SetReference,
-    Slot,
-    SlotCopy,
-    Template,
-    Test,
-    WholeUnit,
-    Wildcard,
-)
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import code, nearest
 
@@ -43,38 +24,28 @@ MOST_SENTENCES = 1_000_000
 """How many sentences a template may stand for."""
 MOST_OF_FILE = 5_000_000
 """And all templates of a file: what draws some of the sentences numbers all of them."""
+_LOOKED_UP = {"neighbor", "paraphrase"}
 
 
-def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]:
+def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
     """What is wrong with the label and the names of one template."""
     if template.metadata.label is None:
-        yield Diagnostic(
-            "E321",
-            "a template without a label",
-            template.span,
-            "say which label its sentences have: `label: positive`, indented below it",
-        )
+        advice = "say which label its sentences have: `label: positive`, indented below it"
+        yield Diagnostic("E321", "a template without a label", template.span, advice)
     known = [slot.name for slot in template.slots if slot.name]
     names = set()
     for part in template.parts:
-        if isinstance(part, SlotCopy) and part.name not in names:
-            yield Diagnostic(
-                "E209",
-                f"{code(f'{{${part.name}}}')} refers to nothing",
-                part.span,
-                _named_before(part.name, template, known),
-            )
+        if isinstance(part, syntax.SlotCopy) and part.name not in names:
+            message = f"{code(f'{{${part.name}}}')} refers to nothing"
+            advice = _named_before(part.name, template, known)
+            yield Diagnostic("E209", message, part.span, advice)
         if not isinstance(part, str):
             yield from _lookups(part)
-        if not isinstance(part, Slot):
+        if not isinstance(part, syntax.Slot):
             continue
         if part.name in names:
-            yield Diagnostic(
-                "E215",
-                f"two slots named `{part.name}`",
-                part.span,
-                f"give one another name; the same choice again is {code(f'{{${part.name}}}')}",
-            )
+            advice = f"give one another name; the same choice again is {code(f'{{${part.name}}}')}"
+            yield Diagnostic("E215", f"two slots named `{part.name}`", part.span, advice)
         if part.name:
             names.add(part.name)
         try:
@@ -83,7 +54,7 @@ def check_template(template: Template, scope: RuleScope) -> Iterator[Diagnostic]
             yield _unknown(part, scope)
 
 
-def _named_before(name: str, template: Template, known: Sequence[str]) -> str:
+def _named_before(name: str, template: syntax.Template, known: Sequence[str]) -> str:
     """How to write the slot that a copy repeats."""
     for slot in template.slots:
         if name == slot.reference.name and not slot.name:
@@ -95,20 +66,20 @@ def _named_before(name: str, template: Template, known: Sequence[str]) -> str:
     return f"the slot that it repeats stands before it: {code(f'{{{name}:SET}}')}"
 
 
-def _unknown(slot: Slot, scope: RuleScope) -> Diagnostic:
+def _unknown(slot: syntax.Slot, scope: syntax.RuleScope) -> Diagnostic:
     """A slot of a set that is not there: `{DEGREE.capp}` is a set with no such function."""
     sets = scope.set_names()
     if slot.reference.module in sets:
         what = f"`.{slot.reference.name}` is not a function"
-        return Diagnostic("E208", what, slot.span, nearest(slot.reference.name, FUNCTIONS))
+        return Diagnostic("E208", what, slot.span, nearest(slot.reference.name, syntax.FUNCTIONS))
     name = print_test(slot.reference).removeprefix("@")
     return Diagnostic("E206", f"there is no set `{name}`", slot.span, nearest(name, sets))
 
 
-def _lookups(part: Slot | SlotCopy) -> Iterator[Diagnostic]:
+def _lookups(part: syntax.Slot | syntax.SlotCopy) -> Iterator[Diagnostic]:
     """Functions that look a word or a text up, which a template has not got."""
     for function in part.functions:
-        if isinstance(function, Noise) and function.kind in {"neighbor", "paraphrase"}:
+        if isinstance(function, syntax.Noise) and function.kind in _LOOKED_UP:
             anything = "movie" if function.kind == "neighbor" else "<unit>"
             rule = code(f"{anything} -> $0.{function.kind}")
             yield Diagnostic(
@@ -127,127 +98,109 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
         for slot in template.slots:
             members = ruleset.members(slot.reference)
             yield from textless(members, slot.reference, slot.span)
-            sizes.append(len({each.text for each in members if isinstance(each, Literal)}))
+            sizes.append(len({each.text for each in members if isinstance(each, syntax.Literal)}))
             sizes[-1] += slot.optional
         counts.append(count := prod(sizes))
         if count > MOST_SENTENCES:
-            yield Diagnostic(
-                "E324",
-                f"a template of {count:,} sentences",
-                template.span,
+            advice = (
                 f"at most {MOST_SENTENCES:,}; give its sets fewer members, or make two templates "
-                "of it",
+                "of it"
             )
+            yield Diagnostic("E324", f"a template of {count:,} sentences", template.span, advice)
     total = sum(counts)
     if total > MOST_OF_FILE and max(counts) <= MOST_SENTENCES:
-        yield Diagnostic(
-            "E324",
-            f"templates of {total:,} sentences in one file",
-            ruleset.templates[-1].span,
+        message = f"templates of {total:,} sentences in one file"
+        advice = (
             f"at most {MOST_OF_FILE:,}; give their sets fewer members, or put some into another "
-            "file",
+            "file"
         )
+        yield Diagnostic("E324", message, ruleset.templates[-1].span, advice)
 
 
-def drawn_findings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
+def drawn_findings(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
     """Members of drawn sets that have no text, of sets among them too."""
     for piece in rule.consequent:
-        if isinstance(piece, Drawn):
-            reference = SetReference(piece.name, piece.module)
+        if isinstance(piece, syntax.Drawn):
+            reference = syntax.SetReference(piece.name, piece.module)
             yield from textless(scope.members(reference), reference, piece.span or rule.span)
 
 
 def textless(
-    members: Sequence[Test], reference: SetReference, span: Span | None
+    members: Sequence[syntax.Test], reference: syntax.SetReference, span: Span | None
 ) -> Iterator[Diagnostic]:
     """E330, where a set is written of which a member has no text."""
-    test = next((each for each in members if not isinstance(each, Literal)), None)
+    test = next((each for each in members if not isinstance(each, syntax.Literal)), None)
     if test is not None:
-        yield Diagnostic(
-            "E330",
+        message = (
             f"{code(print_test(test, place='group'))} in the set `@{reference.name}` is a test and "
-            "has no text to write",
-            span,
-            "members that are written are words, or quoted text: `set NAME = good | nice`",
+            "has no text to write"
         )
+        advice = "members that are written are words, or quoted text: `set NAME = good | nice`"
+        yield Diagnostic("E330", message, span, advice)
 
 
 # ---------------------------------------------------------------- noise
 
 
-def check_noise(rule: Rule) -> Iterator[Diagnostic]:
+def check_noise(rule: syntax.Rule) -> Iterator[Diagnostic]:
     """What is wrong with the noise in a rule."""
     yield from _units(rule)
     for piece in rule.consequent:
-        if isinstance(piece, Reference):
+        if isinstance(piece, syntax.Reference):
             yield from _functions(rule, piece)
     if rule.metadata.rate is not None and _stands_in_one_place(rule):
-        yield Diagnostic(
-            "W619",
-            "`rate` of a rule that has one instance in a unit",
-            rule.span,
-            "the share is of that one instance; leave the line out, or the anchor",
-        )
+        message = "`rate` of a rule that has one instance in a unit"
+        advice = "the share is of that one instance; leave the line out, or the anchor"
+        yield Diagnostic("W619", message, rule.span, advice)
 
 
-def chain_findings(rulesets: Sequence[RuleSource]) -> list[Diagnostic]:
+def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
     """W620: rules of a chain that change characters before others that read words or tags."""
-    noise: Rule | None = None
+    noise: syntax.Rule | None = None
     for ruleset in rulesets:
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
+            changes_characters = noise_in(rule) - _LOOKED_UP
             if noise is not None and not _reads_anything(rule):
                 message = f"rule {name} comes after rules that change characters"
                 advice = (
                     "it puts noise on noise; for one kind alone take a file with its rule"
-                    if _changes_characters(rule)
+                    if changes_characters
                     else "it sees changed words; put the noise last"
                 )
                 return [Diagnostic("W620", message, help=advice, path=ruleset.path)]
-            if _changes_characters(rule):
+            if changes_characters:
                 noise = rule
     return []
 
 
-def _changes_characters(rule: Rule) -> bool:
-    return any(
-        isinstance(function, Noise) and function.kind not in {"neighbor", "paraphrase"}
-        for piece in rule.consequent
-        if isinstance(piece, Reference)
-        for function in piece.functions
-    )
-
-
-def _reads_anything(rule: Rule) -> bool:
+def _reads_anything(rule: syntax.Rule) -> bool:
     """Whether a rule is about any token, or about shapes of words that noise leaves as they are."""
     elements = (*rule.left, *rule.antecedent, *rule.right)
-    return all(isinstance(element.body, Wildcard | WholeUnit) for element in elements)
+    return all(isinstance(element.body, syntax.Wildcard | syntax.WholeUnit) for element in elements)
 
 
-def _units(rule: Rule) -> Iterator[Diagnostic]:
+def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:
     elements = (*rule.left, *rule.antecedent, *rule.right)
     for element in _all(elements):
-        if not isinstance(element.body, WholeUnit):
+        if not isinstance(element.body, syntax.WholeUnit):
             continue
         plain = (element.minimum, element.maximum) == (1, 1)
         if len(elements) > 1 or rule.antecedent != (element,) or not plain:
-            yield Diagnostic(
-                "E325",
-                "`<unit>` with something beside it",
-                element.span or rule.span,
-                "it is the whole antecedent, without a context: `<unit> -> $0.paraphrase`",
-            )
+            message = "`<unit>` with something beside it"
+            advice = "it is the whole antecedent, without a context: `<unit> -> $0.paraphrase`"
+            yield Diagnostic("E325", message, element.span or rule.span, advice)
 
 
-def _all(elements: Sequence[Element]) -> Iterator[Element]:
+def _all(elements: Sequence[syntax.Element]) -> Iterator[syntax.Element]:
     for element in elements:
         yield element
-        if isinstance(element.body, Group):
+        if isinstance(element.body, syntax.Group):
             for alternative in element.body.alternatives:
                 yield from _all(alternative)
 
 
-def _functions(rule: Rule, piece: Reference) -> Iterator[Diagnostic]:
-    kinds = {function.kind for function in piece.functions if isinstance(function, Noise)}
+def _functions(rule: syntax.Rule, piece: syntax.Reference) -> Iterator[Diagnostic]:
+    kinds = {function.kind for function in piece.functions if isinstance(function, syntax.Noise)}
     if "paraphrase" in kinds and not (piece.target in {0, 1} and is_unit(rule)):
         yield Diagnostic(
             "E327",
@@ -256,15 +209,12 @@ def _functions(rule: Rule, piece: Reference) -> Iterator[Diagnostic]:
             "write `<unit> -> $0.paraphrase`; `option unit = sentence` makes it one of sentences",
         )
     if "neighbor" in kinds and _most_tokens(rule, piece.target) > 1:
-        yield Diagnostic(
-            "E327",
-            f"`.neighbor` needs one token, `${piece.target}` can be several",
-            piece.span or rule.span,
-            "name the word inside: `(DET? x:NOUN) -> $x.neighbor`",
-        )
+        message = f"`.neighbor` needs one token, `${piece.target}` can be several"
+        advice = "name the word inside: `(DET? x:NOUN) -> $x.neighbor`"
+        yield Diagnostic("E327", message, piece.span or rule.span, advice)
 
 
-def _most_tokens(rule: Rule, target: int | str) -> int:
+def _most_tokens(rule: syntax.Rule, target: int | str) -> int:
     """Most tokens that a reference can stand for; 1 where there is nothing of that name."""
     if target == 0:
         return sum(map(longest, rule.antecedent))
@@ -274,10 +224,10 @@ def _most_tokens(rule: Rule, target: int | str) -> int:
     return next((longest(element) for element in elements if element.name == target), 1)
 
 
-def _stands_in_one_place(rule: Rule) -> bool:
+def _stands_in_one_place(rule: syntax.Rule) -> bool:
     """Whether a rule that draws nothing else can have one instance in a unit at most."""
-    drawn = Rule(rule.antecedent, rule.consequent)
+    drawn = syntax.Rule(rule.antecedent, rule.consequent)
     if draws(drawn):
         return False
     elements = (*rule.left, *rule.antecedent, *rule.right)
-    return is_unit(rule) or any(isinstance(element.body, Anchor) for element in elements)
+    return is_unit(rule) or any(isinstance(element.body, syntax.Anchor) for element in elements)

@@ -18,27 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, check_text
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import check_rule, check_test, english_alone
 from sears_dsl.language.check_drawn import check_template, drawn_findings, sentence_findings
 from sears_dsl.language.measure import draws
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
-from sears_dsl.language.rule import (
-    OPTION_NAMES,
-    OPTION_VALUES,
-    HeaderLine,
-    ImportLine,
-    OptionLine,
-    Options,
-    Rule,
-    SetDefinition,
-    SetReference,
-    Template,
-    Test,
-    VersionLine,
-    Wildcard,
-)
 from sears_dsl.language.ruleset import (
     DEEPEST,
     LARGEST,
@@ -61,40 +47,32 @@ _IMPORT_LINE = re.compile(r"import\b.*[ \t]as[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 
 def read_file(path: Path, shown: str) -> str | Diagnostic:
     """The text of a regular file of bounded size, or why it cannot be read."""
+
+    def refused(number: str, message: str, advice: str) -> Diagnostic:
+        return Diagnostic(number, message, path=shown, help=advice)
+
     try:
         # Asked before it is opened: opening a pipe waits for somebody to write into it.
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-            return Diagnostic("E406", f"cannot be read: it is {kind}", path=shown, help=_NAME_FILE)
+            return refused("E406", f"cannot be read: it is {kind}", _NAME_FILE)
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
         if len(content) > _LARGEST_FILE:
-            return Diagnostic(
-                "E406",
-                f"cannot be read: it is larger than {_LARGEST_FILE >> 20} MiB",
-                path=shown,
-                help="split it into several files",
-            )
+            message = f"cannot be read: it is larger than {_LARGEST_FILE >> 20} MiB"
+            return refused("E406", message, "split it into several files")
         if b"\0" in content[:_BEGINNING]:
-            return Diagnostic(
-                "E407", "this is not a rule file: it is binary", path=shown, help=ORDER
-            )
+            return refused("E407", "this is not a rule file: it is binary", ORDER)
         return content.decode("utf-8-sig")
     except FileNotFoundError:
-        return Diagnostic(
-            "E401", "there is no such file", path=shown, help=f"looked for {path.absolute()}"
-        )
+        return refused("E401", "there is no such file", f"looked for {path.absolute()}")
     except UnicodeDecodeError as error:
-        return Diagnostic(
-            "E403",
-            f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}",
-            path=shown,
-            help="save the file as UTF-8",
-        )
+        message = f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}"
+        return refused("E403", message, "save the file as UTF-8")
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return Diagnostic("E406", f"cannot be read: {reason}", path=shown, help=_NAME_FILE)
+        return refused("E406", f"cannot be read: {reason}", _NAME_FILE)
 
 
 class _Assembly:
@@ -124,16 +102,20 @@ class _Assembly:
         self._options: dict[str, Any] = {}  # their values were checked
         self._first_spans: dict[str, Span] = {}
         self._imports: list[Import] = []
-        self._sets: dict[str, SetDefinition] = {}
-        self._rules: list[Rule] = []
-        self._templates: list[Template] = []
-        self._header: HeaderLine | None = None
+        self._sets: dict[str, syntax.SetDefinition] = {}
+        self._rules: list[syntax.Rule] = []
+        self._templates: list[syntax.Template] = []
+        self._header: syntax.HeaderLine | None = None
         # Names whose definitions have errors: references to them are not reported.
         self._broken: set[str] = set()
-        self.options = Options()
+        self.options = syntax.Options()
 
     def ruleset(self) -> Ruleset:
-        self._note_broken_lines()
+        for finding in self._parsed.findings:
+            if match := _SET_LINE.match(finding.source):
+                self._broken.add(match[1])
+            if match := _IMPORT_LINE.match(finding.source):
+                self._broken.add(f"{match[1]}.")
         self._statements()
         self.options = self._read_options()
         self._check_sets()
@@ -177,14 +159,14 @@ class _Assembly:
 
     # ------------------------------------------------------------ scope of the rules
 
-    def members(self, reference: SetReference) -> tuple[Test, ...]:
+    def members(self, reference: syntax.SetReference) -> tuple[syntax.Test, ...]:
         """The members as written; whoever checks asks only whether there is such a set."""
         if reference.module is None:
             if reference.name in self._broken:
-                return (Wildcard(),)
+                return (syntax.Wildcard(),)
             return self._sets[reference.name].members
         if f"{reference.module}." in self._broken:
-            return (Wildcard(),)
+            return (syntax.Wildcard(),)
         for each in self._imports:
             if each.name == reference.module:
                 return each.ruleset.written_sets[reference.name]
@@ -203,77 +185,54 @@ class _Assembly:
     def _placed(self, finding: Diagnostic) -> Diagnostic:
         return _placed(finding, self._lines, self._path)
 
-    def _note_broken_lines(self) -> None:
-        for finding in self._parsed.findings:
-            if match := _SET_LINE.match(finding.source):
-                self._broken.add(match[1])
-            if match := _IMPORT_LINE.match(finding.source):
-                self._broken.add(f"{match[1]}.")
-
     def _statements(self) -> None:
         body = False
         for position, entry in enumerate(self._parsed.entries):
             node = entry.node
-            body = body or isinstance(node, Rule | Template | SetDefinition)
-            if isinstance(node, Rule):
+            body = body or isinstance(node, syntax.Rule | syntax.Template | syntax.SetDefinition)
+            if isinstance(node, syntax.Rule):
                 self._rules.append(node)
-            elif isinstance(node, Template):
+            elif isinstance(node, syntax.Template):
                 self._templates.append(node)
-            elif isinstance(node, SetDefinition):
+            elif isinstance(node, syntax.SetDefinition):
                 self._define(node)
-            elif isinstance(node, VersionLine):
+            elif isinstance(node, syntax.VersionLine):
                 self._version(node, position)
-            elif isinstance(node, HeaderLine):
+            elif isinstance(node, syntax.HeaderLine):
                 if self._header is not None:
                     self._add(
                         "E315", "a second `ruleset` statement", node.span, "a file is one ruleset"
                     )
                 elif body or self._first_spans:
-                    self._add(
-                        "E314",
-                        "`ruleset` after other statements",
-                        node.span,
-                        "it comes first, after `sear 1` if there is one",
-                    )
+                    hint = "it comes first, after `sear 1` if there is one"
+                    self._add("E314", "`ruleset` after other statements", node.span, hint)
                 self._header = node
             else:
                 if body:
-                    word = "import" if isinstance(node, ImportLine) else "option"
-                    self._add(
-                        "E314",
-                        f"`{word}` after sets or rules",
-                        node.span,
-                        "the order is: sear, ruleset, imports and options, sets and rules",
-                    )
-                if isinstance(node, ImportLine):
+                    word = "import" if isinstance(node, syntax.ImportLine) else "option"
+                    hint = "the order is: sear, ruleset, imports and options, sets and rules"
+                    self._add("E314", f"`{word}` after sets or rules", node.span, hint)
+                if isinstance(node, syntax.ImportLine):
                     self._import(node)
                 else:
                     self._option(node)
 
-    def _version(self, node: VersionLine, position: int) -> None:
+    def _version(self, node: syntax.VersionLine, position: int) -> None:
         if position:
-            self._add(
-                "E314",
-                "`sear` after other statements",
-                node.span,
-                "the version of the language stands on the first line",
-            )
+            hint = "the version of the language stands on the first line"
+            self._add("E314", "`sear` after other statements", node.span, hint)
         if node.version != "1":
-            self._add(
-                "E504",
-                f"version {node.version} of the language",
-                node.span,
-                "this installation reads version 1; install a newer sears-dsl",
-            )
+            hint = "this installation reads version 1; install a newer sears-dsl"
+            self._add("E504", f"version {node.version} of the language", node.span, hint)
 
-    def _option(self, node: OptionLine) -> None:
-        if node.name not in OPTION_NAMES:
-            hint = nearest(node.name, OPTION_NAMES)
+    def _option(self, node: syntax.OptionLine) -> None:
+        if node.name not in syntax.OPTION_NAMES:
+            hint = nearest(node.name, syntax.OPTION_NAMES)
             self._add("E210", f"there is no option `{node.name}`", node.span, hint)
             return
         if node.name in self._options:
             self._add("E315", f"option `{node.name}` is given twice", node.span, "keep one of them")
-        values = OPTION_VALUES.get(node.name)
+        values = syntax.OPTION_VALUES.get(node.name)
         if values is not None and node.value not in values:
             message = f"`{node.value}` is not a value of option `{node.name}`"
             self._add("E211", message, node.value_span, nearest(node.value, values))
@@ -285,8 +244,8 @@ class _Assembly:
         self._first_spans.setdefault("option", node.span)
         self._options[node.name] = node.value
 
-    def _read_options(self) -> Options:
-        default, options = Options(), Options(**self._options)
+    def _read_options(self) -> syntax.Options:
+        default, options = syntax.Options(), syntax.Options(**self._options)
         for name in ("tagset", "repair"):
             if options.language != "en" and getattr(options, name) != getattr(default, name):
                 what = f"option `{name} = {getattr(options, name)}` is about English"
@@ -294,29 +253,21 @@ class _Assembly:
                 self._add(code, message, self._first_spans["option"], hint)
         return options
 
-    def _define(self, node: SetDefinition) -> None:
+    def _define(self, node: syntax.SetDefinition) -> None:
         first = self._sets.get(node.name)
         if first is not None and first.span is not None:
-            self._add(
-                "E312",
-                f"set `{node.name}` is defined twice",
-                node.span,
-                f"it is first defined on line {first.span.line}",
-            )
+            hint = f"it is first defined on line {first.span.line}"
+            self._add("E312", f"set `{node.name}` is defined twice", node.span, hint)
             return
         self._sets[node.name] = node
 
     # ------------------------------------------------------------ imports
 
-    def _import(self, node: ImportLine) -> None:
+    def _import(self, node: syntax.ImportLine) -> None:
         self._first_spans.setdefault("import", node.span)
         if any(each.name == node.name for each in self._imports):
-            self._add(
-                "E405",
-                f"two imports are named `{node.name}`",
-                node.span,
-                "give one of them another name",
-            )
+            hint = "give one of them another name"
+            self._add("E405", f"two imports are named `{node.name}`", node.span, hint)
             return
         here = Path(self._path)
         self._broken.add(f"{node.name}.")
@@ -329,38 +280,30 @@ class _Assembly:
             self._broken.discard(f"{node.name}.")
             self._imports.append(Import(node.path, node.name, ruleset, node.span))
 
-    def _imported(self, node: ImportLine, path: Path, chain: tuple[Path, ...]) -> Ruleset | None:
+    def _imported(
+        self, node: syntax.ImportLine, path: Path, chain: tuple[Path, ...]
+    ) -> Ruleset | None:
         """The file that is imported, or None after it was reported."""
         try:
             target = path.resolve()
         except (OSError, RuntimeError, ValueError):  # a circle of links, a zero byte
             self._add("E406", f"`{node.path}` cannot be read", node.span, _NAME_FILE)
             return None
+        number = ""
         if self._folder is not None and not target.is_relative_to(self._folder):
-            self._add(
-                "E408",
-                f"`{node.path}` lies outside of {self._folder}, the folder of the first file",
-                node.span,
-                "move it there; --allow-imports-outside allows it, in Python "
-                "load(..., allow_imports_outside=True)",
-            )
-            return None
-        if target in chain:
+            number = "E408"
+            message = f"`{node.path}` lies outside of {self._folder}, the folder of the first file"
+            hint = "move it there; --allow-imports-outside allows it, in Python "
+            hint += "load(..., allow_imports_outside=True)"
+        elif target in chain:
             names = [each.name for each in (*chain[chain.index(target) :], target)]
-            self._add(
-                "E402",
-                "imports in a circle: " + " → ".join(names),
-                node.span,
-                "move the shared sets to a file of their own",
-            )
-            return None
-        if len(chain) > _DEEPEST_IMPORT:
-            self._add(
-                "E409",
-                f"imports nested deeper than {_DEEPEST_IMPORT} files",
-                node.span,
-                "import the file that defines the set, not one that imports it",
-            )
+            number, message = "E402", "imports in a circle: " + " → ".join(names)
+            hint = "move the shared sets to a file of their own"
+        elif len(chain) > _DEEPEST_IMPORT:
+            number, message = "E409", f"imports nested deeper than {_DEEPEST_IMPORT} files"
+            hint = "import the file that defines the set, not one that imports it"
+        if number:
+            self._add(number, message, node.span, hint)
             return None
         if target not in self._files:
             text = read_file(target, str(path))
@@ -389,15 +332,12 @@ class _Assembly:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
         for circle in ordered(self._sets)[1]:
-            self._add(
-                "E313",
-                "sets in a circle: " + " → ".join(circle),
-                self._sets[circle[0]].span,
-                "a set cannot contain itself",
-            )
+            message = "sets in a circle: " + " → ".join(circle)
+            hint = "a set cannot contain itself"
+            self._add("E313", message, self._sets[circle[0]].span, hint)
 
     def _check_ids(
-        self, what: str, names: Iterable[str | None], nodes: Iterable[Rule | Template]
+        self, what: str, names: Iterable[str | None], nodes: Iterable[syntax.Rule | syntax.Template]
     ) -> None:
         lines: dict[str, int] = {}
         for name, node in zip(names, nodes, strict=True):
@@ -407,8 +347,8 @@ class _Assembly:
             elif name is not None:
                 lines[name] = node.span.line if node.span else 0
 
-    def _check_duplicates(self, rules: Iterable[Rule]) -> None:
-        bodies: dict[object, Rule] = {}
+    def _check_duplicates(self, rules: Iterable[syntax.Rule]) -> None:
+        bodies: dict[object, syntax.Rule] = {}
         for rule in rules:
             # Other noise of the same words is another rule, where it has an id of its own.
             noise = (rule.metadata.rate, rule.metadata.seed) if rule.name else (None, None)
@@ -456,17 +396,16 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
     used = sorted(_used_sets(ruleset), key=str)
     for each in ruleset.imports:
         nodes = (entry.node for entry in each.ruleset.layout)
-        stated = {node.name for node in nodes if isinstance(node, OptionLine)}
+        stated = {node.name for node in nodes if isinstance(node, syntax.OptionLine)}
         for name in ("case", "tagset"):
             own, other = getattr(ruleset.options, name), getattr(each.ruleset.options, name)
             if name in stated and own != other:
-                yield Diagnostic(
-                    "W617",
+                message = (
                     f"`{each.path}` states `option {name} = {other}`; here it is read under "
-                    f"{name} = {own}",
-                    each.span,
-                    f"the options of the file with the rules count: `option {name} = {other}`",
+                    f"{name} = {own}"
                 )
+                hint = f"the options of the file with the rules count: `option {name} = {other}`"
+                yield Diagnostic("W617", message, each.span, hint)
         if each.ruleset.options.tagset == ruleset.options.tagset:
             continue
         for reference in used:
@@ -479,7 +418,7 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
 
 def _usage(ruleset: Ruleset) -> Iterator[Diagnostic]:
     """W601 to W604; a file of sets alone is a library, whose sets are used elsewhere."""
-    nodes: tuple[Rule | Template, ...] = (*ruleset.rules, *ruleset.templates)
+    nodes: tuple[syntax.Rule | syntax.Template, ...] = (*ruleset.rules, *ruleset.templates)
     if ruleset.name is not None:
         for node in nodes:
             yield from _missing_tests(node)
@@ -488,7 +427,7 @@ def _usage(ruleset: Ruleset) -> Iterator[Diagnostic]:
     used = _used_sets(ruleset)
     used |= {slot.reference for template in ruleset.templates for slot in template.slots}
     for definition in ruleset.sets:
-        if SetReference(definition.name) not in used:
+        if syntax.SetReference(definition.name) not in used:
             advice, message = "delete it", f"set `{definition.name}` is not used"
             if any(_mentions(template, definition.name) for template in ruleset.templates):
                 advice = f"a template writes it in braces: {code(f'{{{definition.name}}}')}"
@@ -499,15 +438,15 @@ def _usage(ruleset: Ruleset) -> Iterator[Diagnostic]:
             yield Diagnostic("W604", f"import `{each.name}` is not used", each.span, "delete it")
 
 
-def _mentions(template: Template, name: str) -> bool:
+def _mentions(template: syntax.Template, name: str) -> bool:
     """Whether the name of a set stands among the words of a template, as in ``<NAME>``."""
     words = "".join(part for part in template.parts if isinstance(part, str))
     return re.search(rf"\b{re.escape(name)}\b", words) is not None
 
 
-def _missing_tests(rule: Rule | Template) -> Iterator[Diagnostic]:
+def _missing_tests(rule: syntax.Rule | syntax.Template) -> Iterator[Diagnostic]:
     silent = [test.expected is None for test in rule.metadata.tests]
-    kind, out = ("rule", "out") if isinstance(rule, Rule) else ("template", "label")
+    kind, out = ("rule", "out") if isinstance(rule, syntax.Rule) else ("template", "label")
     if all(silent):
         message = f"a published {kind} without a test that fires"
         yield Diagnostic("W601", message, rule.span, f'write `test "in" => "{out}"` under it')
@@ -516,14 +455,14 @@ def _missing_tests(rule: Rule | Template) -> Iterator[Diagnostic]:
         yield Diagnostic("W602", message, rule.span, 'write `test "in" => none` under it')
 
 
-def _used_sets(ruleset: Ruleset) -> set[SetReference]:
+def _used_sets(ruleset: Ruleset) -> set[syntax.SetReference]:
     """The references in rules and sets of a file."""
     members = (each for definition in ruleset.sets for each in definition.members)
     return {*references_in(members), *(each for rule in ruleset.rules for each in sets_of(rule))}
 
 
 def _notations(
-    sets: Iterable[SetDefinition], rules: Iterable[Rule], options: Options
+    sets: Iterable[syntax.SetDefinition], rules: Iterable[syntax.Rule], options: syntax.Options
 ) -> Iterator[Diagnostic]:
     """What is read as plain words and means something in the notation of other tools."""
     for definition in sets:

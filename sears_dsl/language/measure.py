@@ -8,91 +8,74 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sears_dsl.language.rule import (
-    CASINGS,
-    NOISE_KINDS,
-    Anchor,
-    CaseOption,
-    Drawn,
-    Element,
-    Group,
-    Literal,
-    Noise,
-    Piece,
-    Reference,
-    Rule,
-    Tag,
-    TagCopy,
-    Text,
-    WholeUnit,
-)
+from sears_dsl.language import rule as syntax
 
 MOST_VARIANTS = 64
 """How many flat variants a rule may expand to."""
 
 # Functions after which a word is the same word to a reader.
-_CASED = {*CASINGS, *NOISE_KINDS} - {"neighbor", "paraphrase"}
+_CASED = {*syntax.CASINGS, *syntax.NOISE_KINDS} - {"neighbor", "paraphrase"}
 # Counts stop growing here, so that a hostile rule costs nothing.
 _MANY = 10**6
 
 
-def shortest(element: Element) -> int:
+def shortest(element: syntax.Element) -> int:
     """Fewest tokens that the element can match."""
-    one = 0 if isinstance(element.body, Anchor) else 1
-    if isinstance(element.body, Group):
+    one = 0 if isinstance(element.body, syntax.Anchor) else 1
+    if isinstance(element.body, syntax.Group):
         one = min((sum(map(shortest, each)) for each in element.body.alternatives), default=0)
     return min(one * element.minimum, _MANY)
 
 
-def longest(element: Element) -> int:
+def longest(element: syntax.Element) -> int:
     """Most tokens that the element can match."""
-    one = {Anchor: 0, WholeUnit: _MANY}.get(type(element.body), 1)
-    if isinstance(element.body, Group):
+    one = {syntax.Anchor: 0, syntax.WholeUnit: _MANY}.get(type(element.body), 1)
+    if isinstance(element.body, syntax.Group):
         one = max((sum(map(longest, each)) for each in element.body.alternatives), default=0)
     return min(one * element.maximum, _MANY)
 
 
-def is_one_test(group: Group) -> bool:
+def is_one_test(group: syntax.Group) -> bool:
     """Whether every alternative is a single plain test, so that the group is one predicate."""
     return all(
         len(alternative) == 1
-        and not isinstance(alternative[0].body, Anchor | Group)
+        and not isinstance(alternative[0].body, syntax.Anchor | syntax.Group)
         and (alternative[0].minimum, alternative[0].maximum) == (1, 1)
         and alternative[0].name is None
         for alternative in group.alternatives
     )
 
 
-def variant_count(rule: Rule) -> int:
+def variant_count(rule: syntax.Rule) -> int:
     """How many flat variants the rule expands to, contexts included, as written."""
     return _product((*rule.left, *rule.antecedent, *rule.right))
 
 
-def _product(elements: Sequence[Element]) -> int:
+def _product(elements: Sequence[syntax.Element]) -> int:
     count = 1
     for element in elements:
         count = min(count * _expansions(element), _MANY)
     return count
 
 
-def _expansions(element: Element) -> int:
+def _expansions(element: syntax.Element) -> int:
     body = element.body
     one = 1
-    if isinstance(body, Group) and not is_one_test(body):
+    if isinstance(body, syntax.Group) and not is_one_test(body):
         one = sum(_product(alternative) for alternative in body.alternatives)
     high = min(element.maximum, 8)
     counts = range(min(element.minimum, high), high + 1)
     return min(sum(int(one**count) for count in counts), _MANY)
 
 
-def most_tags(elements: Sequence[Element]) -> Counter[str]:
+def most_tags(elements: Sequence[syntax.Element]) -> Counter[str]:
     """For each tag, how many tokens bare tags of these elements can match at most."""
     total: Counter[str] = Counter()
     for element in elements:
         body = element.body
-        if isinstance(body, Tag):
+        if isinstance(body, syntax.Tag):
             total[body.name] += element.maximum
-        elif isinstance(body, Group):
+        elif isinstance(body, syntax.Group):
             most: Counter[str] = Counter()
             for alternative in body.alternatives:
                 most |= most_tags(alternative)
@@ -101,85 +84,84 @@ def most_tags(elements: Sequence[Element]) -> Counter[str]:
     return total
 
 
-def is_unchanged(rule: Rule, case: CaseOption) -> bool:
+def is_unchanged(rule: syntax.Rule, case: syntax.CaseOption) -> bool:
     """Whether the consequent only writes again what the antecedent matched.
 
     Casing that a rule may even out (``"iPhone"i -> iPhone``) counts as a change, and so does
     glue.
     """
-    elements = [element for element in rule.antecedent if not isinstance(element.body, Anchor)]
+    elements = [
+        element for element in rule.antecedent if not isinstance(element.body, syntax.Anchor)
+    ]
     if not elements or any(piece.glued for piece in rule.consequent):
         return False
-    literals = [e.body for e in elements if isinstance(e.body, Literal) and e.maximum == 1]
-    texts = [piece.text for piece in rule.consequent if isinstance(piece, Text)]
+    literals = [e.body for e in elements if isinstance(e.body, syntax.Literal) and e.maximum == 1]
+    texts = [piece.text for piece in rule.consequent if isinstance(piece, syntax.Text)]
     if len(literals) == len(elements) and len(texts) == len(rule.consequent):
         same = " ".join(literal.text for literal in literals) == " ".join(texts)
         return same and all(_keeps_case(literal, case) for literal in literals)
     return _copies_in_order(rule, elements, case)
 
 
-def _keeps_case(literal: Literal, case: CaseOption) -> bool:
+def _keeps_case(literal: syntax.Literal, case: syntax.CaseOption) -> bool:
     folds = literal.ignore_case if literal.quoted else case == "ignore"
     return not folds or literal.text == literal.text.lower()
 
 
-def _copies_in_order(rule: Rule, elements: Sequence[Element], case: CaseOption) -> bool:
+def _copies_in_order(
+    rule: syntax.Rule, elements: Sequence[syntax.Element], case: syntax.CaseOption
+) -> bool:
     """Whether the pieces stand for all elements, each once, in their order."""
     remaining = list(elements)
     for piece in rule.consequent:
-        if isinstance(piece, Reference) and piece.target == 0 and not piece.functions:
+        if isinstance(piece, syntax.Reference) and piece.target == 0 and not piece.functions:
             if len(remaining) != len(elements):
                 return False
             remaining = []
-            continue
-        if not remaining:
-            return False
-        element = remaining.pop(0)
-        body = element.body
-        if isinstance(piece, Text):
-            same = isinstance(body, Literal) and body.text == piece.text and element.maximum == 1
-            if not same or not _keeps_case(body, case):  # type: ignore[arg-type]
-                return False
-        elif isinstance(piece, TagCopy):
-            if body != Tag(piece.tag) or element.maximum != 1:
-                return False
-        elif isinstance(piece, Reference) and not piece.functions:
-            position = next(
-                (n for n, other in enumerate(rule.antecedent, 1) if other is element), None
-            )
-            if piece.target not in {position, element.name}:
-                return False
-        else:
+        elif not remaining or not _copies(piece, remaining.pop(0), rule, case):
             return False
     return not remaining
 
 
-def is_unit(rule: Rule) -> bool:
+def _copies(
+    piece: syntax.Piece, element: syntax.Element, rule: syntax.Rule, case: syntax.CaseOption
+) -> bool:
+    """Whether a piece stands for an element as it is."""
+    body, once = element.body, element.maximum == 1
+    if isinstance(piece, syntax.Text):
+        same = isinstance(body, syntax.Literal) and body.text == piece.text
+        return once and same and _keeps_case(body, case)  # type: ignore[arg-type]
+    if isinstance(piece, syntax.TagCopy):
+        return once and body == syntax.Tag(piece.tag)
+    if not isinstance(piece, syntax.Reference) or piece.functions:
+        return False
+    position = next((n for n, each in enumerate(rule.antecedent, 1) if each is element), None)
+    return piece.target in {position, element.name}
+
+
+def is_unit(rule: syntax.Rule) -> bool:
     """Whether a rule is about whole units."""
-    return len(rule.antecedent) == 1 and isinstance(rule.antecedent[0].body, WholeUnit)
+    return len(rule.antecedent) == 1 and isinstance(rule.antecedent[0].body, syntax.WholeUnit)
 
 
-def draws(rule: Rule) -> bool:
+def draws(rule: syntax.Rule) -> bool:
     """Whether what a rule writes, or where, is drawn or looked up in the whole unit."""
-    return rule.metadata.rate is not None or any(
-        isinstance(piece, Drawn)
-        or (isinstance(piece, Reference) and any(isinstance(f, Noise) for f in piece.functions))
-        for piece in rule.consequent
-    )
+    return rule.metadata.rate is not None or _draws_members(rule) or bool(noise_in(rule))
 
 
-def draws_text(rule: Rule) -> bool:
+def draws_text(rule: syntax.Rule) -> bool:
     """Whether what a rule writes in an instance depends on where in which unit that is.
 
     Neighbours do not: they are those of a word, wherever it stands.
     """
-    functions = (f for p in rule.consequent if isinstance(p, Reference) for f in p.functions)
-    noise = {function.kind for function in functions if isinstance(function, Noise)}
-    drawn = any(isinstance(piece, Drawn) for piece in rule.consequent)
-    return drawn or bool(noise - {"neighbor"}) or is_unit(rule)
+    return _draws_members(rule) or bool(noise_in(rule) - {"neighbor"}) or is_unit(rule)
 
 
-def writes_the_same_words(rule: Rule) -> bool:
+def _draws_members(rule: syntax.Rule) -> bool:
+    return any(isinstance(piece, syntax.Drawn) for piece in rule.consequent)
+
+
+def writes_the_same_words(rule: syntax.Rule) -> bool:
     r"""Whether a rule writes the words that it found, in other characters or another case.
 
     Example:
@@ -198,23 +180,30 @@ def writes_the_same_words(rule: Rule) -> bool:
     )
 
 
-def _is_cased(piece: Piece, element: Element | None, place: int) -> bool:
+def _is_cased(piece: syntax.Piece, element: syntax.Element | None, place: int) -> bool:
     """Whether a piece writes what an element found, or the whole of it, as the same word."""
-    if isinstance(piece, Text):
+    if isinstance(piece, syntax.Text):
         return (
             element is not None
-            and isinstance(element.body, Literal)
+            and isinstance(element.body, syntax.Literal)
             and element.body.text.casefold() == piece.text.casefold()
             and (element.minimum, element.maximum) == (1, 1)
         )
     return (
-        isinstance(piece, Reference)
+        isinstance(piece, syntax.Reference)
         and piece.target in {place, element and element.name}
-        and {each.kind if isinstance(each, Noise) else each for each in piece.functions} <= _CASED
+        and {each.kind if isinstance(each, syntax.Noise) else each for each in piece.functions}
+        <= _CASED
     )
 
 
-def looks_up(rule: Rule, kind: str) -> bool:
+def noise_in(rule: syntax.Rule) -> set[str]:
+    """The kinds of noise that a rule writes."""
+    functions = (f for p in rule.consequent if isinstance(p, syntax.Reference) for f in p.functions)
+    return {function.kind for function in functions if isinstance(function, syntax.Noise)}
+
+
+def looks_up(rule: syntax.Rule, kind: str) -> bool:
     """Whether a rule has a function of a kind, such as ``neighbor``.
 
     Example:
@@ -222,9 +211,4 @@ def looks_up(rule: Rule, kind: str) -> bool:
         >>> looks_up(parse("NOUN -> $1.neighbor").rules[0], "neighbor")
         True
     """
-    return any(
-        isinstance(function, Noise) and function.kind == kind
-        for piece in rule.consequent
-        if isinstance(piece, Reference) and piece.functions
-        for function in piece.functions
-    )
+    return kind in noise_in(rule)

@@ -13,29 +13,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import Problem, pattern_error
 from sears_dsl.language.printer import print_test
-from sears_dsl.language.rule import (
-    FUNCTIONS,
-    Anchor,
-    AttributeTest,
-    Conjunction,
-    Element,
-    Group,
-    Literal,
-    Negation,
-    Reference,
-    Regex,
-    Rule,
-    SetDefinition,
-    SetReference,
-    Tag,
-    TagCopy,
-    TagsetOption,
-    Test,
-    Text,
-    WholeUnit,
-)
 from sears_dsl.language.tagsets import MOVED
 from sears_dsl.language.words import as_text, code, quote
 
@@ -69,7 +49,9 @@ _NOMINAL = _words("NOUN PROPN ADJ NUM X NN NNS NNP NNPS JJ CD")
 _SUFFIXES = {"ed": "VBD", "ing": "VBG", "s": "NNS", "es": "NNS", "er": "JJR", "est": "JJS"}
 
 
-def notation_warnings(rule: Rule, tagset: TagsetOption = "ud2") -> Iterator[Diagnostic]:
+def notation_warnings(
+    rule: syntax.Rule, tagset: syntax.TagsetOption = "ud2"
+) -> Iterator[Diagnostic]:
     """W607 to W616 of one rule, which is read under the tagset."""
     for elements in (rule.left, rule.antecedent, rule.right):
         yield from _sequence(elements, rule.span, tagset)
@@ -78,7 +60,7 @@ def notation_warnings(rule: Rule, tagset: TagsetOption = "ud2") -> Iterator[Diag
 
 
 def set_notation_warnings(
-    definition: SetDefinition, tagset: TagsetOption = "ud2"
+    definition: syntax.SetDefinition, tagset: syntax.TagsetOption = "ud2"
 ) -> Iterator[Diagnostic]:
     """The same of the members of a set."""
     for member in definition.members:
@@ -90,74 +72,73 @@ def _placed(problems: Iterable[Problem], span: Span | None) -> Iterator[Diagnost
 
 
 def _sequence(
-    elements: Sequence[Element], span: Span | None, tagset: TagsetOption
+    elements: Sequence[syntax.Element], span: Span | None, tagset: syntax.TagsetOption
 ) -> Iterator[Diagnostic]:
     for place, element in enumerate(elements):
         where = element.span or span
         body = element.body
         before = elements[place - 1].body if place else None
         after = elements[place + 1].body if place + 1 < len(elements) else None
-        if isinstance(body, Group):
+        if isinstance(body, syntax.Group):
             for alternative in body.alternatives:
                 yield from _sequence(alternative, span, tagset)
-        elif isinstance(body, Literal):
+        elif isinstance(body, syntax.Literal):
             yield from _placed(_among(body, before, after), where)
             yield from _test(body, where, tagset)
-        elif not isinstance(body, Anchor | WholeUnit):
+        elif not isinstance(body, syntax.Anchor | syntax.WholeUnit):
             yield from _test(body, where, tagset)
     yield from _quotation_marks([(e.body, e.span) for e in elements], span)
 
 
-def _among(literal: Literal, before: object, after: object) -> Iterator[Problem]:
+def _among(literal: syntax.Literal, before: object, after: object) -> Iterator[Problem]:
     """Words that mean something else by what stands beside them."""
     text = literal.text
+    between = before is not None and after is not None
+    word_after = after is not None and not (
+        isinstance(after, syntax.Literal) and not any(map(str.isalnum, after.text))
+    )
     if literal.quoted:
         return
-    word_after = after is not None and not (
-        isinstance(after, Literal) and not any(map(str.isalnum, after.text))
+    if text == "!" and before is None and word_after and not isinstance(after, syntax.Anchor):
+        operand = print_test(after) if isinstance(after, syntax.Literal | syntax.Tag) else "NOUN"
+        number, message = "W614", "`!` with a space behind it is an exclamation mark"
+        advice = f"a negation is glued to its operand: {code('!' + operand)}"
+    elif text in {"...", "…"} and between:
+        number, message = "W607", f"`{text}` stands for its dots, not for what lies between"
+        advice = "up to eight tokens of any kind are `_{0,8}`"
+    elif text == "*" and between:
+        number, message = "W607", "`*` is looked for as it stands, not as any token"
+        advice = "any token is `_`, and some are `_{0,8}`"
+    elif text == "|" and between:
+        number = "W612"
+        message = "`|` with spaces around it is a literal: three tokens are looked for"
+        advice = "a choice stands in parentheses: `(a|b)`"
+    elif text == "&" and between and _may_be_joined(before, after):
+        number = "W608"
+        message = "`&` outside brackets is a literal: three tokens are looked for"
+        advice = (
+            "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one of them"
+        )
+    else:
+        return
+    yield number, message, f"{advice}\n{as_text(text)}"
+
+
+def _may_be_joined(before: object, after: object) -> bool:
+    """Whether two elements are tests that somebody may mean for one token."""
+    tests = (syntax.AttributeTest, syntax.Conjunction, syntax.Regex)
+    mixed = isinstance(before, tests) or isinstance(after, tests)
+    # "Nouns & adjectives" stand in texts, a noun & a verb hardly.
+    tags = {each.name for each in (before, after) if isinstance(each, syntax.Tag)}
+    two_tags = len(tags) == 2 and not tags <= _NOMINAL
+    return (
+        (mixed and type(before) is not type(after))
+        or two_tags
+        or isinstance(before, syntax.AttributeTest)
     )
-    operand = print_test(after) if isinstance(after, Literal | Tag) else "NOUN"
-    if text == "!" and before is None and word_after and not isinstance(after, Anchor):
-        yield (
-            "W614",
-            "`!` with a space behind it is an exclamation mark",
-            f"a negation is glued to its operand: {code('!' + operand)}\n{as_text('!')}",
-        )
-    if text in {"...", "…"} and before is not None and after is not None:
-        yield (
-            "W607",
-            f"`{text}` stands for its dots, not for what lies between",
-            f"up to eight tokens of any kind are `_{{0,8}}`\n{as_text(text)}",
-        )
-    if text == "*" and before is not None and after is not None:
-        yield (
-            "W607",
-            "`*` is looked for as it stands, not as any token",
-            f"any token is `_`, and some are `_{{0,8}}`\n{as_text('*')}",
-        )
-    if text == "|" and before is not None and after is not None:
-        yield (
-            "W612",
-            "`|` with spaces around it is a literal: three tokens are looked for",
-            f"a choice stands in parentheses: `(a|b)`\n{as_text('|')}",
-        )
-    if text == "&" and before is not None and after is not None:
-        tests = (AttributeTest, Conjunction, Regex)
-        mixed = isinstance(before, tests) or isinstance(after, tests)
-        mixed = mixed and type(before) is not type(after)
-        # "Nouns & adjectives" stand in texts, a noun & a verb hardly.
-        tags = {each.name for each in (before, after) if isinstance(each, Tag)}
-        mixed = mixed or (len(tags) == 2 and not tags <= _NOMINAL)
-        if mixed or isinstance(before, AttributeTest):
-            yield (
-                "W608",
-                "`&` outside brackets is a literal: three tokens are looked for",
-                "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one of "
-                f"them\n{as_text('&')}",
-            )
 
 
-def _carets(rule: Rule) -> Iterator[Diagnostic]:
+def _carets(rule: syntax.Rule) -> Iterator[Diagnostic]:
     """`^` at the start of a rule or of its left context, and then `$` at its end, too.
 
     A dollar alone is a token of prices.
@@ -165,92 +146,84 @@ def _carets(rule: Rule) -> Iterator[Diagnostic]:
     for elements in (rule.left, rule.antecedent):
         bodies = [element.body for element in elements]
         alone = elements is rule.left and len(bodies) == 1
-        if not bodies or bodies[0] != Literal("^") or not (alone or len(bodies) > 1):
+        if not bodies or bodies[0] != syntax.Literal("^") or not (alone or len(bodies) > 1):
             continue
-        last = bodies[-1] if bodies[-1] == Literal("$") else None
+        last = bodies[-1] if bodies[-1] == syntax.Literal("$") else None
         if not alone and not any(map(_is_word, bodies)):
             continue
         for sign, anchor in (("^", "<s>"), ("$", "</s>"))[: 1 if last is None else 2]:
             place = elements[0 if sign == "^" else -1].span or rule.span
             side = "start" if sign == "^" else "end"
-            yield Diagnostic(
-                "W607",
-                f"`{sign}` is looked for as it stands, not as the {side} of the unit",
-                place,
-                f"the {side} of the unit is `{anchor}`\n{as_text(sign)}",
-            )
+            message = f"`{sign}` is looked for as it stands, not as the {side} of the unit"
+            advice = f"the {side} of the unit is `{anchor}`\n{as_text(sign)}"
+            yield Diagnostic("W607", message, place, advice)
 
 
 def _is_word(body: object) -> bool:
-    return not isinstance(body, Literal) or any(map(str.isalnum, body.text))
+    return not isinstance(body, syntax.Literal) or any(map(str.isalnum, body.text))
 
 
-def _test(test: Test, span: Span | None, tagset: TagsetOption) -> Iterator[Diagnostic]:
-    if isinstance(test, Literal):
+def _test(
+    test: syntax.Test, span: Span | None, tagset: syntax.TagsetOption
+) -> Iterator[Diagnostic]:
+    if isinstance(test, syntax.Literal):
         yield from _composed(test.text, "literal", span)
         if not test.quoted:
             yield from _placed(_word(test.text, tagset), span)
-    elif isinstance(test, Regex):
+    elif isinstance(test, syntax.Regex):
         yield from _composed(test.pattern, "pattern", span)
-    elif isinstance(test, AttributeTest):
+    elif isinstance(test, syntax.AttributeTest):
         yield from _value(test, span)
-    elif isinstance(test, Conjunction):
+    elif isinstance(test, syntax.Conjunction):
         for part in test.tests:
             yield from _value(part, span)
-    elif isinstance(test, Negation):
-        if isinstance(test.operand, Group):
+    elif isinstance(test, syntax.Negation):
+        if isinstance(test.operand, syntax.Group):
             for alternative in test.operand.alternatives:
                 yield from _sequence(alternative, span, tagset)
-        elif not isinstance(test.operand, SetReference):
+        elif not isinstance(test.operand, syntax.SetReference):
             yield from _test(test.operand, span, tagset)
 
 
-def _value(test: AttributeTest, span: Span | None) -> Iterator[Diagnostic]:
+def _value(test: syntax.AttributeTest, span: Span | None) -> Iterator[Diagnostic]:
     yield from _composed(test.value, "value", span)
     if test.attribute in {"text", "lower", "lemma"} and _PATTERN.fullmatch(test.value):
-        yield Diagnostic(
-            "W608",
-            f"{test.attribute}={test.value} compares with these very characters",
-            span,
+        message = f"{test.attribute}={test.value} compares with these very characters"
+        advice = (
             f"a pattern is an element of its own, not joined with other tests: "
-            f"{_pattern(test.value.removesuffix('i').strip('/'))}",
+            f"{_pattern(test.value.removesuffix('i').strip('/'))}"
         )
+        yield Diagnostic("W608", message, span, advice)
 
 
-def _word(text: str, tagset: TagsetOption) -> Iterator[Problem]:
+def _word(text: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
     """A bare literal that is a word of another notation."""
     repeated = _REPEATED.fullmatch(text)
     if _STARTS.match(text) or _ENDS.search(text):
         start, end = _STARTS.match(text) is not None, _ENDS.search(text) is not None
-        word = print_test(Literal(text[start : len(text) - end]))
+        word = print_test(syntax.Literal(text[start : len(text) - end]))
         anchored = " ".join((*["<s>"] * start, word, *["</s>"] * end))
-        yield (
-            "W607",
-            f"`{text}` is looked for as it stands, its anchor too",
-            f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}\n{as_text(text)}",
-        )
+        message = f"`{text}` is looked for as it stands, its anchor too"
+        advice = f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}"
     elif repeated:
         least = "1" if repeated[2] == "+" else "0"
-        yield (
-            "W607",
-            f"`{text}` is looked for as it stands, with its `{repeated[2]}`",
-            f"an element is repeated by {code(f'{repeated[1]}{{{least},8}}')}, at most eight times"
-            f"\n{as_text(text)}",
-        )
+        written = code(f"{repeated[1]}{{{least},8}}")
+        message = f"`{text}` is looked for as it stands, with its `{repeated[2]}`"
+        advice = f"an element is repeated by {written}, at most eight times"
     elif _ANYTHING.fullmatch(text) or _ESCAPE.search(text):
-        yield (
-            "W607",
-            f"`{text}` is looked for as it stands, not as a regular expression",
-            f"{_as_pattern(text)}\n{as_text(text)}",
-        )
-    elif text.lower() in _LOWER_TAGS:
-        tag = MOVED[tagset].get(text.upper(), text.upper())
-        yield (
-            "W609",
-            f"`{text}` is a word here, not the tag `{tag}`",
-            f"a tag is written in capitals: {code(tag)}\n"
-            f"the word is quoted: {code(quote(text) + 'i')}",
-        )
+        message = f"`{text}` is looked for as it stands, not as a regular expression"
+        advice = _as_pattern(text)
+    else:
+        if text.lower() in _LOWER_TAGS:
+            tag = MOVED[tagset].get(text.upper(), text.upper())
+            yield _small_tag(text, tag, quote(text) + "i")
+        return
+    yield "W607", message, f"{advice}\n{as_text(text)}"
+
+
+def _small_tag(text: str, tag: str, quoted: str) -> Problem:
+    advice = f"a tag is written in capitals: {code(tag)}\nthe word is quoted: {code(quoted)}"
+    return "W609", f"`{text}` is a word here, not the tag `{tag}`", advice
 
 
 def _as_pattern(text: str) -> str:
@@ -263,7 +236,7 @@ def _as_pattern(text: str) -> str:
 def _pattern(text: str) -> str:
     """A regular expression as an element; an example where it is none."""
     fitting = text and not any(map(str.isspace, text)) and pattern_error(text) is None
-    return code(print_test(Regex(text if fitting else "un.*")))
+    return code(print_test(syntax.Regex(text if fitting else "un.*")))
 
 
 def _quotation_marks(
@@ -276,7 +249,7 @@ def _quotation_marks(
     bare = [
         (body.text, place or span)
         for body, place in words
-        if isinstance(body, Literal | Text) and not body.quoted
+        if isinstance(body, syntax.Literal | syntax.Text) and not body.quoted
     ]
     opened: int | None = None
     for number, (text, _) in enumerate(bare):
@@ -293,13 +266,12 @@ def _quotation_marks(
         inner = whole[first[0] in _CLOSING : len(whole) - closes]
         if any(map(str.isalnum, inner)):
             marked = " ".join(code(quote(each)) for each, _ in bare[start : number + 1])
-            yield Diagnostic(
-                "W610",
-                f"the quotation marks of `{whole}` are taken as they stand",
-                bare[start][1],
+            message = f"the quotation marks of `{whole}` are taken as they stand"
+            advice = (
                 f"only straight double marks quote: {code(quote(inner))}\n"
-                f"with its marks it is written {marked}",
+                f"with its marks it is written {marked}"
             )
+            yield Diagnostic("W610", message, bare[start][1], advice)
         opened = None
 
 
@@ -321,12 +293,12 @@ def _composed(text: str, what: str, span: Span | None) -> Iterator[Diagnostic]:
         )
 
 
-def _consequent(rule: Rule) -> Iterator[Diagnostic]:
+def _consequent(rule: syntax.Rule) -> Iterator[Diagnostic]:
     names = {e.name for e in (*rule.left, *rule.antecedent, *rule.right) if e.name}
     targets = {getattr(piece, "target", None) for piece in rule.consequent}
     previous: object = None
     for place, piece in enumerate(rule.consequent):
-        if isinstance(piece, Text):
+        if isinstance(piece, syntax.Text):
             span = piece.span or rule.span
             yield from _composed(piece.text, "text", span)
             if not piece.quoted:
@@ -345,112 +317,83 @@ def _consequent(rule: Rule) -> Iterator[Diagnostic]:
 
 
 def _text(
-    piece: Text, previous: object, place: int, rule: Rule, names: set[str]
+    piece: syntax.Text, previous: object, place: int, rule: syntax.Rule, names: set[str]
 ) -> Iterator[Problem]:
     text = piece.text
-    number, name = _NUMBERED.search(text) or _PERCENT.fullmatch(text), _NAMED.fullmatch(text)
-    behind = previous if piece.glued and isinstance(previous, Reference) else None
+    copied, name = _NUMBERED.search(text) or _PERCENT.fullmatch(text), _NAMED.fullmatch(text)
+    called = _CALLED.fullmatch(text)
+    behind = previous if piece.glued and isinstance(previous, syntax.Reference) else None
+    number, message = "W613", f"`{text}` is written as it stands"
+    as_it_is = as_text(text)
     if text.startswith(("//", "/*", "*/")):
-        yield (
-            "W611",
-            f"`{text}` is written into the text",
-            f"a comment begins with a hash after a space: `# comment`\n{as_text(text)}",
-        )
+        number, message = "W611", f"`{text}` is written into the text"
+        advice = "a comment begins with a hash after a space: `# comment`"
     elif text == "|":
-        yield (
-            "W612",
-            "`|` is written into the text: a consequent has no choices",
-            f"write a rule for each choice\n{as_text(text)}",
-        )
-    elif number or name:
-        written = "$" + (name[1] if name and name[1] in names else number[1] if number else "1")
-        written = written if written != "$0" or rule.antecedent else "$1"
-        yield (
-            "W613",
-            f"`{text}` is written as it stands",
-            f"what an element matched is {code(written)}, the whole of it; parts of a word cannot "
-            f"be copied\n{as_text(text)}",
+        number, message = "W612", "`|` is written into the text: a consequent has no choices"
+        advice = "write a rule for each choice"
+    elif copied or name:
+        written = "$" + (name[1] if name and name[1] in names else copied[1] if copied else "1")
+        written = code(written if written != "$0" or rule.antecedent else "$1")
+        advice = (
+            f"what an element matched is {written}, the whole of it; parts of a word cannot be "
+            "copied"
         )
     elif behind and text[0].isalpha() and text not in {"n't", "n’t"}:
-        target = f"${behind.target}"
-        inflection = _SUFFIXES.get(text, "VBD")
-        yield (
-            "W613",
-            f"`{target}` is the whole of what was matched, and `{text}` is put behind it",
-            f"an inflection is {code(f'{target}.{inflection}')}\n"
-            f"text that is joined is quoted: {code(target + quote(text))}",
-        )
-    elif (called := _CALLED.fullmatch(text)) and called[2].lower() == "as":
-        yield (
-            "W613",
-            f"`{text}` is written as it stands: `.as` needs the word whose form it takes",
-            f"{code(called[1])} in the form of what an element matched is "
-            f"{code(f'{called[1]}.as($1)')}\n{as_text(text)}",
-        )
-    elif called and called[2] in {*FUNCTIONS, *_CALLS}:
-        function = called[2] if called[2] in FUNCTIONS else "upper"
-        yield (
-            "W613",
-            f"`{text}` is written as it stands: functions are those of references",
-            f"what an element matched is changed by {code(f'$1.{function}')}, and another word "
-            f"takes its form by {code(f'{called[1]}.as($1)')}\n{as_text(text)}",
+        target, inflection = f"${behind.target}", _SUFFIXES.get(text, "VBD")
+        message = f"`{target}` is the whole of what was matched, and `{text}` is put behind it"
+        advice = f"an inflection is {code(f'{target}.{inflection}')}"
+        as_it_is = f"text that is joined is quoted: {code(target + quote(text))}"
+    elif called and called[2].lower() == "as":
+        message += ": `.as` needs the word whose form it takes"
+        form = code(f"{called[1]}.as($1)")
+        advice = f"{code(called[1])} in the form of what an element matched is {form}"
+    elif called and called[2] in {*syntax.FUNCTIONS, *_CALLS}:
+        message += ": functions are those of references"
+        function = code(f"$1.{called[2] if called[2] in syntax.FUNCTIONS else 'upper'}")
+        advice = (
+            f"what an element matched is changed by {function}, and another word takes its form by "
+            + code(f"{called[1]}.as($1)")
         )
     elif text == "()" and behind:
-        yield (
-            "W613",
-            "`()` is written into the text: a function has no parentheses",
-            f"write it as in `$1.upper`\n{as_text(text)}",
-        )
+        message = "`()` is written into the text: a function has no parentheses"
+        advice = "write it as in `$1.upper`"
     elif text == "(" and behind and behind.functions:
-        yield (
-            "W613",
-            "`(` is written into the text: an amount has no spaces",
-            f"write it as in `$1.swap(2)`\n{as_text(text)}",
-        )
-    elif text[0] == "." and text[1:] in FUNCTIONS and previous is not None:
-        yield (
-            "W613",
-            f"`{text}` with a space before it is written as it stands",
-            f"a function is glued to its reference: {code('$1' + text)}\n{as_text(text)}",
-        )
+        message = "`(` is written into the text: an amount has no spaces"
+        advice = "write it as in `$1.swap(2)`"
+    elif text[0] == "." and text[1:] in syntax.FUNCTIONS and previous is not None:
+        message = f"`{text}` with a space before it is written as it stands"
+        advice = f"a function is glued to its reference: {code('$1' + text)}"
     elif (
         text[0] == "?"
         and piece.glued
-        and isinstance(previous, TagCopy)
-        and any(e.body == Tag(previous.tag) and e.minimum == 0 for e in rule.antecedent)
+        and isinstance(previous, syntax.TagCopy)
+        and any(e.body == syntax.Tag(previous.tag) and e.minimum == 0 for e in rule.antecedent)
     ):
-        yield (
-            "W613",
-            f"`?` is written behind `{previous.tag}`: a consequent has no quantifiers",
-            f"an optional element that is not there is copied as nothing: {code(previous.tag)}\n"
-            f"to mean the text itself, quote it: {code(previous.tag + quote(text))}",
-        )
+        message = f"`?` is written behind `{previous.tag}`: a consequent has no quantifiers"
+        advice = f"an optional element that is not there is copied as nothing: {code(previous.tag)}"
+        as_it_is = f"to mean the text itself, quote it: {code(previous.tag + quote(text))}"
     elif text.lower() in _LOWER_TAGS and any(
-        element.body == Tag(text.upper()) for element in rule.antecedent
+        element.body == syntax.Tag(text.upper()) for element in rule.antecedent
     ):
-        yield (
-            "W609",
-            f"`{text}` is a word here, not the tag `{text.upper()}`",
-            f"a tag is written in capitals: {code(text.upper())}\n"
-            f"the word is quoted: {code(quote(text))}",
-        )
+        yield _small_tag(text, text.upper(), quote(text))
+        return
     elif place and not piece.glued and _MARKS.fullmatch(text) and not _spaced(text, place, rule):
-        yield (
-            "W616",
-            f"`{text}` is written with a space before it",
-            f"glued it follows the word: `word{text}`, `$1{text}`\n"
-            f"to keep the space, quote it: {code(quote(text))}",
-        )
+        number, message = "W616", f"`{text}` is written with a space before it"
+        advice = f"glued it follows the word: `word{text}`, `$1{text}`"
+        as_it_is = f"to keep the space, quote it: {code(quote(text))}"
+    else:
+        return
+    yield number, message, f"{advice}\n{as_it_is}"
 
 
-def _spaced(text: str, place: int, rule: Rule) -> bool:
+def _spaced(text: str, place: int, rule: syntax.Rule) -> bool:
     """Whether a mark is copied from the antecedent, or a test wants the space before it.
 
     So does tokenized text, and in the notation of the paper, where a mark ends the consequent.
     """
-    others = (p for n, p in enumerate(rule.consequent) if n != place and isinstance(p, Text))
+    others = (p for n, p in enumerate(rule.consequent) if n != place and isinstance(p, syntax.Text))
     if place + 1 == len(rule.consequent) and not any(_MARKS.fullmatch(p.text) for p in others):
         return True
-    if any(isinstance(e.body, Literal) and e.body.text == text for e in rule.antecedent):
+    if any(isinstance(e.body, syntax.Literal) and e.body.text == text for e in rule.antecedent):
         return True
     return any(f" {text}" in (test.expected or "") for test in rule.metadata.tests)

@@ -14,41 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import (
-    KEYS,
-    Anchor,
-    AttributeTest,
-    Conjunction,
-    Drawn,
-    Element,
-    Entry,
-    Group,
-    HeaderLine,
-    ImportLine,
-    Inflected,
-    Literal,
-    Metadata,
-    MetadataEntry,
-    Negation,
-    OptionLine,
-    Piece,
-    Reference,
-    Regex,
-    Rule,
-    RuleSource,
-    SetDefinition,
-    SetReference,
-    Slot,
-    SlotCopy,
-    Statement,
-    Tag,
-    TagCopy,
-    Template,
-    Test,
-    Text,
-    VersionLine,
-    WholeUnit,
-)
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.words import (
     WordPlace,
     begins_statement,
@@ -68,7 +34,7 @@ _MADE_ID = re.compile(r"r-[0-9a-f]{10,40}")
 _HIDING = frozenset("?()[]{}|")
 
 
-def rule_id(rule: Rule) -> str:
+def rule_id(rule: syntax.Rule) -> str:
     """The id of a rule: the declared one, else ``r-`` and ten hex digits of its canonical text."""
     if rule.name is not None:
         return rule.name
@@ -91,7 +57,7 @@ def rule_called(text: str, rule_id: str) -> str:
     return f"{short} …{known}" if slash else short + known
 
 
-def rule_ids(rules: Sequence[Rule]) -> tuple[str, ...]:
+def rule_ids(rules: Sequence[syntax.Rule]) -> tuple[str, ...]:
     """The ids of the rules of a file; different rules have different ones.
 
     Ten digits of a hash meet by chance once in a file of a million rules. Then the later rule has
@@ -117,7 +83,7 @@ def _hashed(text: str, size: int, *, kind: str = "r") -> str:
     return f"{kind}-" + hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
-def print_rule(rule: Rule) -> str:
+def print_rule(rule: syntax.Rule) -> str:
     """The rule line in canonical form, without id and metadata."""
     line = _line(rule)
     word = _KEYWORD.match(line)
@@ -127,7 +93,7 @@ def print_rule(rule: Rule) -> str:
     return line
 
 
-def _line(rule: Rule) -> str:
+def _line(rule: syntax.Rule) -> str:
     antecedent = _sequence(rule.antecedent, "sequence") or "<>"
     parts = [antecedent, "->", _consequent(rule.consequent) or "<>"]
     if rule.left or rule.right:
@@ -136,18 +102,18 @@ def _line(rule: Rule) -> str:
     return " ".join(parts)
 
 
-def _lost_a_colon(rule: Rule) -> bool:
+def _lost_a_colon(rule: syntax.Rule) -> bool:
     """Whether the parser takes the rule for one with an id whose colon was forgotten."""
     first, *rest = rule.antecedent
-    if first.body != Literal("rule") or len(rest) != 1:
-        return first.body == Literal("rule") and len(rest) > 1
+    if first.body != syntax.Literal("rule") or len(rest) != 1:
+        return first.body == syntax.Literal("rule") and len(rest) > 1
     targets = [getattr(piece, "target", None) for piece in rule.consequent]
     return rest[0].name is not None and rest[0].name not in targets
 
 
-def _sequence(elements: Sequence[Element], place: WordPlace) -> str:
+def _sequence(elements: Sequence[syntax.Element], place: WordPlace) -> str:
     out = ""
-    previous: Element | None = None
+    previous: syntax.Element | None = None
     for element in elements:
         text = _element(element, place)
         if previous is not None and not _glues(previous, element, text):
@@ -157,13 +123,13 @@ def _sequence(elements: Sequence[Element], place: WordPlace) -> str:
     return out
 
 
-def _glues(previous: Element, element: Element, text: str) -> bool:
+def _glues(previous: syntax.Element, element: syntax.Element, text: str) -> bool:
     """Whether the element can be written without a space before it. It loses nothing."""
-    if not element.glued or element.name or not isinstance(element.body, Literal):
+    if not element.glued or element.name or not isinstance(element.body, syntax.Literal):
         return False
-    if isinstance(previous.body, Anchor | WholeUnit):
+    if isinstance(previous.body, syntax.Anchor | syntax.WholeUnit):
         return False
-    word_before = isinstance(previous.body, Literal) and not previous.body.quoted
+    word_before = isinstance(previous.body, syntax.Literal) and not previous.body.quoted
     if text[0] == '"':
         # Punctuation that could be an operator stands bare only before a space.
         return not (word_before and _HIDING & set(_body(previous.body, "sequence")))
@@ -171,7 +137,7 @@ def _glues(previous: Element, element: Element, text: str) -> bool:
     return text[0] in "'’" and len(text) > 1 and not (word_before and plain)
 
 
-def _element(element: Element, place: WordPlace) -> str:
+def _element(element: syntax.Element, place: WordPlace) -> str:
     name = f"{element.name}:" if element.name else ""
     bounds = (element.minimum, element.maximum)
     if bounds == (1, 1):
@@ -182,7 +148,7 @@ def _element(element: Element, place: WordPlace) -> str:
         low, high = bounds
         count = f"{{{low}}}" if low == high else f"{{{low},{high}}}"
     body = element.body
-    if isinstance(body, Literal) and not body.quoted and (name or count):
+    if isinstance(body, syntax.Literal) and not body.quoted and (name or count):
         operator = count == "?" or body.text[:1] == "!" or _HIDING & set(body.text)
         quoted = count and operator and is_bare_punctuation(body)
         if quoted or (name and body.text[:1] == ":"):
@@ -190,42 +156,44 @@ def _element(element: Element, place: WordPlace) -> str:
     return name + _body(body, place) + count
 
 
-def _body(body: Test | Anchor | WholeUnit | Group, place: WordPlace) -> str:
-    if isinstance(body, Anchor):
+def _body(
+    body: syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group, place: WordPlace
+) -> str:
+    if isinstance(body, syntax.Anchor):
         return "<s>" if body.side == "start" else "</s>"
-    if isinstance(body, WholeUnit):
+    if isinstance(body, syntax.WholeUnit):
         return "<unit>"
-    if isinstance(body, Group):
+    if isinstance(body, syntax.Group):
         inner = "|".join(_sequence(alternative, "group") for alternative in body.alternatives)
         return f"({inner})"
     return print_test(body, place=place)
 
 
-def print_test(test: Test, *, place: WordPlace = "sequence") -> str:
+def print_test(test: syntax.Test, *, place: WordPlace = "sequence") -> str:
     """One test on a token, as it is written in an antecedent, a group or a set."""
-    if isinstance(test, Literal):
+    if isinstance(test, syntax.Literal):
         if test.quoted or objection(test.text, place) is not None:
             return quote(test.text) + ("i" if test.ignore_case else "")
         return test.text
-    if isinstance(test, Tag):
+    if isinstance(test, syntax.Tag):
         return test.name
-    if isinstance(test, AttributeTest):
+    if isinstance(test, syntax.AttributeTest):
         return f"[{_attribute(test)}]" if test.negated else _attribute(test)
-    if isinstance(test, Conjunction):
+    if isinstance(test, syntax.Conjunction):
         return "[" + " & ".join(map(_attribute, test.tests)) + "]"
-    if isinstance(test, Regex):
+    if isinstance(test, syntax.Regex):
         return f"/{_pattern(test.pattern)}/" + ("i" if test.ignore_case else "")
-    if isinstance(test, SetReference):
+    if isinstance(test, syntax.SetReference):
         return f"@{test.module}.{test.name}" if test.module else f"@{test.name}"
-    if isinstance(test, Negation):
+    if isinstance(test, syntax.Negation):
         operand = test.operand
-        if isinstance(operand, Literal) and is_bare_punctuation(operand):
+        if isinstance(operand, syntax.Literal) and is_bare_punctuation(operand):
             return "!" + quote(operand.text)
         return "!" + _body(operand, place)
     return "_"
 
 
-def _attribute(test: AttributeTest) -> str:
+def _attribute(test: syntax.AttributeTest) -> str:
     bare = _VALUE.fullmatch(test.value) and strange_character(test.value) is None
     operator = "!=" if test.negated else "="
     return test.attribute + operator + (test.value if bare else quote(test.value))
@@ -237,9 +205,9 @@ def _pattern(pattern: str) -> str:
     return re.sub(r"\\?(\s)", lambda match: f"\\x{{{ord(match[1]):x}}}", escaped)
 
 
-def _consequent(pieces: Sequence[Piece]) -> str:
+def _consequent(pieces: Sequence[syntax.Piece]) -> str:
     out = ""
-    previous: Piece | None = None
+    previous: syntax.Piece | None = None
     for position, piece in enumerate(pieces):
         following = pieces[position + 1] if position + 1 < len(pieces) else None
         after = following if following is not None and following.glued else None
@@ -253,52 +221,52 @@ def _consequent(pieces: Sequence[Piece]) -> str:
     return out
 
 
-def _piece(piece: Piece, written: str, before: Piece | None, after: Piece | None) -> str:
+def _piece(
+    piece: syntax.Piece, written: str, before: syntax.Piece | None, after: syntax.Piece | None
+) -> str:
     """One piece; ``before`` and ``after`` are its neighbours where they are glued to it."""
-    if isinstance(piece, Text):
+    if isinstance(piece, syntax.Text):
         bare = not piece.quoted and _stands_bare(piece.text, written, before, after)
         return piece.text if bare else quote(piece.text)
-    if isinstance(piece, Inflected):
+    if isinstance(piece, syntax.Inflected):
         bare = not piece.quoted and _stands_bare(piece.word, written, before, None)
         return f"{piece.word if bare else quote(piece.word)}.as(${piece.target})"
-    if isinstance(piece, TagCopy):
-        swallowed = isinstance(before, TagCopy) or (
-            isinstance(before, Reference)
+    if isinstance(piece, syntax.TagCopy):
+        swallowed = isinstance(before, syntax.TagCopy | syntax.Drawn) or (
+            isinstance(before, syntax.Reference)
             and (bool(before.functions) or isinstance(before.target, str))
             and not (before.functions and _has_amount(before))
         )
-        swallowed |= isinstance(before, Drawn)
         if swallowed:
             raise UsageError(
                 f"the tag `{piece.tag}` glued to a tag or a name cannot be written",
                 help="put a space or a text between them",
             )
         return piece.tag
-    if isinstance(piece, Drawn):
+    if isinstance(piece, syntax.Drawn):
         return f"@{piece.module}.{piece.name}" if piece.module else f"@{piece.name}"
     functions = (f".{print_function(function)}" for function in piece.functions)
     return "".join((f"${piece.target}", *functions))
 
 
-def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | None) -> bool:
+def _stands_bare(
+    text: str, written: str, before: syntax.Piece | None, after: syntax.Piece | None
+) -> bool:
     """Whether the parser would read the text back as one text between these neighbours."""
     if objection(text, "consequent") is not None:
         return False
-    if after is not None:
-        if isinstance(after, TagCopy):
-            return False
-        if _HIDING & set(text):
-            return False
+    if after is not None and (isinstance(after, syntax.TagCopy) or _HIDING & set(text)):
+        return False
     if before is None:
         return True
     first = text[0]
-    if isinstance(before, Text) and written[-1] != '"':
+    if isinstance(before, syntax.Text) and written[-1] != '"':
         return first in _HIDING
-    if isinstance(before, Text):
+    if isinstance(before, syntax.Text):
         return re.match(r"i(?!\w)", text) is None
-    if isinstance(before, TagCopy):
+    if isinstance(before, syntax.TagCopy):
         return first in "'’?{|)"
-    if isinstance(before, Reference):
+    if isinstance(before, syntax.Reference):
         if before.functions:
             swallowed = r"\.[A-Za-z]|%" if _has_amount(before) else r"\.?[A-Za-z]"
         elif isinstance(before.target, int):
@@ -306,17 +274,17 @@ def _stands_bare(text: str, written: str, before: Piece | None, after: Piece | N
         else:
             swallowed = r"\.[A-Za-z]|[A-Za-z0-9_]"
         return re.match(swallowed, text) is None
-    if isinstance(before, Drawn):
+    if isinstance(before, syntax.Drawn):
         swallowed = r"[A-Za-z0-9_]" if before.module else r"\.[A-Za-z]|[A-Za-z0-9_]"
         return re.match(swallowed, text) is None
     return True
 
 
-def _has_amount(reference: Reference) -> bool:
+def _has_amount(reference: syntax.Reference) -> bool:
     return print_function(reference.functions[-1])[-1] == ")"
 
 
-def _metadata(metadata: Metadata) -> Iterator[tuple[str, str]]:
+def _metadata(metadata: syntax.Metadata) -> Iterator[tuple[str, str]]:
     """Key and text of the metadata lines in canonical order."""
     expect = metadata.expect
     if expect is not None:
@@ -345,12 +313,12 @@ def _label(label: str) -> str:
     return label if _LABEL.fullmatch(label) else quote(label)
 
 
-def effect_lines(metadata: Metadata) -> list[str]:
+def effect_lines(metadata: syntax.Metadata) -> list[str]:
     """The lines that decide what a rule does beside its own: ``expect``, ``rate``, ``seed``."""
     return [text for key, text in _metadata(metadata) if key in {"expect", "rate", "seed"}]
 
 
-def template_ids(templates: Sequence[Template]) -> tuple[str, ...]:
+def template_ids(templates: Sequence[syntax.Template]) -> tuple[str, ...]:
     """The ids of templates: the declared names, or ``t-`` and ten digits of the canonical text."""
     return tuple(
         _hashed(print_template(each), _ID_BYTES, kind="t") if each.name is None else each.name
@@ -358,80 +326,83 @@ def template_ids(templates: Sequence[Template]) -> tuple[str, ...]:
     )
 
 
-def print_template(template: Template) -> str:
+def print_template(template: syntax.Template) -> str:
     """The quoted text of a template, in canonical form, without id and metadata."""
-    return quote("".join(map(_template_part, template.parts)))
+    parts = (
+        part.replace("{", "{{").replace("}", "}}") if isinstance(part, str) else print_slot(part)
+        for part in template.parts
+    )
+    return quote("".join(parts))
 
 
-def _template_part(part: str | Slot | SlotCopy) -> str:
-    return part.replace("{", "{{").replace("}", "}}") if isinstance(part, str) else print_slot(part)
-
-
-def print_slot(part: Slot | SlotCopy) -> str:
+def print_slot(part: syntax.Slot | syntax.SlotCopy) -> str:
     """A slot in its braces, as `print_template` writes it."""
     functions = "".join(f".{print_function(each)}" for each in part.functions)
-    if isinstance(part, SlotCopy):
+    if isinstance(part, syntax.SlotCopy):
         return f"{{${part.name}{functions}}}"
     name = f"{part.name}:" if part.name else ""
     module = f"{part.reference.module}." if part.reference.module else ""
     return f"{{{name}{module}{part.reference.name}{'?' if part.optional else ''}{functions}}}"
 
 
-def _statement(node: Statement) -> str:
-    if isinstance(node, Template):
+def _statement(node: syntax.Statement) -> str:
+    if isinstance(node, syntax.Template):
         name = f"{node.name}: " if node.name is not None else ""
         return f"template {name}{print_template(node)}"
-    if isinstance(node, Rule):
+    if isinstance(node, syntax.Rule):
         return f"rule {node.name}: {_line(node)}" if node.name is not None else print_rule(node)
-    if isinstance(node, SetDefinition):
+    if isinstance(node, syntax.SetDefinition):
         members = " | ".join(print_test(member, place="group") for member in node.members)
         return f"set {node.name} = {members}"
-    if isinstance(node, VersionLine):
+    if isinstance(node, syntax.VersionLine):
         return f"sear {node.version}"
-    if isinstance(node, HeaderLine):
+    if isinstance(node, syntax.HeaderLine):
         return f"ruleset {node.name} {node.version}"
-    if isinstance(node, ImportLine):
+    if isinstance(node, syntax.ImportLine):
         return f"import {quote(node.path)} as {node.name}"
-    if isinstance(node, OptionLine):
+    if isinstance(node, syntax.OptionLine):
         return f"option {node.name} = {node.value}"
     raise TypeError(f"no statement: {node!r}")
 
 
-def print_statements(statements: Iterable[Statement]) -> str:
+def print_statements(statements: Iterable[syntax.Statement]) -> str:
     """A file of these statements, one a line, rules with metadata set off by blank lines."""
-    entries: list[Entry] = []
-    previous: Statement | None = None
+    entries: list[syntax.Entry] = []
+    previous: syntax.Statement | None = None
     for node in statements:
         apart = previous is not None and (
-            isinstance(node, Rule | Template) != isinstance(previous, Rule | Template)
+            isinstance(node, syntax.Rule | syntax.Template)
+            != isinstance(previous, syntax.Rule | syntax.Template)
             or any(
-                isinstance(n, Rule | Template) and n.metadata != Metadata()
+                isinstance(n, syntax.Rule | syntax.Template) and n.metadata != syntax.Metadata()
                 for n in (node, previous)
             )
         )
-        entries.append(Entry(node, ("",) if apart else ()))
+        entries.append(syntax.Entry(node, ("",) if apart else ()))
         previous = node
     return print_entries(entries)
 
 
-def print_entries(entries: Sequence[Entry], trailing: Sequence[str] = ()) -> str:
+def print_entries(entries: Sequence[syntax.Entry], trailing: Sequence[str] = ()) -> str:
     """A file with its comments and blank lines; ends with a line break unless it is empty."""
     lines: list[str] = []
     for entry in entries:
         lines.extend(entry.leading)
         lines.append(_with_comment(_statement(entry.node), entry.comment))
-        if isinstance(entry.node, Rule | Template):
+        if isinstance(entry.node, syntax.Rule | syntax.Template):
             lines.extend(_metadata_lines(entry.node.metadata, entry.metadata))
     lines.extend(trailing)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _metadata_lines(metadata: Metadata, layout: Sequence[MetadataEntry]) -> Iterator[str]:
-    by_key: dict[str, list[MetadataEntry]] = {key: [] for key in KEYS}
+def _metadata_lines(
+    metadata: syntax.Metadata, layout: Sequence[syntax.MetadataEntry]
+) -> Iterator[str]:
+    by_key: dict[str, list[syntax.MetadataEntry]] = {key: [] for key in syntax.KEYS}
     for entry in layout:
         by_key[entry.key].append(entry)
     for key, text in _metadata(metadata):
-        entry = by_key[key].pop(0) if by_key[key] else MetadataEntry(key)
+        entry = by_key[key].pop(0) if by_key[key] else syntax.MetadataEntry(key)
         yield from entry.leading
         yield _with_comment("  " + text, entry.comment)
 
@@ -440,7 +411,7 @@ def _with_comment(line: str, comment: str) -> str:
     return f"{line}  {comment}" if comment else line
 
 
-def distinct_ids(rulesets: Sequence[RuleSource]) -> tuple[str, ...]:
+def distinct_ids(rulesets: Sequence[syntax.RuleSource]) -> tuple[str, ...]:
     """The ids of all rules; where two are the same, with the name of their ruleset.
 
     Rulesets of one name are told apart by their paths, and what is given twice by a number.
@@ -461,7 +432,7 @@ def distinct_ids(rulesets: Sequence[RuleSource]) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def _distinct_names(rulesets: Sequence[RuleSource]) -> list[str]:
+def _distinct_names(rulesets: Sequence[syntax.RuleSource]) -> list[str]:
     """The name of each ruleset; where several have it, as much of their paths as tells them apart.
 
     The same path twice stays the same.

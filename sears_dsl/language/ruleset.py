@@ -509,14 +509,19 @@ def sets_of(rule: Rule) -> Iterator[SetReference]:
 
 def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
     """The sets that tests, groups or anchors refer to, under negations too."""
-    for test in tests:
-        if isinstance(test, SetReference):
-            yield test
-        elif isinstance(test, Negation):
-            yield from references_in((test.operand,))
-        elif isinstance(test, Group):
-            for alternative in test.alternatives:
-                yield from references_in(element.body for element in alternative)
+    return (test for test in leaves_in(tests) if isinstance(test, SetReference))
+
+
+def leaves_in(bodies: Iterable[object]) -> Iterator[object]:
+    """The tests, anchors and the like in these, in groups and under negations."""
+    for body in bodies:
+        if isinstance(body, Negation):
+            yield from leaves_in((body.operand,))
+        elif isinstance(body, Group):
+            for alternative in body.alternatives:
+                yield from leaves_in(element.body for element in alternative)
+        else:
+            yield body
 
 
 def ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:

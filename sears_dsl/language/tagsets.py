@@ -61,8 +61,3 @@ SEARS2018_COARSE: dict[str, str] = {
 def coarse_of(coarse: str, fine: str, tagset: TagsetOption) -> str:
     """The coarse tag that rules under this tagset see for a tagger's (coarse, fine) pair."""
     return coarse if tagset == "ud2" else SEARS2018_COARSE.get(fine, "X" if fine else "")
-
-
-def known_tags(tagset: TagsetOption) -> frozenset[str]:
-    """Every tag, coarse or fine, that a rule may name bare under this tagset."""
-    return COARSE[tagset] | FINE

@@ -296,8 +296,8 @@ def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
 WHOLE = 1_000_000
 """All of something, in millionths."""
 
-_SHARE = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,4}))?%", re.ASCII)
 _PLACES = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+_SHARE = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,4}))?%", re.ASCII)
 
 
 def read_share(text: str) -> int | None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TypeAlias, TypeVar
@@ -26,13 +25,11 @@ from sears_dsl.errors import CacheError, ModelError, UsageError, counted
 from sears_dsl.models.predictor import (
     REFUSED,
     Answer,
-    ConfidentPredictor,
     OnError,
     Predictor,
     PricedPredictor,
     Row,
     RowsRefused,
-    answers_to,
     row_key,
 )
 from sears_dsl.runtime.database import Database, rows_of, transaction
@@ -42,11 +39,7 @@ _NOT_GIVEN = -1.0
 
 
 class PredictionStore(Database):
-    """A file of predictions; close it, or use it in a ``with`` statement.
-
-    Raises:
-        CacheError: the file cannot be used.
-    """
+    """A file of predictions, to be closed; CacheError: it cannot be used."""
 
     version = 2
     mark = 0x53504C42  # "SPLB"
@@ -231,13 +224,14 @@ class CachedPredictor:
         self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None
     ) -> list[Answer]:
         """One label for each row, with its confidence where the model gives one."""
-        if not isinstance(self.predictor, ConfidentPredictor):
+        confident = getattr(self.predictor, "predict_with_confidence", None)
+        if confident is None:
             return [Answer(label) for label in self.predict(rows, on_progress=on_progress)]
         keys = self._ask_missing(
             rows,
             self._answers,
             None if self._store is None else self._store.get_answers,
-            ask=partial(answers_to, self.predictor),
+            ask=lambda some: list(confident(some)),
             refused=Answer(REFUSED),
             keep=self._keep_answers,
             in_time=None,

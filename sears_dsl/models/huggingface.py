@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -340,8 +340,7 @@ def _identity(name: str, config: Any) -> str:
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         digest.update(path.name.encode())
         with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+            file_digest(file, lambda: digest)
     return f"hf:{name} ({digest.hexdigest()[:12]})"
 
 

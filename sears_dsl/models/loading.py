@@ -355,17 +355,14 @@ def language_model(
     What is given beside them counts where they do not say; of the waits, before what they say.
     """
     try:
-        from sears_dsl.models.http.language_model import LanguageModel  # noqa: PLC0415
+        from sears_dsl.models.http import language_model as llm  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
             f"llm:{source}: httpx is not installed", help="pip install 'sears-dsl[models]'"
         ) from error
-    from sears_dsl.models.http.prompts import MOST_TOKENS, PromptSettings  # noqa: PLC0415
-
-    settings = PromptSettings.read(
-        source, prompt=prompt, labels=labels, room=MOST_TOKENS if room is None else room
-    )
-    return LanguageModel(settings, **waits)
+    most = llm.MOST_TOKENS if room is None else room
+    settings = llm.PromptSettings.read(source, prompt=prompt, labels=labels, room=most)
+    return llm.LanguageModel(settings, **waits)
 
 
 def options_of_each(options: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:

@@ -50,7 +50,8 @@ class Predictor(Protocol):
 
     It may have more: ``batch_size``, the rows that it wants in a call, None for all of them at
     once; ``connections``, how many threads may ask at the same time; ``remarks``, what was out of
-    the ordinary so far, a sentence each.
+    the ordinary so far, a sentence each; ``predict_with_confidence``, which gives an `Answer` for
+    each row, and None as its confidence where the model says none.
     """
 
     @property
@@ -63,14 +64,6 @@ class Predictor(Protocol):
 
 class RowsRefused(ModelError):  # noqa: N818 - others of its rows may be answered
     """A model will not answer some of the rows it was given, and would not when asked again."""
-
-
-@runtime_checkable
-class ConfidentPredictor(Predictor, Protocol):
-    """A predictor that may give a confidence with each label."""
-
-    def predict_with_confidence(self, rows: Sequence[Row]) -> Sequence[Answer]:
-        """As `predict`, with confidences; None where the model gives none."""
 
 
 class AnsweringPredictor(ABC):
@@ -98,13 +91,6 @@ class PricedPredictor(Predictor, Protocol):
 
     def forecast(self, rows: Sequence[Row]) -> str:
         """What it will cost to ask about rows, in words."""
-
-
-def answers_to(predictor: Predictor, rows: Sequence[Row]) -> list[Answer]:
-    """What a model says of rows, with confidences where it can give them."""
-    if isinstance(predictor, ConfidentPredictor):
-        return list(predictor.predict_with_confidence(rows))
-    return [Answer(label) for label in predictor.predict(rows)]
 
 
 def row_key(row: Row) -> str:

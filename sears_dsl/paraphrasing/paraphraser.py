@@ -10,16 +10,24 @@ Several pivots: P(x'|x) is the mean over the pivots. Pivots that write with the 
 searched in one beam that holds this mean exactly. Others search for themselves, each by its own
 ratio, and what any of them finds is scored by all. Nothing is lost by that: the ratio of means is a
 mean of the ratios, weighted by P(x|x), so that one of them reaches tau where the whole does.
+
+What may follow the beginning of a paraphrase: exactly the outputs within the edit distance and
+without forbidden phrases (whole words in any casing, however cut into pieces) are complete; an all
+lower-case sentence gets lower-case paraphrases only. The distance is Levenshtein's of the lists of
+words, told on prefixes: no prefix of a text within it is `DEAD`. Prefixes are banked by the words
+that they have changed so far, and each is offered the way back into the sentence: without that a
+sentence that the model itself would put otherwise fills the beam with outputs that change
+everything, and the small changes, which make rules, are never seen.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +36,7 @@ import torch
 from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.paraphrasing.guide import ParaphraseGuide
-from sears_dsl.translation.beam_search import DecoderInput, beam_search
+from sears_dsl.translation.beam_search import DecoderInput, Guide, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of
 from sears_dsl.translation.network import TranslationModel
@@ -49,11 +56,8 @@ def near_pieces(readings: Sequence[Originals], size: int, needed: Iterable[int])
     for originals in readings:
         chosen.update(torch.cat(list(originals.likely)).tolist(), *originals.pieces)
     count = len(chosen.union(range(min(_FREQUENT, size))))
-    target_count = -(-count // _MULTIPLE) * _MULTIPLE
-    for piece in range(size):
-        if len(chosen) >= target_count:
-            break
-        chosen.add(piece)
+    more = (piece for piece in range(size) if piece not in chosen)
+    chosen.update(islice(more, -(-count // _MULTIPLE) * _MULTIPLE - len(chosen)))
     return sorted(chosen)
 
 
@@ -177,14 +181,11 @@ class Paraphraser:
             for text, of_text in zip(sentences, parts, strict=True)
         ]
 
-    def _parts(self, texts: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
+    def _parts(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Of each text what is searched by itself: the whole, or its sentences."""
-        whole = [self._length(text) <= self.maximum_pieces for text in texts]
-        cut = iter(
-            sentences_of([text for text, all_ in zip(texts, whole, strict=True) if not all_])
-        )
-        for text, all_ in zip(texts, whole, strict=True):
-            yield [(0, len(text))] if all_ else next(cut)
+        long = [text for text in dict.fromkeys(texts) if self._length(text) > self.maximum_pieces]
+        cut = dict(zip(long, sentences_of(long), strict=True))
+        return [cut.get(text, [(0, len(text))]) for text in texts]
 
     def _put_back(
         self, text: str, parts: Sequence[tuple[int, int, Sequence[Paraphrase]]]
@@ -200,7 +201,7 @@ class Paraphraser:
         return paraphrases[: self.limit]
 
     def _length(self, sentence: str) -> int:
-        return max(len(group.model.target_pieces(sentence)) for group in self._groups)
+        return max(len(group.models[0].target_pieces(sentence)) for group in self._groups)
 
     @torch.inference_mode()
     def _search(self, tasks: Sequence[_Task]) -> list[list[Paraphrase]]:
@@ -235,7 +236,7 @@ class Paraphraser:
         Log ratios are None where a text is not written as it was found: the search knows the
         natural form of sentences that are written otherwise.
         """
-        model = group.model
+        model = group.models[0]
         naturals = [natural_form(task.sentence) for task in tasks]
         targets = [model.target_pieces(natural) for natural in naturals]
         readings = [
@@ -247,7 +248,8 @@ class Paraphraser:
             DecoderInput(one, originals.memory, rows)
             for one, originals in zip(group.models, readings, strict=True)
         ]
-        base = _mean_totals(readings)
+        totals = np.stack([originals.totals for originals in readings])
+        base = np.logaddexp.reduce(totals, axis=0) - math.log(len(readings))
         guides = [
             ParaphraseGuide(
                 natural,
@@ -303,14 +305,12 @@ class _Task(NamedTuple):
     forbidden: tuple[str, ...]
 
 
-class _PivotGroup:
+class _PivotGroup(NamedTuple):
     """Pivots whose back models write with the same pieces; the first one tells all about these."""
 
-    def __init__(self, numbers: Sequence[int], models: Sequence[TranslationModel]) -> None:
-        self.numbers = tuple(numbers)
-        self.models = tuple(models)
-        self.model = models[0]
-        self.names = tuple(models[0].piece_strings())
+    numbers: list[int]
+    models: list[TranslationModel]
+    names: tuple[str, ...]
 
 
 def _groups(pivots: Sequence[Pivot]) -> list[_PivotGroup]:
@@ -320,16 +320,193 @@ def _groups(pivots: Sequence[Pivot]) -> list[_PivotGroup]:
         key = pivot.back.end, tuple(pivot.back.piece_strings())
         grouped.setdefault(key, []).append(number)
     return [
-        _PivotGroup(numbers, [pivots[number].back for number in numbers])
-        for numbers in grouped.values()
+        _PivotGroup(numbers, [pivots[number].back for number in numbers], names)
+        for (_, names), numbers in grouped.items()
     ]
 
 
-def _mean_totals(readings: Sequence[Originals]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The log of the mean probability of each original."""
-    totals = np.stack([originals.totals for originals in readings])
-    mean = np.logaddexp.reduce(totals, axis=0) - math.log(len(readings))
-    return np.asarray(mean, np.float64)
+# How SentencePiece writes the space before a word.
+SPACE = "\u2581"
+
+
+def _any(phrases: Sequence[str], *, closed: bool) -> re.Pattern[str] | None:
+    """A pattern of the phrases as whole words, None where there are none.
+
+    Where a text is not closed a word at its end may still grow, so that what comes after it must
+    be seen.
+    """
+    parts = []
+    for phrase in phrases:
+        begin = r"(?<!\w)" if phrase[:1].isalnum() else ""
+        end = (r"(?!\w)" if closed else r"(?=\W)") if phrase[-1:].isalnum() else ""
+        parts.append(begin + re.escape(phrase) + end)
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+
+
+DEAD = -1
+
+# A row of the distance table: position in the sentence → changes so far, cells over the bound
+# left out.
+_Row = tuple[tuple[int, int], ...]
+
+
+class WordDistance:
+    """Bounded Levenshtein distance to one sentence, as an automaton over words."""
+
+    def __init__(self, words: Sequence[str], maximum: int) -> None:
+        self._words = tuple(words)
+        self._maximum = maximum
+        first: _Row = tuple((place, place) for place in range(min(maximum, len(words)) + 1))
+        self._rows = [first]
+        self._numbers = {first: 0}
+        self._next: dict[tuple[int, str], int] = {}
+        self._fewest: dict[tuple[int, str], int] = {}
+
+    def follow(self, state: int, word: str) -> int:
+        """The state after a whole word; the first state is 0, DEAD where none is left."""
+        key = state, word
+        known = self._next.get(key)
+        if known is None:
+            row = self._row(state, word)
+            known = self._numbers.setdefault(row, len(self._rows)) if row else DEAD
+            if known == len(self._rows):
+                self._rows.append(row)
+            self._next[key] = known
+        return known
+
+    def changes(self, state: int, beginning: str = "") -> int:
+        """The fewest changes so far, whatever is still to come; over the maximum: too many."""
+        key = state, beginning
+        known = self._fewest.get(key)
+        if known is None:
+            known = self._maximum + 1
+            for place, changes in self._rows[state]:
+                # One more change, unless the word may become the sentence's next one.
+                is_next_word = not beginning or (
+                    place < len(self._words) and self._words[place].startswith(beginning)
+                )
+                known = min(known, changes if is_next_word else changes + 1)
+            self._fewest[key] = known
+        return known
+
+    def accepts(self, state: int) -> bool:
+        """Whether a text that ends here is within the bound."""
+        last = len(self._words)
+        return state != DEAD and any(place == last for place, _ in self._rows[state])
+
+    def positions(self, state: int) -> list[int]:
+        """Where in the sentence the text may be, by the fewest changes."""
+        fewest = self.changes(state)
+        return [place for place, changes in self._rows[state] if changes == fewest]
+
+    def _row(self, state: int, word: str) -> _Row:
+        """The next row of the table."""
+        before = dict(self._rows[state])
+        after: dict[int, int] = {}
+        over = self._maximum + 1
+        last = max(before)
+        for place in range(min(before), len(self._words) + 1):
+            changes = min(before.get(place, over), after.get(place - 1, over)) + 1
+            if place - 1 in before:
+                changes = min(changes, before[place - 1] + (self._words[place - 1] != word))
+            if changes <= self._maximum:
+                after[place] = changes
+            elif place > last:
+                break
+        return tuple(after.items())
+
+
+class Progress(NamedTuple):
+    """A prefix: the words that are over, the letters of the last one, its last characters."""
+
+    words: int
+    last: str
+    tail: str
+
+
+class ParaphraseGuide(Guide):
+    """Admits what stays within the edit distance and the casing, and has no forbidden phrase."""
+
+    def __init__(
+        self,
+        plain: str,
+        model: TranslationModel,
+        names: Sequence[str],
+        *,
+        maximum: int,
+        forbidden: Sequence[str] = (),
+    ) -> None:
+        self._names = names
+        self._lower = plain == plain.lower()
+        words: list[list[int]] = []
+        for piece in model.target_pieces(plain)[:-1]:
+            if names[piece].startswith(SPACE) or not words:
+                words.append([])
+            words[-1].append(piece)
+        texts = ["".join(names[piece] for piece in word).lstrip(SPACE) for word in words]
+        self._distance = WordDistance([text for text in texts if text], maximum)
+        self._maximum = maximum
+        # (word of the sentence, its letters so far) → its next piece
+        self._onward: dict[tuple[int, str], int] = {}
+        spelled = [word for word, text in zip(words, texts, strict=True) if text]
+        for number, word in enumerate(spelled):
+            text = ""
+            for piece in word:
+                self._onward.setdefault((number, text), piece)
+                text += names[piece].lstrip(SPACE)
+        # The phrases as the model writes them.
+        phrases = [model.text(model.target_pieces(phrase)).strip() for phrase in forbidden]
+        self._within = _any(phrases, closed=False)
+        self._closed = _any(phrases, closed=True)
+        # One character more on the left, which tells whether a word begins there.
+        self._window = 1 + max(map(len, phrases), default=0)
+        #: All pieces that may be wanted.
+        self.pieces = frozenset(self._onward.values())
+
+    def start(self) -> Progress:
+        """Nothing said."""
+        return Progress(0, "", "")
+
+    def extend(self, state: Progress, piece: int) -> Progress | None:
+        """One piece more, or None."""
+        name = self._names[piece]
+        if self._lower and name != name.lower():
+            return None
+        words, last = state.words, state.last + name
+        if name.startswith(SPACE):
+            words, last = self._over(state), name[len(SPACE) :]
+        if words == DEAD or self._distance.changes(words, last) > self._maximum:
+            return None
+        tail = ""
+        if self._within is not None:
+            tail = state.tail + name.replace(SPACE, " ")
+            if self._within.search(tail):
+                return None
+            tail = tail[-self._window :]
+        return Progress(words, last, tail)
+
+    def complete(self, state: Progress) -> bool:
+        """Whether the output may end here."""
+        if not self._distance.accepts(self._over(state)):
+            return False
+        return self._closed is None or self._closed.search(state.tail) is None
+
+    def bank(self, state: Progress) -> int:
+        """By words changed."""
+        return self._distance.changes(state.words, state.last)
+
+    def extra_pieces(self, state: Progress) -> list[int]:
+        """The pieces that lead back into the sentence."""
+        pieces = set()
+        for words, last in {(state.words, state.last), (self._over(state), "")}:
+            if words != DEAD:
+                for place in self._distance.positions(words):
+                    pieces.add(self._onward.get((place, last)))
+        return sorted(piece for piece in pieces if piece is not None)
+
+    def _over(self, state: Progress) -> int:
+        """The words, if the last one is over."""
+        return self._distance.follow(state.words, state.last) if state.last else state.words
 
 
 # ---------------------------------------------------------------- the spacing of a sentence
@@ -375,12 +552,11 @@ class Surface:
 
     def restore(self, paraphrase: str) -> str:
         """The paraphrase of the plain text with what it kept written as in the original."""
-        if self._original == self._plain or not self._matched:
-            return paraphrase
         spans = [match.span() for match in _ATOM.finditer(paraphrase)]
-        source = self._sources([paraphrase[begin:end] for begin, end in spans])
-        if not spans or not self._spans:
+        matched = self._matched and spans and self._spans
+        if self._original == self._plain or not matched:
             return paraphrase
+        source = self._sources([paraphrase[begin:end] for begin, end in spans])
         written = [self._original[: self._spans[0][0]]]
         for place, (begin, end) in enumerate(spans):
             source_place = source[place]
@@ -399,11 +575,9 @@ class Surface:
         """For each atom of a paraphrase the atom of the plain text that it is."""
         ours = [self._plain[begin:end] for begin, end in self._plain_spans]
         source: list[int | None] = [None] * len(atoms)
-        for ours_at, theirs_at, count in SequenceMatcher(
-            None, ours, atoms, autojunk=False
-        ).get_matching_blocks():
-            for step in range(count):
-                source[theirs_at + step] = ours_at + step
+        matcher = SequenceMatcher(None, ours, atoms, autojunk=False)
+        for ours_at, theirs_at, count in matcher.get_matching_blocks():
+            source[theirs_at : theirs_at + count] = range(ours_at, ours_at + count)
         return source
 
     def _gap(self, left: int | None, right: int | None, gap: str) -> str:
@@ -418,6 +592,5 @@ class Surface:
             return gap
         before, after = between
         plain = self._plain[self._plain_spans[before][1] : self._plain_spans[after][0]]
-        if plain != gap:
-            return gap
-        return self._original[self._spans[before][1] : self._spans[after][0]]
+        own = self._original[self._spans[before][1] : self._spans[after][0]]
+        return own if plain == gap else gap

@@ -20,15 +20,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.meaning.scorers import (
-    Pair,
-    Scorer,
-    load_scorer,
-    scores_from,
-    search_tau,
-    shipped,
-    translates,
-)
+from sears_dsl.meaning import scorers
 from sears_dsl.paraphrasing.remembered import GROUP
 from sears_dsl.runtime.interrupts import import_whole
 from sears_dsl.runtime.processes import Children
@@ -61,7 +53,7 @@ class Recipe:
     @property
     def translates(self) -> bool:
         """Whether translation models take part."""
-        return self.paraphrases or (self.scorer is not None and translates(self.scorer))
+        return self.paraphrases or (self.scorer is not None and scorers.translates(self.scorer))
 
 
 class _Question(NamedTuple):
@@ -115,12 +107,12 @@ class _Member:
         return load_pivots(self._recipe.pivots or None, device=self._recipe.device)
 
     @cached_property
-    def scorer(self) -> Scorer | None:
+    def scorer(self) -> scorers.Scorer | None:
         recipe = self._recipe
         if recipe.scorer is None:
             return None
-        return load_scorer(
-            recipe.scorer, pivots=self.pivots if translates(recipe.scorer) else None,
+        return scorers.load_scorer(
+            recipe.scorer, pivots=self.pivots if scorers.translates(recipe.scorer) else None,
             tau=recipe.tau, device=recipe.device, readings=recipe.readings,
         )  # fmt: skip
 
@@ -141,7 +133,7 @@ class _Member:
         from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415
 
         scorer = self.scorer if self._scores_by_pivots else None
-        tau = shipped("pivot").tau if scorer is None else search_tau(scorer)
+        tau = scorers.shipped("pivot").tau if scorer is None else scorers.search_tau(scorer)
         # What the search finds is scored again where it matters: where it flips the model.
         return Paraphraser(
             self.pivots, beam=self._recipe.beam, tau=tau, exact=False, scorer=self.through
@@ -149,7 +141,7 @@ class _Member:
 
     @property
     def _scores_by_pivots(self) -> bool:
-        return self._recipe.scorer is not None and translates(self._recipe.scorer)
+        return self._recipe.scorer is not None and scorers.translates(self._recipe.scorer)
 
     def reply(self, question: _Question) -> _Reply:
         with one_thread():
@@ -180,7 +172,7 @@ class _Member:
         if question.kind == "scores":
             return scorer.scores(items), sentences
         if question.kind == "scores from":
-            return scores_from(scorer, items, question.tau), sentences
+            return scorers.scores_from(scorer, items, question.tau), sentences
         return scorer.at_least(items, question.tau), sentences
 
     def _loaded(self) -> Loaded:
@@ -300,15 +292,15 @@ class Team:
         """The paraphrases of each group of sentences, in order."""
         return self._ask("paraphrase", ([(each, ()) for each in group] for group in groups))
 
-    def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+    def scores(self, pairs: Sequence[scorers.Pair]) -> NDArray[np.float64]:
         """S of each pair."""
         return np.array(self._scored("scores", pairs), np.float64)
 
-    def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
+    def at_least(self, pairs: Sequence[scorers.Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S of each pair is at least τ."""
         return np.array(self._scored("at_least", pairs, tau=tau), np.bool_)
 
-    def scores_from(self, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
+    def scores_from(self, pairs: Sequence[scorers.Pair], least: float) -> NDArray[np.float64]:
         """S of each pair that has so much, 0 of the others."""
         return np.array(self._scored("scores from", pairs, tau=least), np.float64)
 
@@ -317,7 +309,7 @@ class Team:
         if self._children is not None:
             self._children.close()
 
-    def _scored(self, kind: str, pairs: Sequence[Pair], *, tau: float = 0.0) -> list[Any]:
+    def _scored(self, kind: str, pairs: Sequence[scorers.Pair], *, tau: float = 0.0) -> list[Any]:
         distinct = sorted(set(pairs), key=lambda pair: (len(pair[0]), pair))
         return self._of_each(kind, pairs, list(_portions(distinct)), tau=tau)
 
@@ -349,9 +341,9 @@ class Team:
         return {text: self._known[text] for text, _ in portion if text in self._known}
 
 
-def _portions(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+def _portions(pairs: Sequence[scorers.Pair]) -> Iterator[list[scorers.Pair]]:
     """Sorted pairs in portions of some size, those of one original together."""
-    portion: list[Pair] = []
+    portion: list[scorers.Pair] = []
     for pair in pairs:
         size = len(portion)
         if size >= _MOST_PAIRS or (size >= _PAIRS and pair[0] != portion[-1][0]):

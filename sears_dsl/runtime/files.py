@@ -45,17 +45,8 @@ _OPENERS = {new: partial(os.open, mode=rights) for new, rights in ((True, 0o666)
 def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
     r"""The content of a file, so many bytes at most.
 
-    Raises:
-        OSError: it is not there, is not a regular file, is too large, or cannot be read; its
-            ``strerror`` is a sentence for people.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "a.json")
-        ...     _ = path.write_bytes(b"[1]")
-        ...     read_document(path)
-        b'[1]'
+    OSError: it is not there, is not a regular file, is too large, or cannot be read; its
+    ``strerror`` is a sentence for people.
     """
     # Without waiting: a pipe that nobody writes to opens at once, and is then refused.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
@@ -91,9 +82,7 @@ def parse_json(content: bytes | str) -> Any:
 def read_numbers_file(path: Path, *, version: int, advice: str) -> tuple[bytes, dict[str, Any]]:
     """A JSON file of numbers that comes with the package: its bytes, and what they say.
 
-    Raises:
-        ModelError: it cannot be read, or is of another version than the code; the error names the
-            file, both versions, and the advice.
+    ModelError: it cannot be read, or is of another version than the code.
 
     Example:
         >>> import tempfile
@@ -120,10 +109,8 @@ def make_private_folder(folder: Path) -> None:
     """Make a folder for what a run keeps until it is done, or take one that is there.
 
     A new one is for this user alone. Unfinished runs come along with other people's files, so one
-    that is there must lead nowhere: what is written into it, or removed, lies in it.
-
-    Raises:
-        OSError: it cannot be made; it is or holds a link, or holds a pipe; it is another account's.
+    that is there must lead nowhere: what is written into it, or removed, lies in it. OSError: it
+    cannot be made; it is or holds a link, or holds a pipe; it is another account's.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     within = list(folder.iterdir())
@@ -316,14 +303,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def lock(descriptor: int) -> bool:
-    """Take the lock of an open file, or say that another process has it.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryFile() as file:
-        ...     lock(file.fileno())
-        True
-    """
+    """Take the lock of an open file, or say that another process has it."""
     try:
         locking: Any = import_module("fcntl")
     except ImportError:
@@ -340,8 +320,7 @@ def lock(descriptor: int) -> bool:
 def take_lock(path: Path) -> BinaryIO | None:
     """The lock of a path, until it is closed; None where another process has it.
 
-    Raises:
-        FileNotFoundError: whoever had it has removed it just now, and a second try will do.
+    FileNotFoundError: whoever had it has removed it just now, and a second try will do.
     """
     file = open(path, "ab")  # noqa: SIM115 - whoever has it closes it
     try:
@@ -357,17 +336,7 @@ def take_lock(path: Path) -> BinaryIO | None:
 
 
 class Closing:
-    """Base of classes that are closed at the end of a ``with`` block.
-
-    Example:
-        >>> class Door(Closing):
-        ...     def close(self) -> None:
-        ...         print("closed")
-        >>> with Door() as door:
-        ...     print("open")
-        open
-        closed
-    """
+    """Base of classes that are closed at the end of a ``with`` block."""
 
     def close(self) -> None:
         """Let go of what is held."""
@@ -381,26 +350,15 @@ class Closing:
 
 
 def is_file(name: str | Path) -> bool:
-    """Whether a person's word names a file that can be seen; what the system refuses names none.
-
-    Example:
-        >>> is_file("x" * 1000), is_file("no such file")
-        (False, False)
-    """
-    with suppress(OSError, ValueError):
-        return Path(name).is_file()
-    return False
+    """Whether a person's word names a file that can be seen; what the system refuses names none."""
+    return os.path.isfile(name)
 
 
 def is_folder(name: str | Path) -> bool:
     """Whether a person's word names a folder that can be seen."""
-    with suppress(OSError, ValueError):
-        return Path(name).is_dir()
-    return False
+    return os.path.isdir(name)
 
 
 def is_there(name: str | Path) -> bool:
     """Whether a person's word names a file, a folder or the like that can be seen."""
-    with suppress(OSError, ValueError):
-        return Path(name).exists()
-    return False
+    return os.path.exists(name)

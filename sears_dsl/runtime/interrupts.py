@@ -100,11 +100,6 @@ def import_whole(package: str) -> None:
 
     NumPy and torch cannot be imported again in a process where an interrupt came into their first
     import: whatever uses them fails until Python is started anew, and torch may crash it.
-
-    Example:
-        >>> import_whole("numpy")
-        >>> "numpy" in sys.modules
-        True
     """
     if package not in sys.modules:
         with Uninterrupted():

@@ -35,12 +35,14 @@ from hashlib import blake2b, sha1
 from operator import attrgetter
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sears_dsl.errors import SearsError, UsageError
-from sears_dsl.runtime.compiler import Compiler
 from sears_dsl.runtime.files import is_private, is_writable
 from sears_dsl.runtime.interrupts import Uninterrupted
+
+if TYPE_CHECKING:
+    from sears_dsl.runtime.processes import Compiler
 
 F = TypeVar("F")
 
@@ -85,6 +87,8 @@ class _Decision:
             there = steps > ENOUGH_TO_COMPILE or _most_are_on_disk()
             folder = None if there else _folder_beside(Path(__file__).absolute().parent)
             if folder is not None:
+                from sears_dsl.runtime.processes import Compiler  # noqa: PLC0415 - few want it
+
                 self.compiler = Compiler(folder)
                 self.say()
             elif not there:  # no process could leave code for another one
@@ -160,13 +164,13 @@ def _listen() -> None:
 class Kernel:
     """A function over arrays, plain (as it was written) or compiled; see `kernel`."""
 
-    def __init__(self, function: FunctionType, *, alike: bool) -> None:
+    def __init__(self, function: FunctionType) -> None:
         functools.update_wrapper(self, function)
         self.plain = function
         self._dispatcher: Any = None
         self._was_called = False
-        self._is_alike = alike
-        self._code: Any = None  # for the only types that there are
+        self._is_alike = False  # whether its arguments always have the same types
+        self._code: Any = None  # for these types
 
     def __call__(self, *arguments: Any) -> Any:
         """What the function gives."""
@@ -546,7 +550,9 @@ def kernel(function: F) -> F:
         >>> int(total(np.arange(4)))
         6
     """
-    return _new_kernel(function, alike=False)
+    new_kernel = Kernel(cast(FunctionType, function))
+    _kernels.append(new_kernel)
+    return cast(F, new_kernel)
 
 
 def kernel_of_alike(function: F) -> F:
@@ -555,19 +561,7 @@ def kernel_of_alike(function: F) -> F:
     Nobody looks at them again after the first call, which of some ten arrays costs as much as to
     hand them over. Arrays have to be contiguous, or they are misread: those that others bring go
     through `array_types.for_kernels` first.
-
-    Example:
-        >>> import numpy as np
-        >>> @kernel_of_alike
-        ... def first(values):
-        ...     return values[0]
-        >>> int(first(np.arange(4)))
-        0
     """
-    return _new_kernel(function, alike=True)
-
-
-def _new_kernel(function: F, *, alike: bool) -> F:
-    new_kernel = Kernel(cast(FunctionType, function), alike=alike)
-    _kernels.append(new_kernel)
-    return cast(F, new_kernel)
+    new_kernel = kernel(function)
+    cast(Kernel, new_kernel)._is_alike = True
+    return new_kernel

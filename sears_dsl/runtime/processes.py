@@ -35,9 +35,11 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
+from time import sleep
 from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, TypeVar
 
 from sears_dsl.errors import SearsError
+from sears_dsl.runtime.files import take_lock
 from sears_dsl.runtime.interrupts import Uninterrupted
 
 Question = TypeVar("Question")
@@ -377,6 +379,48 @@ class Children:
                 f"{self._name} failed: {type(error).__name__}: {error}",
                 help="see whether one job works",
             ) from error
+
+
+class Compiler:
+    """A process that compiles what most runs call into a folder, which can be written.
+
+    Of all processes that want the code in a folder one compiles and the others wait for it; where
+    it ends before it is done another one goes on from there, since each kernel is kept when it is
+    compiled. It ends with the process that wanted it. Costs a core for the minute that it takes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._process = Children(
+            f"{__name__}:compiled", (str(folder),), jobs=1, error=SearsError,
+            doing="compiles the inner loops",
+        )  # fmt: skip
+
+    def is_done(self, *, wait: bool) -> bool:
+        """Whether everything is compiled; the process has ended then.
+
+        It is done, too, where it could not compile or died: whoever tries it then learns why.
+        """
+        try:
+            if wait:
+                self._process.ask([None])
+            if not self._process.ready:
+                return False
+        except SearsError:
+            pass
+        self._process.close()
+        return True
+
+
+def compiled(folder: str) -> Callable[[None], None]:
+    """In the process: compile what most runs call, when nobody else is compiling it.
+
+    The kernels for very many rules are left to runs that have so many: others would wait for them.
+    """
+    while (lock_file := take_lock(Path(folder, "compiling.lock"))) is None:
+        sleep(0.1)
+    with lock_file:
+        import_module("sears_dsl.engine.warming").compile_usual()
+    return lambda question: question  # whoever asks wants to know that it is done
 
 
 def _called(name: str, arguments: Sequence[Any]) -> Any:

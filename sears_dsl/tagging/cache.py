@@ -310,15 +310,13 @@ class CachedTagger:
         self.cache = cache
         self.name = tagger.name
         self.language = tagger.language
+        # What is not worth keeping.
+        self.tokenize, self.split, self.sentences = tagger.tokenize, tagger.split, tagger.sentences
 
     @property
     def version(self) -> str:
         """The tagger's version."""
         return self.tagger.version
-
-    def tokenize(self, texts: Sequence[str]) -> Tokens:
-        """The tokens of each text, without tags; not worth keeping."""
-        return self.tagger.tokenize(texts)
 
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags, out of the cache where they are there."""
@@ -344,14 +342,6 @@ class CachedTagger:
         order[present] = np.arange(len(known))
         order[missing] = [places[texts[row]] for row in missing.tolist()]
         return Tokens.concatenate([known, *parts]).select(order)
-
-    def split(self, words: str) -> tuple[str, ...]:
-        """The tokens of a word of a rule."""
-        return self.tagger.split(words)
-
-    def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """The sentences of each text."""
-        return self.tagger.sentences(texts)
 
 
 def _lie_in_order(cells: Int32Array, blobs: Sequence[bytes], texts: Sequence[str]) -> bool:

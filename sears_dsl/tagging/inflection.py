@@ -287,12 +287,7 @@ def lemma_numbers(
 ) -> Int32Array:
     """The numbers of the lemmas of some words under fine tags, -1 where a lemma has none.
 
-    Args:
-        words: those that there are.
-        word_of: which of these each is.
-        fines: the tags that there are.
-        fine_of: which of these each has.
-        numbers: of some lemmas.
+    Words and tags are those that there are, ``word_of`` and ``fine_of`` which of them each has.
 
     Example:
         >>> places = np.array([0, 1, 1], np.int32), np.array([0, 0, 1], np.int32)

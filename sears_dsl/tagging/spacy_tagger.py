@@ -115,6 +115,7 @@ class SpacyTagger(Closing):
     The model is an installed package or a folder; None takes the small English one. ``jobs``
     processes tag; they start when a batch is large enough to share, and end with this object.
     Beyond ``most_words`` distinct words (some 500 bytes each) spaCy forgets those of each batch.
+    The version is that of the model, of spaCy and of what is made of its output.
     TaggerError: spaCy or the model is not installed, or the model has no tagger.
     """
 
@@ -124,32 +125,19 @@ class SpacyTagger(Closing):
         if find_spec("spacy") is None:
             raise TaggerError("spaCy is not installed", help=INSTALL)
         self.model, folder = _find(model)
+        self.name = f"spacy:{self.model}"
         self._meta = _meta(folder)
         made_of = [self._meta.get("version", "0"), f"spacy {metadata.version('spacy')}"]
         if is_folder(self.model):
             made_of.append(_fingerprint(folder))
-        self._version = ", ".join([*made_of, f"adapter {_ADAPTER}"])
+        self.version = ", ".join([*made_of, f"adapter {_ADAPTER}"])
+        self.language = str(self._meta.get("lang", "en"))
         self._jobs = jobs
         self._most_words = most_words
         self._nlp: Language | None = None
         self._coarse: CoarseTags | None = None
         self._senter: Language | None = None
         self._workers: Children | None = None
-
-    @property
-    def name(self) -> str:
-        """``spacy:`` and the model."""
-        return f"spacy:{self.model}"
-
-    @property
-    def version(self) -> str:
-        """The versions of the model, of spaCy and of what is made of its output."""
-        return self._version
-
-    @property
-    def language(self) -> str:
-        """The model's language."""
-        return str(self._meta.get("lang", "en"))
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text, without tags."""

@@ -218,9 +218,7 @@ class _RowView(Sequence[Token]):
         known = self._tokens_by_place.get(index)
         if known is not None:
             return known
-        place = index + self._count if index < 0 else index
-        if not 0 <= place < self._count:
-            raise IndexError(index)
+        place = range(self._count)[index]
         token = self._tokens_by_place.get(place)
         if token is None:
             tokens, at = self._tokens, self._first + place

@@ -122,7 +122,8 @@ def beam_search(
     written = np.arange(size) if pieces is None else np.array(pieces)
     end = int(np.searchsorted(written, model.end))
     silent = np.flatnonzero(np.isin(written, [model.end, *control]))
-    search = _BeamSearch(guides, floors, lengths, written, beam=beam, limit=limit)
+    hypotheses: list[list[Hypothesis]] = [[] for _ in guides]
+    search = _BeamSearch(guides, list(floors), lengths, written, beam, limit, hypotheses)
     prefixes = search.start()
     weights = [
         torch.full((len(prefixes),), -math.log(len(readers)), device=model.device) for _ in readers
@@ -153,9 +154,9 @@ def beam_search(
                 weight[index] + of_reader[index, column] - share
                 for weight, of_reader in zip(weights, of_readers, strict=True)
             ]
-    for hypotheses in search.hypotheses:
-        hypotheses.sort(key=lambda item: (-item.log_probability, item.pieces))
-    return [hypotheses[:limit] for hypotheses in search.hypotheses]
+    for of_one in hypotheses:
+        of_one.sort(key=lambda item: (-item.log_probability, item.pieces))
+    return [of_one[:limit] for of_one in hypotheses]
 
 
 @lru_cache(maxsize=16)
@@ -192,26 +193,17 @@ def _mixture(scores: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]) ->
     return torch.logsumexp(torch.stack(weighted), 0)
 
 
+@dataclass(slots=True, eq=False)
 class _BeamSearch:
     """What is asked for each sentence, what was found, and the choice of the next prefixes."""
 
-    def __init__(
-        self,
-        guides: Sequence[Guide],
-        floors: Sequence[float],
-        lengths: Sequence[int],
-        written: NDArray[np.int64],
-        *,
-        beam: int,
-        limit: int | None,
-    ) -> None:
-        self.hypotheses: list[list[Hypothesis]] = [[] for _ in guides]
-        self._guides = guides
-        self._floors = list(floors)
-        self._lengths = lengths
-        self._written = written
-        self._beam = beam
-        self._limit = limit
+    _guides: Sequence[Guide]
+    _floors: list[float]
+    _lengths: Sequence[int]
+    _written: NDArray[np.int64]
+    _beam: int
+    _limit: int | None
+    hypotheses: list[list[Hypothesis]]
 
     def start(self) -> list[_Prefix]:
         """The empty prefix of each sentence."""

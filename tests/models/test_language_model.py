@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.http.language_model import LanguageModel
-from sears_dsl.models.http.prompts import PromptSettings
+from sears_dsl.models.http.language_model import LanguageModel, PromptSettings
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.predictor import REFUSED
 from sears_dsl.paraphrasing.plugins import as_paraphraser, as_scorer

@@ -15,7 +15,7 @@ from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap
 from sears_dsl.models.prediction_file import FilePredictor
-from sears_dsl.models.predictor import Answer, Row, answers_of, answers_to, row_key
+from sears_dsl.models.predictor import Answer, Row, answers_of, row_key
 from sears_dsl.models.scikit import EstimatorPredictor
 
 ROWS: list[Row] = [{"text": "Good."}, {"text": "Bad."}]
@@ -44,7 +44,7 @@ def test_a_function_may_give_some_confidences_and_some_not() -> None:
     model = CallablePredictor(
         lambda texts: [("pos", 0.75) if "G" in text else "neg" for text in texts]
     )
-    assert answers_to(model, ROWS) == [Answer("pos", 0.75), Answer("neg", None)]
+    assert model.predict_with_confidence(ROWS) == [Answer("pos", 0.75), Answer("neg", None)]
     assert model.predict(ROWS) == ["pos", "neg"]
 
 
@@ -61,7 +61,7 @@ class Estimator:
 
 
 def test_an_estimators_confidence_is_that_of_the_label_it_gives() -> None:
-    assert answers_to(EstimatorPredictor(Estimator()), ROWS) == [Answer("1", 0.25)] * 2
+    assert EstimatorPredictor(Estimator()).predict_with_confidence(ROWS) == [Answer("1", 0.25)] * 2
 
 
 def test_an_estimator_without_probabilities_gives_none() -> None:
@@ -69,7 +69,7 @@ def test_an_estimator_without_probabilities_gives_none() -> None:
         def predict(self, texts: Sequence[str]) -> Any:
             return np.array(["pos" for _ in texts])
 
-    assert answers_to(EstimatorPredictor(Plain()), ROWS) == [Answer("pos", None)] * 2
+    assert EstimatorPredictor(Plain()).predict_with_confidence(ROWS) == [Answer("pos", None)] * 2
 
 
 def test_a_file_of_predictions_may_have_a_column_of_confidences(tmp_path: Path) -> None:
@@ -77,7 +77,10 @@ def test_a_file_of_predictions_may_have_a_column_of_confidences(tmp_path: Path) 
     path.write_text(
         f"id,prediction,confidence\n{row_key(ROWS[0])},pos,0.5\n{row_key(ROWS[1])},neg,\n"
     )
-    assert answers_to(FilePredictor(path), ROWS) == [Answer("pos", 0.5), Answer("neg", None)]
+    assert FilePredictor(path).predict_with_confidence(ROWS) == [
+        Answer("pos", 0.5),
+        Answer("neg", None),
+    ]
     path.write_text(f"id,prediction,confidence\n{row_key(ROWS[0])},pos,sure\n")
     with pytest.raises(DataError, match="row 1: 'sure' is not a confidence"):
         FilePredictor(path).predict(ROWS[:1])
@@ -184,7 +187,7 @@ def test_answers_of_an_endpoint_come_with_their_confidences() -> None:
             f"http://127.0.0.1:{server.server_port}",
             response=ResponseMap("/labels", {"1": "pos"}, "/scores"),
         )
-        assert answers_to(model, ROWS) == [Answer("pos", 1.0), Answer("pos", 0.5)]
+        assert model.predict_with_confidence(ROWS) == [Answer("pos", 1.0), Answer("pos", 0.5)]
         assert model.predict(ROWS) == ["pos", "pos"]
         model.close()
     finally:

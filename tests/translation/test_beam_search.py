@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch", reason="the search needs the extra `discovery`")
 pytest.importorskip("sentencepiece", reason="the search needs the extra `discovery`")
 
-from sears_dsl.paraphrasing.guide import DEAD, ParaphraseGuide, WordDistance  # noqa: E402
+from sears_dsl.paraphrasing.paraphraser import DEAD, ParaphraseGuide, WordDistance  # noqa: E402
 from sears_dsl.translation.beam_search import FREE, DecoderInput, Hypothesis, beam_search  # noqa: E402
 from sears_dsl.translation.network import DecoderState, Memory, TranslationModel  # noqa: E402
 

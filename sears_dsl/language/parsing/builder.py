@@ -16,42 +16,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast, get_args
 
 from sears_dsl.errors import Span
-from sears_dsl.language.rule import (
-    FUNCTIONS,
-    NAMED_FUNCTIONS,
-    NOISE_KINDS,
-    Anchor,
-    AttributeName,
-    AttributeTest,
-    Conjunction,
-    Drawn,
-    Element,
-    Group,
-    HeaderLine,
-    ImportLine,
-    Inflected,
-    Literal,
-    Negation,
-    Noise,
-    OptionLine,
-    Piece,
-    Reference,
-    Regex,
-    Rule,
-    SetDefinition,
-    SetReference,
-    Slot,
-    SlotCopy,
-    Statement,
-    Tag,
-    TagCopy,
-    Template,
-    Test,
-    Text,
-    VersionLine,
-    WholeUnit,
-    Wildcard,
-)
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.words import (
     WordPlace,
     code,
@@ -75,7 +40,7 @@ Report: TypeAlias = Callable[[str, str, Place, str], None]
 Reads: TypeAlias = Callable[[str], bool]
 """Whether a line is read without an error; what help suggests has to be."""
 
-_WITHOUT_AMOUNT = (*NAMED_FUNCTIONS, "neighbor", "paraphrase")
+_WITHOUT_AMOUNT = (*syntax.NAMED_FUNCTIONS, "neighbor", "paraphrase")
 _SHOWN = "$1.*"
 
 
@@ -91,7 +56,7 @@ def _target(text: str) -> int | str:
 
 
 _DEEPEST = 20
-_ATTRIBUTES = get_args(AttributeName)
+_ATTRIBUTES = get_args(syntax.AttributeName)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _PHRASE_PATTERN = re.compile(r"/(\w+(?: \w+)+)/(?!\S)")
 _NAME_BEFORE = re.compile(r"[A-Za-z]\w*:$")
@@ -145,7 +110,7 @@ class Builder:
 
     # ------------------------------------------------------------ statements
 
-    def statement(self, tree: Node) -> Statement:
+    def statement(self, tree: Node) -> syntax.Statement:
         """The node of a line at the margin."""
         node = tree.children[0]
         kind = str(node.data)
@@ -158,26 +123,26 @@ class Builder:
                 self._named(words[0], head, "a template", pattern=_RULE_NAME)
             quoted = plain_string(words[1], self._report)
             parts = _template_parts(str(words[1]), words[1].start_pos, self._line, self._report)
-            return Template(parts if quoted else (), head or None, span=self._span(node))
+            return syntax.Template(parts if quoted else (), head or None, span=self._span(node))
         if kind == "sear":
-            return VersionLine(str(words[0]), self._span(node))
+            return syntax.VersionLine(str(words[0]), self._span(node))
         if kind == "ruleset":
             self._named(words[0], words[0], "a ruleset", pattern=_RULE_NAME)
             if not re.fullmatch(r"\d+(\.\d+){0,2}([-+][A-Za-z0-9.-]+)?", words[1]):
                 hint = "versions are numbers with dots, as in `ruleset demo 1.2.0`"
                 self._at(words[1], "E214", f"`{words[1]}` is not a version", hint)
-            return HeaderLine(str(words[0]), str(words[1]), self._span(node))
+            return syntax.HeaderLine(str(words[0]), str(words[1]), self._span(node))
         if kind == "import":
             path = plain_string(words[0], self._report)
             self._named(words[1], words[1], "an import")
-            return ImportLine(path, str(words[1]), self._span(node))
+            return syntax.ImportLine(path, str(words[1]), self._span(node))
         if kind == "option":
             value = self._span(words[1])
-            return OptionLine(str(words[0]), str(words[1]), self._span(node), value)
+            return syntax.OptionLine(str(words[0]), str(words[1]), self._span(node), value)
         self._named(words[0], words[0], "a set")
         members = [self._member(child) for child in words[1:]]
         tests = tuple(each for each in members if each is not None)
-        return SetDefinition(str(words[0]), tests, self._span(node))
+        return syntax.SetDefinition(str(words[0]), tests, self._span(node))
 
     def _named(self, leaf: Node, name: str, what: str, *, pattern: re.Pattern[str] = _NAME) -> None:
         if not pattern.fullmatch(name):
@@ -186,24 +151,20 @@ class Builder:
                 hint = "names begin with a letter and have letters, digits and underscores"
             self._at(leaf, "E214", f"`{name}` cannot name {what}", hint)
 
-    def _member(self, node: Node) -> Test | None:
+    def _member(self, node: Node) -> syntax.Test | None:
         element = self.element(node, place="group", glued=False, depth=0)
         body = element.body
         if element.name or (element.minimum, element.maximum) != (1, 1):
             message = "a member of a set with a name or a quantifier"
             self._at(node, "E111", message, "members are tests on one token")
-        if isinstance(body, Group | Anchor | WholeUnit):
-            self._at(
-                node,
-                "E111",
-                "a member of a set that is not a test on one token",
-                "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
-                "`(a b|c)`",
-            )
+        if isinstance(body, syntax.Group | syntax.Anchor | syntax.WholeUnit):
+            message = "a member of a set that is not a test on one token"
+            hint = "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
+            self._at(node, "E111", message, hint + "`(a b|c)`")
             return None
         return body
 
-    def rule(self, node: Node) -> Rule:
+    def rule(self, node: Node) -> syntax.Rule:
         """The node of a rule line; metadata is added by whoever reads the lines after it."""
         children = list(node.children)
         name = None
@@ -214,7 +175,7 @@ class Builder:
                 place = head.start_pos, head.start_pos + head.index(":")
                 hint = "ids have letters, digits and . _ -, as in `rule wh-which: What -> Which`"
                 self._report("E214", f"`{name}` cannot be the id of a rule", place, hint)
-        contexts: dict[str, tuple[Element, ...]] = {"left": (), "right": ()}
+        contexts: dict[str, tuple[syntax.Element, ...]] = {"left": (), "right": ()}
         for part in children[2].children if len(children) == 3 else ():
             if getattr(part, "data", "") in contexts:
                 contexts[str(part.data)] = self._sequence(part, place="sequence", depth=0)
@@ -223,9 +184,11 @@ class Builder:
         if name is None:
             self._forgotten_colon(antecedent, pieces)
         left, right = contexts.values()
-        return Rule(antecedent, pieces, left, right, name, span=self._span(node))
+        return syntax.Rule(antecedent, pieces, left, right, name, span=self._span(node))
 
-    def _forgotten_colon(self, antecedent: tuple[Element, ...], pieces: tuple[Piece, ...]) -> None:
+    def _forgotten_colon(
+        self, antecedent: tuple[syntax.Element, ...], pieces: tuple[syntax.Piece, ...]
+    ) -> None:
         """Report `rule ID antecedent -> ...`, which reads as a rule about the word `rule`."""
         line = self._source
         start = re.match(r"rule[ \t]+", line)
@@ -244,16 +207,12 @@ class Builder:
             advice = f"write {code(with_id)}"
         if self._reads(with_word):
             advice += f"\nto mean the text itself, quote it: {code(with_word)}"
-        self._report(
-            "E111",
-            "a `rule` line without a colon, or a rule about the word `rule`",
-            (0, len("rule")),
-            advice,
-        )
+        message = "a `rule` line without a colon, or a rule about the word `rule`"
+        self._report("E111", message, (0, len("rule")), advice)
 
     # ------------------------------------------------------------ consequents
 
-    def _pieces(self, node: Node) -> Iterator[Piece]:
+    def _pieces(self, node: Node) -> Iterator[syntax.Piece]:
         glued = False
         amount = None
         for child in node.children:
@@ -267,17 +226,17 @@ class Builder:
                 yield self._piece(child, glued or child.data == "glued_piece")
                 glued = False
 
-    def _piece(self, node: Node, glued: bool) -> Piece:
+    def _piece(self, node: Node, glued: bool) -> syntax.Piece:
         first, *rest = node.children
         span = self._span(node)
         if first.type == "TAG":
-            return TagCopy(str(first), glued, span)
+            return syntax.TagCopy(str(first), glued, span)
         if first.type == "REFERENCE":
             functions = tuple(map(self._function, rest))
-            return Reference(_target(first[1:]), functions, glued, span)
+            return syntax.Reference(_target(first[1:]), functions, glued, span)
         if first.type == "SET_REFERENCE":
             module, _, name = first[1:].rpartition(".")
-            return Drawn(name, module or None, glued, span)
+            return syntax.Drawn(name, module or None, glued, span)
         quoted = first.type == "QUOTED"
         text = plain_string(first, self._report) if quoted else str(first)
         if quoted and not text:
@@ -285,10 +244,10 @@ class Builder:
         elif not quoted and (problem := objection(text, "consequent")):
             self._at(first, *problem)
         if rest:
-            return Inflected(text, _target(rest[0][len(".as($") : -1]), quoted, glued, span)
-        return Text(text, quoted, glued, span)
+            return syntax.Inflected(text, _target(rest[0][len(".as($") : -1]), quoted, glued, span)
+        return syntax.Text(text, quoted, glued, span)
 
-    def _function(self, leaf: Node) -> str | Noise:
+    def _function(self, leaf: Node) -> str | syntax.Noise:
         return read_function(str(leaf[1:]), leaf.start_pos + 1, self._report, shown=_SHOWN)
 
     def _beside_amount(self, leaf: Node, after: Node) -> None:
@@ -301,18 +260,18 @@ class Builder:
 
     # ------------------------------------------------------------ antecedents
 
-    def _sequence(self, node: Node, *, place: WordPlace, depth: int) -> tuple[Element, ...]:
+    def _sequence(self, node: Node, *, place: WordPlace, depth: int) -> tuple[syntax.Element, ...]:
         return tuple(
             self.element(child, place=place, glued=child.data == "glued_element", depth=depth)
             for child in node.children
             if getattr(child, "type", "") != "EMPTY"
         )
 
-    def element(self, node: Node, *, place: WordPlace, glued: bool, depth: int) -> Element:
+    def element(self, node: Node, *, place: WordPlace, glued: bool, depth: int) -> syntax.Element:
         """One element with its name, negation and quantifier."""
         name: str | None = None
         negations = 0
-        body: Test | Anchor | WholeUnit | Group = Wildcard()
+        body: syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group = syntax.Wildcard()
         counts: list[Node] = []
         for child in node.children:
             kind = getattr(child, "type", "")
@@ -324,27 +283,27 @@ class Builder:
                 counts.append(child)
             else:
                 body = self._body(child, place=place, depth=depth)
-                if negations and isinstance(body, Literal) and is_bare_punctuation(body):
+                if negations and isinstance(body, syntax.Literal) and is_bare_punctuation(body):
                     text = "!" + child
                     message = f"`{text}` could be a literal or the negation of `{child}`"
                     hint = f"write {code(quote(text))} or {code('!' + quote(str(child)))}"
                     self._report("E105", message, (child.start_pos - 1, child.end_pos), hint)
         if negations > 1:
             self._at(node, "E306", "a negation of a negation", "leave both out")
-        if negations and isinstance(body, WholeUnit):
+        if negations and isinstance(body, syntax.WholeUnit):
             hint = "`<unit>` is the whole antecedent: `<unit> -> $0.paraphrase`"
             self._at(node, "E325", "the negation of `<unit>`", hint)
-            body = Wildcard()
-        elif negations and isinstance(body, Anchor):
+            body = syntax.Wildcard()
+        elif negations and isinstance(body, syntax.Anchor):
             hint = "a negation is about a token that is there"
             self._at(node, "E306", "the negation of an anchor", hint)
-            body = Negation(Wildcard())
+            body = syntax.Negation(syntax.Wildcard())
         elif negations:
-            body = Negation(body)  # type: ignore[arg-type]
+            body = syntax.Negation(body)  # type: ignore[arg-type]
         minimum, maximum = self._count(counts)
-        if minimum == 0 and isinstance(body, Literal) and is_bare_punctuation(body):
+        if minimum == 0 and isinstance(body, syntax.Literal) and is_bare_punctuation(body):
             body = replace(body, quoted=True)  # `.?'s` is the same rule as `"."?'s`
-        return Element(body, minimum, maximum, name, glued, self._span(node))
+        return syntax.Element(body, minimum, maximum, name, glued, self._span(node))
 
     def _count(self, leaves: list[Node]) -> tuple[int, int]:
         if not leaves:
@@ -364,62 +323,60 @@ class Builder:
 
     def _body(
         self, node: Node, *, place: WordPlace, depth: int
-    ) -> Test | Anchor | WholeUnit | Group:
+    ) -> syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group:
         kind = getattr(node, "type", None) or str(node.data)
         if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
             self._object(node, place)
-            return Literal(str(node))
+            return syntax.Literal(str(node))
         if kind == "TAG":
-            return Tag(str(node))
+            return syntax.Tag(str(node))
         if kind == "QUOTED":
             return self._quoted(node)
         if kind == "WILDCARD":
-            return Wildcard()
+            return syntax.Wildcard()
         if kind == "SET_REFERENCE":
             module, _, name = node[1:].rpartition(".")
-            return SetReference(name, module or None)
+            return syntax.SetReference(name, module or None)
         if kind == "START":
-            return Anchor("start")
+            return syntax.Anchor("start")
         if kind == "END":
-            return Anchor("end")
+            return syntax.Anchor("end")
         if kind == "UNIT":
-            return WholeUnit()
+            return syntax.WholeUnit()
         if kind == "REGEX":
             pattern, _, suffix = node[1:].rpartition("/")
             # Other escapes stay as they are.
-            return Regex(re.sub(r"\\(/)|(\\.)", r"\1\2", pattern), suffix == "i")
+            return syntax.Regex(re.sub(r"\\(/)|(\\.)", r"\1\2", pattern), suffix == "i")
         if kind == "attribute":
             return self._attribute(node.children[0], "=", node.children[1])
         if kind == "conjunction":
-            return Conjunction(tuple(self._attribute(*each.children) for each in node.children[1:]))
+            return syntax.Conjunction(
+                tuple(self._attribute(*each.children) for each in node.children[1:])
+            )
         if depth == _DEEPEST:
             message = f"groups nested deeper than {_DEEPEST}"
             self._at(node, "E114", message, "split the rule into several")
-            return Group(((Element(Wildcard()),),))
-        return Group(
+            return syntax.Group(((syntax.Element(syntax.Wildcard()),),))
+        return syntax.Group(
             tuple(
                 self._sequence(child, place="group", depth=depth + 1) for child in node.children[1:]
             )
         )
 
-    def _quoted(self, leaf: Node) -> Literal:
+    def _quoted(self, leaf: Node) -> syntax.Literal:
         text = str(leaf)
         ignore_case = text.endswith("i")
         decoded = decode(text.removesuffix("i"), leaf.start_pos, self._report)
-        if not decoded or decoded != decoded.strip():
-            self._at(
-                leaf,
-                "E104",
-                f"a literal that {'starts or ends with a space' if decoded else 'is empty'} "
-                "matches no token",
-                "leave the space out"
-                if decoded
-                else "what may be left out is `very?` in a rule and `{DEGREE?}` in a template; a "
-                r'quotation mark itself is `"\""`',
-            )
-        return Literal(decoded, quoted=True, ignore_case=ignore_case)
+        if not decoded:
+            hint = "what may be left out is `very?` in a rule and `{DEGREE?}` in a template; a "
+            hint += r'quotation mark itself is `"\""`'
+            self._at(leaf, "E104", "a literal that is empty matches no token", hint)
+        elif decoded != decoded.strip():
+            message = "a literal that starts or ends with a space matches no token"
+            self._at(leaf, "E104", message, "leave the space out")
+        return syntax.Literal(decoded, quoted=True, ignore_case=ignore_case)
 
-    def _attribute(self, name: Node, operator: str, value: Node) -> AttributeTest:
+    def _attribute(self, name: Node, operator: str, value: Node) -> syntax.AttributeTest:
         attribute = name.rstrip("!=")
         if name.endswith("!=") and attribute in _ATTRIBUTES:
             hint = f"write {code(f'[{name}{value}]')} or {code(f'!{attribute}={value}')}"
@@ -431,7 +388,7 @@ class Builder:
             self._report("E204", f"`{attribute}` is not an attribute of a token", place, hint)
             attribute = "text"
         text = plain_string(value, self._report) if value.type == "QUOTED" else str(value)
-        return AttributeTest(cast(AttributeName, attribute), text, "!" in operator)
+        return syntax.AttributeTest(cast(syntax.AttributeName, attribute), text, "!" in operator)
 
 
 def _bounds(quantifier: str) -> str:
@@ -455,13 +412,13 @@ _CALL = re.compile(rf"\.({_SLOT_WORD}(?:\([^()]*\))?)")
 
 def _template_parts(
     quoted: str, start: int, line: int, report: Report
-) -> tuple[str | Slot | SlotCopy, ...]:
+) -> tuple[str | syntax.Slot | syntax.SlotCopy, ...]:
     """The parts of a template, ``"This {CATEGORY} movie is {DEGREE?} {GOOD}."``.
 
     Always holds: ``{{`` and ``}}`` are braces; what is not a slot is reported with its place, and
     the rest is read; whether there is such a set is not asked here.
     """
-    parts: list[str | Slot | SlotCopy] = []
+    parts: list[str | syntax.Slot | syntax.SlotCopy] = []
     text = ""
     for match in _TEMPLATE_PIECE.finditer(quoted, 1, len(quoted) - 1):
         piece, place = match[0], start + match.start()
@@ -477,60 +434,54 @@ def _template_parts(
     return (*parts, text) if text else tuple(parts)
 
 
-def _slot(piece: str, place: int, line: int, report: Report) -> Slot | SlotCopy | None:
+def _slot(
+    piece: str, place: int, line: int, report: Report
+) -> syntax.Slot | syntax.SlotCopy | None:
     end = place + len(piece)
     if piece in ("{", "}"):
-        report(
-            "E120",
-            "a slot that is not closed" if piece == "{" else "a brace that closes no slot",
-            (place, end),
-            "a slot is the name of a set in braces, as in `{CATEGORY}`; a brace itself is `{{` or "
-            "`}}`",
-        )
+        message = "a slot that is not closed" if piece == "{" else "a brace that closes no slot"
+        hint = "a slot is the name of a set in braces, as in `{CATEGORY}`; a brace itself is `{{` "
+        report("E120", message, (place, end), hint + "or `}}`")
         return None
     inner = piece[1:-1].strip(" \t")
     begin = place + piece.index(inner) if inner else place
     span = Span(line, place + 1, end + 1)
     copy = _COPY.fullmatch(inner)
     if copy:
-        return SlotCopy(copy[1], tuple(_slot_functions(copy, 2, begin, report)), span)
+        return syntax.SlotCopy(copy[1], tuple(_slot_functions(copy, 2, begin, report)), span)
     slot = _SLOT.fullmatch(inner)
     if slot is None:
-        report(
-            "E120",
-            f"{code(piece)} is not a slot",
-            (place, end),
-            "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
-            if "|" in inner
-            else "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left "
-            "out, `{DEGREE?}`, and written again, `{$who}`",
-        )
+        hint = "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
+        if "|" not in inner:
+            hint = "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left "
+            hint += "out, `{DEGREE?}`, and written again, `{$who}`"
+        report("E120", f"{code(piece)} is not a slot", (place, end), hint)
         return None
     # `w.DEGREE.cap`: an import, a set, a function; `DEGREE.cap`: a set and a function.
     second = slot[3] or ""
-    calls: list[str | Noise] = []
-    reference = SetReference(second, slot[2]) if second else SetReference(slot[2])
-    if second in FUNCTIONS:
-        reference = SetReference(slot[2])
+    calls: list[str | syntax.Noise] = []
+    reference = syntax.SetReference(second, slot[2]) if second else syntax.SetReference(slot[2])
+    if second in syntax.FUNCTIONS:
+        reference = syntax.SetReference(slot[2])
         calls += _slot_function(second, begin + slot.start(3), report)
     calls += [*_slot_functions(slot, 4, begin, report), *_slot_functions(slot, 6, begin, report)]
-    return Slot(reference, slot[1], slot[5] is not None, tuple(calls), span)
+    return syntax.Slot(reference, slot[1], slot[5] is not None, tuple(calls), span)
 
 
 def _slot_functions(
     slot: re.Match[str], group: int, begin: int, report: Report
-) -> Iterator[str | Noise]:
+) -> Iterator[str | syntax.Noise]:
     for call in _CALL.finditer(slot[group]):
         yield from _slot_function(call[1], begin + slot.start(group) + call.start(1), report)
 
 
-def _slot_function(written: str, start: int, report: Report) -> Iterator[str | Noise]:
+def _slot_function(written: str, start: int, report: Report) -> Iterator[str | syntax.Noise]:
     """A function of a slot, unless there is none of its name."""
     name = written.partition("(")[0]
-    if name in FUNCTIONS:
+    if name in syntax.FUNCTIONS:
         yield read_function(written, start, report, shown="{NAME.*}")
     else:
-        hint = nearest(name, FUNCTIONS)
+        hint = nearest(name, syntax.FUNCTIONS)
         report("E208", f"`.{name}` is not a function", (start - 1, start + len(written)), hint)
 
 
@@ -562,24 +513,23 @@ def plain_string(leaf: Node, report: Report) -> str:
     return decode(text, leaf.start_pos, report)
 
 
-def read_function(written: str, start: int, report: Report, *, shown: str) -> str | Noise:
+def read_function(written: str, start: int, report: Report, *, shown: str) -> str | syntax.Noise:
     """The function that is written; help writes a call as ``shown``, with ``*`` for it."""
     name, _, amount = written.rstrip(")").partition("(")
     if amount and name in _WITHOUT_AMOUNT:
-        report(
-            "E326",
-            f"`.{name}` takes no amount",
-            (start - 1, start + len(written)),
-            f"write {code(shown.replace('*', name))}; amounts are those of `.homoglyph` and of the "
-            f"slips of typing, as in {code(shown.replace('*', 'swap(2)'))}",
+        plain, other = code(shown.replace("*", name)), code(shown.replace("*", "swap(2)"))
+        hint = (
+            f"write {plain}; amounts are those of `.homoglyph` and of the slips of typing, as in "
         )
-    elif amount and name in FUNCTIONS:
+        place = start - 1, start + len(written)
+        report("E326", f"`.{name}` takes no amount", place, hint + other)
+    elif amount and name in syntax.FUNCTIONS:
         places, share = read_places(amount), read_share(amount)
         if places is None and share is None:
             place = start + len(name), start + len(written)
             no_amount(f"`({amount})`", name, place, report, shown=shown)
-        return Noise(name, places or 1, share)
-    return Noise(name) if name in NOISE_KINDS else name
+        return syntax.Noise(name, places or 1, share)
+    return syntax.Noise(name) if name in syntax.NOISE_KINDS else name
 
 
 def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str) -> None:

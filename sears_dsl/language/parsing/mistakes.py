@@ -52,12 +52,8 @@ def explain(
         if start != "metadata":
             # Outside of metadata a mark can stand alone, as a literal in quotes of its own.
             advice = r'end it with "; the mark itself is a literal `"\""`'
-        return Finding(
-            "E104",
-            "a quoted string that does not end on its line",
-            (bare.index('"'), len(line)),
-            advice,
-        )
+        place = bare.index('"'), len(line)
+        return Finding("E104", "a quoted string that does not end on its line", place, advice)
     if start == "metadata":
         return _metadata(line, bare, position)
     return (
@@ -97,12 +93,8 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
         advice = example if mended == line else _typed(mended, reads, example)
         return Finding("E122", "a template is quoted text", (0, 8), advice)
     if word == "label" and not rule_like:
-        return Finding(
-            "E322",
-            "`label` stands under a template",
-            (0, 5),
-            "write `  label: NAME` under it, indented by two spaces",
-        )
+        advice = "write `  label: NAME` under it, indented by two spaces"
+        return Finding("E322", "`label` stands under a template", (0, 5), advice)
     form = _KEYWORD_FORMS.get(word)
     if form is None:
         return None
@@ -111,24 +103,17 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
         if not rule_like and other and re.match(r"rule[ \t]+[^\s:]+:[ \t]", bare):
             return None
         if re.match(r"rule[ \t]+[^\s:]*[ \t]+:|rule[ \t]+[^\s:]+:\S|rule:", bare) or not rule_like:
-            return Finding(
-                "E111",
-                "an incomplete `rule` line",
-                (0, max(position, 4)),
-                f"write `{form}`: the colon glued to the id, a space after it",
-            )
+            advice = f"write `{form}`: the colon glued to the id, a space after it"
+            return Finding("E111", "an incomplete `rule` line", (0, max(position, 4)), advice)
         return None
     if rule_like and word != "set":
         return None
     if rule_like and not re.match(r"set[ \t]+[^\s=]+[ \t]*=", bare):
         return None
-    return Finding(
-        "E111",
-        f"an incomplete `{word}` statement",
-        (0, max(position, len(word))),
-        (_completed(line, reads) or f"write it as in `{form}`")
-        + f"\nin a rule the word is quoted: {code(quote(word))}",
-    )
+    advice = _completed(line, reads) or f"write it as in `{form}`"
+    advice += f"\nin a rule the word is quoted: {code(quote(word))}"
+    place = 0, max(position, len(word))
+    return Finding("E111", f"an incomplete `{word}` statement", place, advice)
 
 
 def _completed(line: str, reads: Reads) -> str:
@@ -169,18 +154,12 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         if backward and not other:
             return _turned(line[: len(bare.rstrip())], backward, reads, both_ways=False)
         if other:
-            return Finding(
-                "E103",
-                f"`{other[0]}` without a space on both sides"
-                if other[0] == "->"
-                else f"`{other[0]}` is not the arrow of a rule",
-                other.span(),
-                _typed(
-                    f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}",
-                    reads,
-                    "the arrow is -> with a space on both sides: `movie -> film`",
-                ),
-            )
+            apart = other[0] == "->"
+            wrong = "without a space on both sides" if apart else "is not the arrow of a rule"
+            mended = f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}"
+            advice = "the arrow is -> with a space on both sides: `movie -> film`"
+            advice = _typed(mended, reads, advice)
+            return Finding("E103", f"`{other[0]}` {wrong}", other.span(), advice)
         return None
     empty = not bare[: arrows[0]].strip()
     if empty or re.fullmatch(r"rule[ \t]+[^\s:]*:[ \t]*", bare[: arrows[0]]):
@@ -188,14 +167,9 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         advice = "an insertion is written `<> -> text / left __ right`"
         return Finding("E110", "nothing before the arrow", (place, place + 2), advice)
     if not bare[arrows[0] + 2 :].strip():
-        return Finding(
-            "E110",
-            "nothing after the arrow",
-            (arrows[0], arrows[0] + 2),
-            _typed(
-                f"{line[: arrows[0]].rstrip()} -> <>", reads, "a deletion is written `really -> <>`"
-            ),
-        )
+        deletion = f"{line[: arrows[0]].rstrip()} -> <>"
+        advice = _typed(deletion, reads, "a deletion is written `really -> <>`")
+        return Finding("E110", "nothing after the arrow", (arrows[0], arrows[0] + 2), advice)
     if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
         return Finding("E103", "a second arrow", (position, len(line)), as_text("->"))
     return None
@@ -212,12 +186,8 @@ def _turned(line: str, arrow: re.Match[str], reads: Reads, *, both_ways: bool) -
     if both_ways:
         rules.insert(0, f"{left} -> {right}{beside}")
     written = " and ".join(map(code, rules)) if all(map(reads, rules)) else "`movie -> film`"
-    return Finding(
-        "E103",
-        f"`{arrow[0]}` is not the arrow of a rule",
-        arrow.span(),
-        f"a rule goes one way, from left to right: write {written}",
-    )
+    advice = f"a rule goes one way, from left to right: write {written}"
+    return Finding("E103", f"`{arrow[0]}` is not the arrow of a rule", arrow.span(), advice)
 
 
 def _function_call(line: str, bare: str, position: int) -> Finding | None:
@@ -389,15 +359,10 @@ def _unclosed(bare: str, end: int) -> list[int]:
 def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
     word = bare[position:].split(maxsplit=1)[0]
     whole = line[_word_around(line, position)[0] :].split(maxsplit=1)[0]
-    return Finding(
-        "E117",
-        f"`{word}` glued to what stands before it",
-        (position, position + len(word)),
-        _repetition(bare, position)
-        or _as_pattern(whole, reads)
-        or _as_address(whole, reads)
-        or "put a space between two elements; only 's and quoted text may be glued",
-    )
+    advice = _repetition(bare, position) or _as_pattern(whole, reads) or _as_address(whole, reads)
+    advice = advice or "put a space between two elements; only 's and quoted text may be glued"
+    place = position, position + len(word)
+    return Finding("E117", f"`{word}` glued to what stands before it", place, advice)
 
 
 def _as_pattern(word: str, reads: Reads) -> str:
@@ -459,12 +424,9 @@ def _fallback(line: str, position: int) -> Finding:
     rest = line[position:].split()
     if not rest:
         return Finding("E101", "the line ends too early", (len(line), len(line) + 1), _NO_ARROW)
-    return Finding(
-        "E101",
-        f"`{rest[0][:40]}` cannot stand here",
-        (position, position + len(rest[0])),
-        as_text(rest[0][:40]) + _comment_note(line),
-    )
+    word, place = rest[0][:40], (position, position + len(rest[0]))
+    advice = as_text(word) + _comment_note(line)
+    return Finding("E101", f"`{word}` cannot stand here", place, advice)
 
 
 _VALUES = re.compile(r"\[\s*(\w+)\s*(!?)=\s*([^\s\]&|]+(?:\|[^\s\]&|]+)+)\s*\]")

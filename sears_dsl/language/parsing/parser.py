@@ -22,28 +22,10 @@ from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from sears_dsl.errors import Diagnostic, Span
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, plain_string
 from sears_dsl.language.parsing.mistakes import explain
-from sears_dsl.language.rule import (
-    KEYS,
-    Element,
-    Entry,
-    Expectation,
-    Literal,
-    Metadata,
-    MetadataEntry,
-    Options,
-    ParsedFile,
-    Rule,
-    RuleTest,
-    SetReference,
-    Statement,
-    Template,
-    Test,
-    Text,
-    Wildcard,
-)
 from sears_dsl.language.words import (
     WHOLE,
     code,
@@ -95,12 +77,8 @@ def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | No
     if not strange:
         return None
     advice = f"import a file of sets; `sears check {path}` shows its lines" if imported else ORDER
-    return Diagnostic(
-        "E407",
-        f"this is not a rule file: {total - likely:,} of {total:,} lines are not rules",
-        path=path,
-        help=advice,
-    )
+    message = f"this is not a rule file: {total - likely:,} of {total:,} lines are not rules"
+    return Diagnostic("E407", message, path=path, help=advice)
 
 
 #: Characters of a line, at most.
@@ -134,7 +112,7 @@ def _grammar() -> Lark:
     )
 
 
-def parse_lines(text: str, *, path: str = "<rules>", fast: bool = True) -> ParsedFile:
+def parse_lines(text: str, *, path: str = "<rules>", fast: bool = True) -> syntax.ParsedFile:
     """Read a rule file. ``fast=False`` sends every line through the grammar."""
     return _LineParser(text.removeprefix("\ufeff"), path, fast).parse()
 
@@ -147,14 +125,14 @@ class _LineParser:
         self._path = path
         self._fast = fast
         self._findings: list[Diagnostic] = []
-        self._entries: list[Entry] = []
+        self._entries: list[syntax.Entry] = []
         self._leading: list[str] = []
         self._fields: list[Field] = []
-        self._metadata: list[MetadataEntry] = []
+        self._metadata: list[syntax.MetadataEntry] = []
         # Whether an indented line has something above it: a rule, or a line that failed.
         self._above = "nothing"
 
-    def parse(self) -> ParsedFile:
+    def parse(self) -> syntax.ParsedFile:
         for number, line in enumerate(self._lines, start=1):
             if not line.strip(" \t"):
                 if self._leading[-1:] != [""]:
@@ -166,7 +144,7 @@ class _LineParser:
             del self._leading[0]
         while self._leading and not self._leading[-1]:
             self._leading.pop()
-        return ParsedFile(tuple(self._entries), tuple(self._leading), tuple(self._findings))
+        return syntax.ParsedFile(tuple(self._entries), tuple(self._leading), tuple(self._findings))
 
     # ------------------------------------------------------------ lines
 
@@ -217,7 +195,7 @@ class _LineParser:
             return
         before = len(self._findings)
         node = Builder(line, number, partial(self._report, number), _reads).statement(tree)
-        if len(self._findings) == before or isinstance(node, Rule | Template):
+        if len(self._findings) == before or isinstance(node, syntax.Rule | syntax.Template):
             self._start(node, _comment(tree))
 
     def _metadata_line(self, line: str, number: int) -> None:
@@ -242,16 +220,16 @@ class _LineParser:
             comment = _comment(tree)
         if field is not None:
             self._fields.append(field)
-            self._metadata.append(MetadataEntry(field.key, self._take_leading(), comment))
+            self._metadata.append(syntax.MetadataEntry(field.key, self._take_leading(), comment))
 
     # ------------------------------------------------------------ entries
 
-    def _start(self, node: Statement, comment: str) -> None:
+    def _start(self, node: syntax.Statement, comment: str) -> None:
         leading = self._take_leading()
         if not self._entries and leading[:1] == ("",):
             leading = leading[1:]
-        self._entries.append(Entry(node, leading, comment))
-        self._above = "rule" if isinstance(node, Rule | Template) else "statement"
+        self._entries.append(syntax.Entry(node, leading, comment))
+        self._above = "rule" if isinstance(node, syntax.Rule | syntax.Template) else "statement"
 
     def _take_leading(self) -> tuple[str, ...]:
         leading, self._leading = tuple(self._leading), []
@@ -262,22 +240,22 @@ class _LineParser:
         if self._fields and self._above == "rule":
             entry = self._entries[-1]
             metadata = _collect(self._fields, self._misplaced)
-            if isinstance(entry.node, Rule | Template):
+            if isinstance(entry.node, syntax.Rule | syntax.Template):
                 for field in self._fields:
                     self._check_key(field, entry.node)
                 node = replace(entry.node, metadata=metadata)
                 self._entries[-1] = replace(entry, node=node, metadata=tuple(self._metadata))
         self._fields, self._metadata = [], []
 
-    def _check_key(self, field: Field, node: Rule | Template) -> None:
+    def _check_key(self, field: Field, node: syntax.Rule | syntax.Template) -> None:
         """Report what stands under a rule and is of a template, or the other way round."""
-        if isinstance(node, Rule) and field.key == "label":
+        if isinstance(node, syntax.Rule) and field.key == "label":
             hint = "what a rule does to the label is written `expect: label NAME`"
-        elif isinstance(node, Template) and field.key in {"expect", "rate", "seed"}:
+        elif isinstance(node, syntax.Template) and field.key in {"expect", "rate", "seed"}:
             hint = "all sentences of a template are written, and their label is `label: NAME`"
         else:
             return
-        kind = "a rule" if isinstance(node, Rule) else "a template"
+        kind = "a rule" if isinstance(node, syntax.Rule) else "a template"
         self._misplaced(field, "E322", f"`{field.key}:` under {kind}", hint)
 
     def _misplaced(self, field: Field, code: str, message: str, hint: str) -> None:
@@ -288,26 +266,26 @@ class _LineParser:
     # ------------------------------------------------------------ plain lines
 
     @staticmethod
-    def _plain_rule(line: str, number: int) -> Rule | None:
+    def _plain_rule(line: str, number: int) -> syntax.Rule | None:
         # A line that begins with `rule` may have lost its colon: the grammar's business.
         match = _PLAIN_RULE.fullmatch(line)
         if match is None or "X" in (words := line.split(" ")) or words[0] == "rule":
             return None
         column = 1
-        elements: list[Element] = []
-        pieces: list[Text] = []
+        elements: list[syntax.Element] = []
+        pieces: list[syntax.Text] = []
         arrow = False
         for word in words:
             end = column + len(word)
             if word == "->":
                 arrow = True
             elif arrow:
-                pieces.append(Text(word, False, False, Span(number, column, end)))
+                pieces.append(syntax.Text(word, False, False, Span(number, column, end)))
             else:
                 span = Span(number, column, end)
-                elements.append(Element(Literal(word), 1, 1, None, False, span))
+                elements.append(syntax.Element(syntax.Literal(word), 1, 1, None, False, span))
             column = end + 1
-        return Rule(tuple(elements), tuple(pieces), span=Span(number, 1, column - 1))
+        return syntax.Rule(tuple(elements), tuple(pieces), span=Span(number, 1, column - 1))
 
     @staticmethod
     def _plain_test(line: str, number: int) -> Field | None:
@@ -315,7 +293,7 @@ class _LineParser:
         if match is None:
             return None
         span = Span(number, match.end(1) + 1, match.end() + 1)
-        return Field("test", RuleTest(match[2], match[3], span), span)
+        return Field("test", syntax.RuleTest(match[2], match[3], span), span)
 
     # ------------------------------------------------------------ grammar and findings
 
@@ -346,10 +324,10 @@ class _LineParser:
 class _AnySets:
     """A scope in which every set is there; for lines that are looked at alone."""
 
-    options = Options()
+    options = syntax.Options()
 
-    def members(self, reference: SetReference) -> tuple[Test, ...]:
-        return (Wildcard(),)
+    def members(self, reference: syntax.SetReference) -> tuple[syntax.Test, ...]:
+        return (syntax.Wildcard(),)
 
     def set_names(self) -> tuple[str, ...]:
         return ()
@@ -363,7 +341,7 @@ def _reads(line: str) -> bool:
     except UnexpectedInput:
         return False
     node = Builder(line, 1, lambda code, *_: codes.append(code), lambda _: False).statement(tree)
-    if isinstance(node, Rule):
+    if isinstance(node, syntax.Rule):
         codes.extend(each.code for each in check_rule(node, _AnySets()))
     return not any(code.startswith("E") for code in codes)
 
@@ -389,7 +367,7 @@ def _expected(error: UnexpectedInput) -> frozenset[str]:
 
 # ---------------------------------------------------------------- metadata
 
-Value: TypeAlias = Expectation | RuleTest | int | str | tuple[str, ...]
+Value: TypeAlias = syntax.Expectation | syntax.RuleTest | int | str | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,20 +391,18 @@ def _build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> F
         original, expected = node.children
         text = plain_string(original, report)
         new = None if expected.type == "NONE" else plain_string(expected, report)
-        return Field("test", RuleTest(text, new, span), span)
+        return Field("test", syntax.RuleTest(text, new, span), span)
     key_leaf, *values = node.children
     key = key_leaf[: key_leaf.index(":")]
     key_end = key_leaf.start_pos + len(key)
-    if key not in KEYS:
-        report("E212", f"`{key}` is not a key of metadata", (start, key_end), nearest(key, KEYS))
+    if key not in syntax.KEYS:
+        report(
+            "E212", f"`{key}` is not a key of metadata", (start, key_end), nearest(key, syntax.KEYS)
+        )
         return None
     if key == "test":
-        report(
-            "E112",
-            "a test is written without a colon",
-            (start, key_end),
-            'write `test "in" => "out"` or `test "in" => none`',
-        )
+        hint = 'write `test "in" => "out"` or `test "in" => none`'
+        report("E112", "a test is written without a colon", (start, key_end), hint)
         return None
     value = _value(key, values, report)
     return None if value is None else Field(key, value, span)
@@ -447,12 +423,9 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     if key == "tags":
         for leaf in values:
             if leaf.type == "QUOTED" or not _TAG.fullmatch(leaf):
-                report(
-                    "E213",
-                    f"`{leaf}` cannot be a tag of a rule",
-                    (leaf.start_pos, leaf.end_pos),
-                    "tags are words of letters, digits and . _ -, with spaces between",
-                )
+                hint = "tags are words of letters, digits and . _ -, with spaces between"
+                own_place = leaf.start_pos, leaf.end_pos
+                report("E213", f"`{leaf}` cannot be a tag of a rule", own_place, hint)
         return tuple(str(leaf) for leaf in values)
     if key == "label":
         if len(values) == 1:
@@ -461,21 +434,17 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
                 report("E213", "an empty label", place, "name it: `label: positive`")
             return name
         text = " ".join(map(str, values))
-        report(
-            "E213",
-            f"`{text}` is not a label",
-            place,
-            f"quote it: {code(f'label: {quote(text)}')}",
-        )
+        hint = f"quote it: {code(f'label: {quote(text)}')}"
+        report("E213", f"`{text}` is not a label", place, hint)
         return text
     if key == "expect" and first == "label" and len(values) == 2:
         quoted = last.type == "QUOTED"
-        return Expectation("label", plain_string(last, report) if quoted else str(last))
+        return syntax.Expectation("label", plain_string(last, report) if quoted else str(last))
     allowed = SEVERITIES if key == "severity" else ("same", "flip")
     if len(values) == 1 and str(first) in allowed:
         if key == "severity":
             return str(first)
-        return Expectation("same" if str(first) == "same" else "flip")
+        return syntax.Expectation("same" if str(first) == "same" else "flip")
     text = " ".join(map(str, values))
     hint = nearest(text, allowed)
     if key == "expect" and "there are" in hint:
@@ -499,36 +468,27 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
             hint = "as in `rate: 25%`, with at most four decimals"
             if read_share(meant) is not None:
                 hint = f"did you mean {meant}?\nwrite {code(f'rate: {meant}')}"
-            report(
-                "E323",
-                f"`{text}` is not a share from more than 0% to 100%",
-                place,
-                hint,
-            )
+            report("E323", f"`{text}` is not a share from more than 0% to 100%", place, hint)
         return share
     digits = len(text) <= 19 and text.isascii() and text.isdigit()
     if not digits or int(text) > _LARGEST_SEED:
-        report(
-            "E328",
-            f"`{text}` is not a seed",
-            place,
-            "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`",
-        )
+        hint = "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`"
+        report("E328", f"`{text}` is not a seed", place, hint)
         return None
     return int(text)
 
 
 def _collect(
     fields: Iterable[Field], misplaced: Callable[[Field, str, str, str], None]
-) -> Metadata:
+) -> syntax.Metadata:
     """The metadata of a rule from its fields; one whose key is given twice is misplaced."""
     values: dict[str, Any] = {}
-    tests: list[RuleTest] = []
+    tests: list[syntax.RuleTest] = []
     for field in fields:
-        if isinstance(field.value, RuleTest):
+        if isinstance(field.value, syntax.RuleTest):
             tests.append(field.value)
         elif field.key in values:
             misplaced(field, "E316", f"`{field.key}` is given twice", "keep one of them")
         else:
             values[field.key] = field.value
-    return Metadata(**values, tests=tuple(tests))  # the keys are its fields, but for tests
+    return syntax.Metadata(**values, tests=tuple(tests))  # the keys are its fields, but for tests

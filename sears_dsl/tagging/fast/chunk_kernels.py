@@ -46,45 +46,17 @@ END = 0
 WORD = 1
 
 # Classes of a character, see training/tokenizer_tables.py.
-KNOWN = 1
-PREFIX = 2
-SUFFIX = 4
-ALPHA = 8
-BEFORE = 16
-AFTER = 32
-CLOSES = 64
-CAPITAL = 128
 _NAMES = ("known", "prefix", "suffix", "alpha", "before", "after", "closes", "capital")
+KNOWN, PREFIX, SUFFIX, ALPHA, BEFORE, AFTER, CLOSES, CAPITAL = (1 << bit for bit in range(8))
 
 # What a string of the tables is.
 SPECIAL = 1
 UNIT = 2
 
-_DOT = ord(".")
-_COMMA = ord(",")
-_PLUS = ord("+")
-_HYPHEN = ord("-")
-_EN_DASH = ord("–")
-_EM_DASH = ord("—")
-_TILDE = ord("~")
-_STAR = ord("*")
-_CARET = ord("^")
-_COLON = ord(":")
-_LESS = ord("<")
-_GREATER = ord(">")
-_EQUALS = ord("=")
-_SLASH = ord("/")
-_DOLLAR = ord("$")
-_QUOTE = ord("'")
-_APOSTROPHE = ord("’")
-_ELLIPSIS = ord("…")
-_ZERO = ord("0")
-_NINE = ord("9")
-_SMALL_S = ord("s")
-_LARGE_S = ord("S")
-_LARGE_U = ord("U")
-_LARGE_C = ord("C")
-_LARGE_A = ord("A")
+_DOT, _COMMA, _PLUS, _HYPHEN, _TILDE, _STAR, _CARET, _COLON = map(ord, ".,+-~*^:")
+_LESS, _GREATER, _EQUALS, _SLASH, _DOLLAR, _QUOTE, _ZERO, _NINE = map(ord, "<>=/$'09")
+_EN_DASH, _EM_DASH, _APOSTROPHE, _ELLIPSIS = map(ord, "–—’…")
+_SMALL_S, _LARGE_S, _LARGE_U, _LARGE_C, _LARGE_A = map(ord, "sSUCA")
 
 
 class ChunkedRows(NamedTuple):

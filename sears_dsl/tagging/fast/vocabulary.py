@@ -204,8 +204,7 @@ class Words:
     @property
     def offsets(self) -> NDArray[np.int64]:
         """See the class."""
-        offsets: NDArray[np.int64] = self.table.offsets
-        return offsets
+        return self.table.offsets
 
     @property
     def characters(self) -> int:
