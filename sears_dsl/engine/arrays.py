@@ -264,6 +264,12 @@ def is_protected(
     return covered[2 * end - 1] > covered[2 * start]
 
 
+# The place of a single bit by its remainder: no two of 64 powers of two have one in common.
+BIT_OF = np.zeros(67, np.uint64)
+for _bit in range(64):
+    BIT_OF[(1 << _bit) % 67] = _bit
+
+
 @kernel
 def grown(array: Any, size: Integer) -> Any:
     """The same entries in an array with room for so many, and for twice as many as before."""

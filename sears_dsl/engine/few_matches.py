@@ -1,26 +1,27 @@
-"""Few rows, without arrays or kernels: rules that name words found, and matches written one by one.
+"""Few rows, without arrays of their tokens: listed, matched and written one by one.
 
-In: the matches of a few rows (`FewMatches`); or a program of which every rule names words, and
-later texts (`WordRules`). Out: `Rewrite`s, by row and then by rule, just those that `search` and
-`Rendering.rewrites` give; None where these have to be asked: a rule that may match reads tags, or
-too many rules may. Always holds: such a rule can match only where one of its words is a token
-(`Prefilter`); what was written is remembered, within bounds, by all that it depends on
-(`Renderer.new_text`). Costs a look-up a token, a test for each token and rule of which a word is
-there, and a look-up a match whose like was there before; arrays cost the same for one match as for
-many. Threads may share one.
+In: few texts (`FewRows`), whose instances are told from words where all rules name words
+(`WordRules`), else by the scan of `search`; or the matches of a few rows (`FewMatches`). Out:
+`Rewrite`s, by row and then by rule, just those that `search` and `Rendering.rewrites` give; None
+where these have to be asked. Always holds: a rule that names words can match only where one of them
+is a token (`Prefilter`); what was written is remembered, within bounds, by all that it depends on
+(`Renderer.new_text`). Costs a look-up a token and a match whose like was there before, and the
+scan, or a test for each token and rule of which a word is there; arrays cost the same for one token
+or match as for many. Threads may share one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import eq
 from typing import NamedTuple
 
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, required_words
+from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter, fold, required_words
 from sears_dsl.engine.compile.program import Program, Variant, bind
+from sears_dsl.engine.match.search import search_row, searches_rows
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.placing import ALONE, Around, begins_sentence
@@ -147,17 +148,18 @@ class FewMatches:
         """The edit of the only instance of a rule in a row."""
         text, tokens, touching = row
         starts, ends = tokens.starts, tokens.ends
-        way = self._way(rule, variant)
-        low, high = start - way.left, end + way.right
+        way = self._ways.get((rule, variant)) or self._way(rule, variant)
+        renderer, bound, left, right = way
+        low, high = start - left, end + right
         between = text[starts[low] : ends[high - 1]] if low < high else ""
-        opens = start < end and way.renderer.follows_case and begins_sentence(text, starts[start])
+        opens = start < end and renderer.follows_case and begins_sentence(text, starts[start])
         look: tuple[object, ...] = (rule, opens, between)
-        if way.variant is not None:
+        if bound is not None:
             look += (variant, touching[low], touching[high], *tokens.types[low:high])
         written = self._written.get(look)
         if written is None:
             binding = self._binding(row, way, start, end)
-            written = way.renderer.written(text, tokens, binding)
+            written = renderer.written(text, tokens, binding)
             if len(self._written) >= MOST_WRITTEN:
                 self._written.clear()
             self._written[look] = written
@@ -175,11 +177,11 @@ class FewMatches:
         around = Around(barrier=len(text))
         previous = ends[start - 1] if start else None
         if start < end:
-            placed = way.renderer.placing.placed
+            placed = renderer.placing.placed
             edit = placed(text, first, last, new, previous=previous, around=around)
         else:
             following = (starts[start], ends[start]) if start < len(starts) else None
-            edit = way.renderer.placing.inserted(text, previous, following, new, around)
+            edit = renderer.placing.inserted(text, previous, following, new, around)
         return edit or Unrendered.UNCHANGED
 
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
@@ -211,8 +213,8 @@ def _kind(character: str) -> int:
 
 # Of more rules at once the kernels are asked, which take as long for one as for many.
 _MOST_ASKED = 16
-MOST_VARIANTS = 10_000
-"""The index of more is not made in a call that somebody waits for."""
+# The index of more is not made in a call that somebody waits for.
+_MOST_VARIANTS = 10_000
 
 
 class _WordVariant(NamedTuple):
@@ -230,50 +232,18 @@ class WordRules:
     """The rules of a program by the words that they name.
 
     Args:
-        program: each variant asks for one of some words; there are no more than `MOST_VARIANTS`.
-        few_matches: renders its rules, none of which draws.
-        tagger: lists the tokens of a text; it is asked by any thread.
+        program: each variant asks for one of some words; there are not very many.
+        prefilter: of the same program.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        prefilter: Prefilter,
-        few_matches: FewMatches,
-        tagger: ListingTagger,
-    ) -> None:
+    def __init__(self, program: Program, prefilter: Prefilter) -> None:
         self._program = program
         self._prefilter = prefilter
-        self._few_matches = few_matches
-        self._tagger = tagger
         self._word_variants: dict[int, _WordVariant | None] = {}
         self._variants_of: dict[str, tuple[int, ...]] = {}
         for number, sequence in enumerate(program.sequences):
             for word in required_words(sequence, program.predicates) or ():
                 self._variants_of[word] = (*self._variants_of.get(word, ()), number)
-
-    def rewrites(
-        self, texts: Sequence[str], scope: Scope, unrenderable: Counter[int]
-    ) -> list[Rewrite] | None:
-        """What all rules, each by itself, make of texts in which nothing is protected.
-
-        None where one of the rows needs more than a look at its words.
-        """
-        listed_rows: list[tuple[int, ListedTokens, list[Instance]]] = []
-        for row, text in enumerate(texts):
-            if self._prefilter.tier(text) == NOTHING:
-                continue
-            tokens = self._tagger.list_tokens(text)
-            instances = None if tokens is None else self.instances(tokens, every=scope == "all")
-            if tokens is None or instances is None:
-                return None
-            listed_rows.append((row, tokens, instances))
-        render = self._few_matches.of_row
-        return [
-            rewrite
-            for row, tokens, instances in listed_rows
-            for rewrite in render(row, texts[row], tokens, instances, unrenderable)
-        ]
 
     def instances(self, tokens: ListedTokens, *, every: bool) -> list[Instance] | None:
         """The instances in a row, by rule and start; None where `search` has to be asked.
@@ -356,3 +326,76 @@ def _apart(hits: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
             free = max(start + 1, end)
             apart.append((start, order, end))
     return apart
+
+
+class FewRows:
+    """Few texts, each of which is listed, matched and written by itself.
+
+    Args:
+        program: the rules.
+        prefilter: of the same program.
+        few_matches: renders these rules.
+        drawing: the rules that draw.
+        tagger: lists the tokens of a text; it is asked by any thread.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        prefilter: Prefilter,
+        few_matches: FewMatches,
+        drawing: Collection[int],
+        tagger: ListingTagger,
+    ) -> None:
+        self._program = program
+        self._prefilter = prefilter
+        self._few_matches = few_matches
+        self._drawing = frozenset(drawing)
+        self._tagger = tagger
+        by_words = prefilter.least == NOTHING and len(program.sequences) <= _MOST_VARIANTS
+        self._word_rules = WordRules(program, prefilter) if by_words and not drawing else None
+
+    def rewrites(
+        self, texts: Sequence[str], scope: Scope, unrenderable: Counter[int]
+    ) -> list[Rewrite] | None:
+        """What all rules, each by itself, make of texts in which nothing is protected.
+
+        None where `search` has to be asked.
+        """
+        listed_rows: list[tuple[int, ListedTokens, list[Instance]]] = []
+        for number, text in enumerate(texts):
+            tier = self._prefilter.tier(text)
+            if tier == NOTHING:
+                continue
+            row = self._by_words(text, scope) or self._by_bits(text, scope, tagged=tier == TAGS)
+            if row is None:
+                return None
+            listed_rows.append((number, *row))
+        render = self._few_matches.of_row
+        return [
+            rewrite
+            for number, tokens, instances in listed_rows
+            for rewrite in render(number, texts[number], tokens, instances, unrenderable)
+        ]
+
+    def _by_words(self, text: str, scope: Scope) -> tuple[ListedTokens, list[Instance]] | None:
+        """The tokens of a text and the instances in it, told from its words."""
+        tokens = None if self._word_rules is None else self._tagger.list_tokens(text)
+        if tokens is None or self._word_rules is None:
+            return None
+        instances = self._word_rules.instances(tokens, every=scope == "all")
+        return None if instances is None else (tokens, instances)
+
+    def _by_bits(
+        self, text: str, scope: Scope, *, tagged: bool
+    ) -> tuple[ListedTokens, list[Instance]] | None:
+        """The same by a scan."""
+        if not searches_rows(self._program):
+            return None
+        tokens = self._tagger.list_tagged(text) if tagged else self._tagger.list_tokens(text)
+        if tokens is None or may_separate([text for text, _, _ in tokens.types]):
+            return None
+        instances = search_row(self._program, tokens, scope)
+        if instances is None or not self._drawing.isdisjoint([rule for rule, *_ in instances]):
+            return None
+        return tokens, instances

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.engine.arrays import (
+    BIT_OF,
     EXTENT_FIRST,
     FOCUS,
     ORDER_BITS,
@@ -33,11 +34,6 @@ from sears_dsl.engine.arrays import (
 from sears_dsl.engine.match.scan import choose
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
-
-# The place of a single bit by its remainder: no two of 64 powers of two have one in common.
-BIT_OF = np.zeros(67, np.uint64)
-for _bit in range(64):
-    BIT_OF[(1 << _bit) % 67] = _bit
 
 
 @kernel

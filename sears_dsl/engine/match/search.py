@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import (
+    BIT_OF,
     EXTENT_ALL,
     EXTENT_EVERY,
     EXTENT_FIRST,
@@ -33,13 +34,13 @@ from sears_dsl.engine.arrays import (
     Rules,
 )
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match.bit_scan import BIT_OF, collect_by_bits
+from sears_dsl.engine.match.bit_scan import collect_by_bits
 from sears_dsl.engine.match.scan import collect
-from sears_dsl.engine.matches import Matches
+from sears_dsl.engine.matches import Instance, Matches
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels, offsets_of
 from sears_dsl.runtime.kernels import compiles, expect, kernel, kernel_of_alike
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 # ---------------------------------------------------------------- from hits to instances
 
@@ -311,6 +312,37 @@ def search(
         heads = (np.diff(matches.rules, prepend=-1) != 0) | (np.diff(matches.rows, prepend=-1) != 0)
         matches = matches.select(heads | program.rated[matches.rules])
     return _with_units(matches, program, tokens, protected) if len(program.units) else matches
+
+
+def searches_rows(program: Program) -> bool:
+    """Whether `search_row` may be asked: not in plain Python, nor of a rate or whole units."""
+    by_bits = program.planes is not None and compiles()
+    return by_bits and not (len(program.rated) or len(program.units))
+
+
+def search_row(program: Program, tokens: ListedTokens, extent: Extent) -> list[Instance] | None:
+    """The instances of all rules in one row; None where `search` has to be asked."""
+    known, planes = program.classes.of_row(tokens.types), program.planes
+    if known is None or planes is None:
+        return None
+    classes, pool = known
+    of_class = pool.planes.of(classes, planes)
+    if of_class is None:
+        return None
+    count = len(tokens)
+    rules, _, starts, ends, orders = find_instances_by_bits(
+        0,
+        1,
+        _EXTENTS[extent],
+        np.array((0, count), np.int32),
+        np.arange(count, dtype=np.int32),
+        classes.of_type,
+        planes,
+        of_class,
+        program.rules,
+        _UNPROTECTED,
+    ).tolist()
+    return list(zip(rules, starts, ends, orders, strict=True))
 
 
 def _with_units(

@@ -472,19 +472,40 @@ class FastTagger:
     def _tag(self, texts: Sequence[str], *, again: bool) -> Tokens:
         with self._alone:
             cut = self._tokenizer.tokenize(texts, again=again)
-            perceptron = self._perceptron
-            words = self._tokenizer.words
-            if self._tagged_types is None or self._tagged_types.words is not words:
-                pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
-                self._tagged_types = SeenTypes(words, pairs, self._alone)
-            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
+            perceptron, types = self._perceptron, self._tagged()
+            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, types.words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
-            return self._tagged_types.tokens(texts, cut, pair_ids)
+            return types.tokens(texts, cut, pair_ids)
+
+    def _tagged(self) -> SeenTypes:
+        """The tokens with tags of the words that there are now."""
+        words, perceptron = self._tokenizer.words, self._perceptron
+        if self._tagged_types is None or self._tagged_types.words is not words:
+            pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
+            self._tagged_types = SeenTypes(words, pairs, self._alone)
+        return self._tagged_types
 
     def list_tokens(self, text: str) -> ListedTokens | None:
         """What `tokenize` gives for one text; None where it has to be asked."""
         with self._alone:
             return self._tokenizer.listed(text)
+
+    def list_tagged(self, text: str) -> ListedTokens | None:
+        """What `tag` gives for one text; None where it has to be asked."""
+        with self._alone:
+            row = self._tokenizer.row(text)
+            if row is None:
+                return None
+            starts, ends, words = row
+            perceptron, types = self._perceptron, self._tagged()
+            offsets = np.array((0, len(words)), np.int32)
+            tags = perceptron.tag(offsets, np.array(words, np.int32), types.words)
+            coarse_tags, pairs = len(perceptron.coarse), len(types.pairs)
+            codes = [
+                word * pairs + fine * coarse_tags + coarse
+                for word, fine, coarse in zip(words, *map(np.ndarray.tolist, tags), strict=True)
+            ]
+            return ListedTokens(types.members(codes), starts, ends)
 
     def split(self, words: str) -> tuple[str, ...]:
         """The tokens of a word of a rule."""
