@@ -51,6 +51,19 @@ NODE_SHIFT = 32  # bits of a node in the key of an edge
 ENTRY = 7  # numbers at the head of an entry of `Heads`
 
 
+class Patterns(NamedTuple):
+    """What rules test, each pattern once, and the rules that test it."""
+
+    variants: Int32Array  # (variants, 5): pattern, order, left, focus, anchors
+    first_variant: Int32Array  # (patterns,): a pattern's variants follow one another from here
+    rule_offsets: Int32Array  # (patterns + 1,): rules of a pattern, with rules_of
+    rules_of: Int32Array  # (rules,)
+    pattern_of: Int32Array  # (rules,)
+    # (patterns, 2): the rule of a pattern with one rule and one variant, and the tokens that it
+    # replaces, in one line of a cache; the rule is -1 for other patterns.
+    single: Int32Array
+
+
 class Rules(NamedTuple):
     """What a program gives to the kernels."""
 
@@ -66,14 +79,7 @@ class Rules(NamedTuple):
     edge_children: Int32Array  # (edges,): where it leads
     accept_offsets: Int32Array  # (nodes + 1,): what ends at a node, with accepts
     accepts: Int32Array
-    variants: Int32Array  # (variants, 5): pattern, order, left, focus, anchors
-    first_variant: Int32Array  # (patterns,): a pattern's variants follow one another from here
-    rule_offsets: Int32Array  # (patterns + 1,): rules of a pattern, with rules_of
-    rules_of: Int32Array  # (rules,)
-    pattern_of: Int32Array  # (rules,)
-    # (patterns, 2): the rule of a pattern with one rule and one variant, and the tokens that it
-    # replaces, in one line of a cache; the rule is -1 for other patterns.
-    single: Int32Array
+    patterns: Patterns
     deepest: Integer  # tests of the longest variant
 
 

@@ -265,7 +265,8 @@ class WordRules:
                 hit = (start, variant.order, start + variant.focus)
                 hits.setdefault(variant.pattern, []).append(hit)
         instances: list[Instance] = []
-        offsets, rules = self._program.rules.rule_offsets, self._program.rules.rules_of
+        patterns = self._program.rules.patterns
+        offsets, rules = patterns.rule_offsets, patterns.rules_of
         for pattern, of_pattern in hits.items():
             apart = _apart(sorted(of_pattern)) if every else [min(of_pattern)]
             for rule in rules[offsets[pattern] : offsets[pattern + 1]].tolist():
@@ -277,7 +278,7 @@ class WordRules:
         if number not in self._word_variants:
             variant = None
             if not self._prefilter.tagged[number]:
-                row = self._program.rules.variants[number]
+                row = self._program.rules.patterns.variants[number]
                 columns = map(int, row[[PATTERN, ORDER, LEFT, FOCUS, ANCHORS]])
                 predicates = self._program.predicates
                 tests = [_on_words(test, predicates) for test in self._program.sequences[number]]

@@ -45,6 +45,7 @@ from sears_dsl.tagging.fast.weights import (
     NO_TAG,
     TAG_KEYS,
     TAGS,
+    ScoreTables,
     TaggerTables,
     Weights,
     class_key,
@@ -107,7 +108,7 @@ def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
 
 
 @kernel
-def add_entries(keys: Any, weights: TaggerTables, held: Any, scores: Any) -> None:
+def add_entries(keys: Any, weights: ScoreTables, held: Any, scores: Any) -> None:
     """Add the weights of features to the scores, if they have any; ``held`` is as long as keys."""
     # All slots are read before any is used, so that memory is waited for once and not each time.
     for index in range(len(keys)):
@@ -182,7 +183,7 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
         for tag in range(TAGS):
             scores[tag] = 0
         keys[FORM_KEYS] = class_key(kind)
-        add_entries(keys[: FORM_KEYS + 1], weights, held, scores)
+        add_entries(keys[: FORM_KEYS + 1], weights.scores, held, scores)
         for tag in range(TAGS):
             known.scores[word, tag] = scores[tag]
 
@@ -200,7 +201,7 @@ def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
 def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
     row_offsets: Any,
     words: Any,
-    weights: TaggerTables,
+    weights: ScoreTables,
     known: KnownWords,
     old: TaggedRows,
     casings: Any,
@@ -358,12 +359,12 @@ class Perceptron:
         known = self._of(words, tokens=len(words_of_tokens))
         if not again:
             plain: tuple[TagIds, TagIds] = _tag_rows(
-                row_offsets, words_of_tokens, self._tables, known, _NOTHING, _NOTHING.casings
+                row_offsets, words_of_tokens, self._tables.scores, known, _NOTHING, _NOTHING.casings
             )
             return plain
         casings = np.zeros(len(row_offsets) - 1, np.int8)
         tags: tuple[TagIds, TagIds] = _tag_rows(
-            row_offsets, words_of_tokens, self._tables, known, self._tagged, casings
+            row_offsets, words_of_tokens, self._tables.scores, known, self._tagged, casings
         )
         self._tagged = TaggedRows(row_offsets, words_of_tokens, *tags, casings)
         return tags
