@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from operator import eq
+from itertools import groupby
+from operator import eq, itemgetter
 from typing import NamedTuple
 
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
@@ -106,43 +107,37 @@ class FewMatches:
         """The rewrites of one row; instances come by rule and start, of rules that do not draw."""
         gaps = map(eq, tokens.ends, tokens.starts[1:])
         row = _Row(text, tokens, [False, *gaps, False])
-        by_rule: dict[int, list[tuple[int, int, int]]] = {}
-        for rule, start, end, variant in instances:
-            by_rule.setdefault(rule, []).append((start, end, variant))
         rewrites: list[Rewrite] = []
-        for rule, of_rule in by_rule.items():
-            edits = self._edits(row, rule, of_rule, unrenderable)
+        for rule, of_rule in groupby(instances, itemgetter(0)):
+            edits = self._edits(row, list(of_rule), unrenderable)
             if edits:
-                rewrites.append(Rewrite(rule, number, text, apply_edits(text, edits), tuple(edits)))
+                rewrites.append(Rewrite(rule, number, text, apply_edits(text, edits), edits))
         return rewrites
 
     # ------------------------------------------------------------ inside
 
     def _edits(
-        self,
-        row: _Row,
-        rule: int,
-        instances: Sequence[tuple[int, int, int]],
-        unrenderable: Counter[int],
-    ) -> list[Edit]:
-        """The edits of a rule in a row, of instances with start, end and variant."""
+        self, row: _Row, instances: Sequence[Instance], unrenderable: Counter[int]
+    ) -> tuple[Edit, ...]:
+        """The edits of a rule in a row."""
         edits: list[Edit] = []
+        rule = instances[0][0]
         if len(instances) == 1:
-            rendered = self._edit(row, rule, *instances[0])
+            rendered = self._edit(row, *instances[0])
             if isinstance(rendered, Edit):
-                return [rendered]
+                return (rendered,)
             missing = [rendered]
         else:
             bindings = [
                 self._binding(row, self._way(rule, variant), start, end)
-                for start, end, variant in instances
+                for _, start, end, variant in instances
             ]
             renderer = self._compiled.renderer(rule)
             edits, missing = render_untouching(renderer, row.text, row.tokens, bindings)
         counted = sum(each.is_counted for each in missing)
         if counted:
             unrenderable[rule] += counted
-        return edits
+        return tuple(edits)
 
     def _edit(self, row: _Row, rule: int, start: int, end: int, variant: int) -> Edit | Unrendered:
         """The edit of the only instance of a rule in a row."""
