@@ -416,7 +416,7 @@ class _CodedTypes(TokenTypes):
         return self._of.type(int(self._codes[index]))
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
-        return self._of.name, self._codes.tolist()
+        return self._of.name, memoryview(self._codes)
 
     @property
     def codes(self) -> NDArray[np.int64]:
