@@ -51,7 +51,7 @@ NODE_SHIFT = 32  # bits of a node in the key of an edge
 ENTRY = 7  # numbers at the head of an entry of `Heads`
 
 
-class Patterns(NamedTuple):
+class RulePatterns(NamedTuple):
     """What rules test, each pattern once, and the rules that test it."""
 
     variants: Int32Array  # (variants, 5): pattern, order, left, focus, anchors
@@ -79,7 +79,7 @@ class Rules(NamedTuple):
     edge_children: Int32Array  # (edges,): where it leads
     accept_offsets: Int32Array  # (nodes + 1,): what ends at a node, with accepts
     accepts: Int32Array
-    patterns: Patterns
+    patterns: RulePatterns
     deepest: Integer  # tests of the longest variant
 
 

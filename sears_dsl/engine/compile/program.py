@@ -28,7 +28,7 @@ from sears_dsl.engine.arrays import (
     NO_CHILD,
     PATTERN,
     BitPlanes,
-    Patterns,
+    RulePatterns,
     Rules,
     build_table,
     build_trie,
@@ -416,7 +416,7 @@ def build_program(
 
 
 def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
-    """Patterns as arrays: the plain ones first, then those that were written out."""
+    """RulePatterns as arrays: the plain ones first, then those that were written out."""
     lengths = np.concatenate(patterns.lengths)
     plain_rules = len(lengths)
     variants = list(chain.from_iterable(patterns.written))
@@ -460,7 +460,7 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     single[alone, 1] = table[first_variant[alone], FOCUS]
     rules = Rules(
         **_edges(trie, plain_count, symbol_count),
-        patterns=Patterns(
+        patterns=RulePatterns(
             variants=table,
             first_variant=first_variant.astype(np.int32),
             rule_offsets=rule_offsets,

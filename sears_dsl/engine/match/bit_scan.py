@@ -26,8 +26,8 @@ from sears_dsl.engine.arrays import (
     RANK_BITS,
     BitPlanes,
     ClassPlanes,
-    Patterns,
     ProtectedPlaces,
+    RulePatterns,
     grown,
     is_protected,
 )
@@ -160,7 +160,7 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
     of_type: Int32Array,
     planes: BitPlanes,
     of_class: ClassPlanes,
-    patterns: Patterns,
+    patterns: RulePatterns,
     protection: ProtectedPlaces,
 ) -> Any:
     """The same as `collect`, by bits."""
@@ -225,7 +225,7 @@ def leave_protected(  # noqa: PLR0917 - arrays in the order in which they are ma
     hits: Int64Array,
     offsets: Int64Array,
     row_offsets: Int32Array,
-    patterns: Patterns,
+    patterns: RulePatterns,
     protection: ProtectedPlaces,
 ) -> None:
     """Of the hits of rows from low on, as the offsets, keep what touches nothing protected."""

@@ -33,8 +33,8 @@ from sears_dsl.engine.arrays import (
     RANK_BITS,
     Classes,
     Heads,
-    Patterns,
     ProtectedPlaces,
+    RulePatterns,
     Rules,
     asks_edges,
     find_child,
@@ -218,7 +218,7 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
 
 
 @kernel
-def _select(hits: Int64Array, low: Integer, high: Integer, patterns: Patterns) -> Any:
+def _select(hits: Int64Array, low: Integer, high: Integer, patterns: RulePatterns) -> Any:
     """Of the sorted hits low up to high, keep per pattern the leftmost that do not overlap.
 
     Returns one past the last that is kept. An insertion closes its place.
@@ -241,7 +241,7 @@ def _select(hits: Int64Array, low: Integer, high: Integer, patterns: Patterns) -
 
 
 @kernel
-def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: Patterns) -> Any:
+def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: RulePatterns) -> Any:
     """Of all hits of rows those of an extent: (hits, offsets) as `collect` gives them otherwise."""
     chosen = hits.copy()
     bounds = np.zeros(offsets.shape[0], np.int64)

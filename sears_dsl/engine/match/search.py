@@ -30,8 +30,8 @@ from sears_dsl.engine.arrays import (
     ORDER_MASK,
     RANK,
     RANK_BITS,
-    Patterns,
     ProtectedPlaces,
+    RulePatterns,
 )
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.match.bit_scan import collect_by_bits
@@ -136,7 +136,7 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
     hits: Int64Array,
     offsets: Int64Array,
     low: Integer,
-    patterns: Patterns,
+    patterns: RulePatterns,
     instances: Int32Array,
     place: Integer,
 ) -> None:
