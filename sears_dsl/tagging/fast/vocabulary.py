@@ -416,7 +416,7 @@ class _CodedTypes(TokenTypes):
         return self._of.type(int(self._codes[index]))
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
-        return self._of.name, memoryview(self._codes)
+        return self._of.name, self._codes.data
 
     @property
     def codes(self) -> NDArray[np.int64]:
