@@ -493,20 +493,18 @@ def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays 
     from low up to high are put into the room, behind those before; ``used`` has how many entries
     and blocks there are then. ``slots``, a power of two and more than twice as many as there will
     be, are the blocks of the pool by hash, -1 where one is free. A bit is in the entries and in
-    each cell by one symbol alone, so that a class is the one before it but for what the symbols
-    mean that one of them satisfies and the other does not.
+    each cell by one symbol, so a class is the one before it but for the symbols of one of them.
     """
     full, none = ~np.uint64(0), np.uint64(0)
     end = planes.first_offsets.shape[0] - 3
     count, dense = planes.depths.shape[0], room.firsts.shape[1]
     pool = room.pool
     begun = np.zeros(count, np.uint64)  # by word
-    row = planes.blank.copy()
-    is_other = np.ones(room.blocks.shape[1], np.bool_)  # blocks that the class before has not
+    row = np.empty(planes.blank.shape[0], np.uint64)
+    is_other = np.zeros(room.blocks.shape[1], np.bool_)  # blocks that the class before has not
     before = np.empty(0, np.int32)
     if low > 0:
         before = _symbols_of(low - 1, offsets, symbols, end)
-        is_other[:] = False
         for block in range(room.blocks.shape[1]):
             row[_BLOCK * block : _BLOCK * block + _BLOCK] = pool[room.blocks[low - 1, block]]
         for at in range(room.offsets[low - 1], room.offsets[low]):
@@ -530,7 +528,9 @@ def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays 
                 differences += 1
                 is_before[symbol] = False
         before = own
-        for symbol in differing[:differences]:
+        if differences >= own.shape[0]:  # sooner put together from nothing
+            row[:], begun[:], is_other[:] = planes.blank, none, True
+        for symbol in differing[:differences] if differences < own.shape[0] else own:
             first = np.int64(planes.first_offsets[symbol])
             last = np.int64(planes.first_offsets[symbol + 1]) - 1
             for word in range(first >> 6, (last >> 6) + 1 if first <= last else 0):
