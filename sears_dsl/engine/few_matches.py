@@ -210,6 +210,8 @@ def _kind(character: str) -> int:
 _MOST_ASKED = 16
 # The index of more is not made in a call that somebody waits for.
 _MOST_VARIANTS = 10_000
+# More rows are scanned sooner at once.
+_FEW_SCANS = 2
 
 
 class _WordVariant(NamedTuple):
@@ -363,7 +365,9 @@ class FewRows:
             tier = self._prefilter.tier(text)
             if tier == NOTHING:
                 continue
-            row = self._by_words(text, scope) or self._by_bits(text, scope, tagged=tier == TAGS)
+            row = self._by_words(text, scope)
+            if row is None and len(texts) <= _FEW_SCANS:
+                row = self._by_bits(text, scope, tagged=tier == TAGS)
             if row is None:
                 return None
             listed_rows.append((number, *row))
