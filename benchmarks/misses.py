@@ -187,7 +187,7 @@ def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
     if planes is None or of_class is None:
         sys.exit("misses: there are no bits for so many rules")
     trace = Trace()
-    rules = trace.watch_fields(program.rules)
+    patterns = trace.watch_fields(program.rules.patterns)
     row_offsets = trace.watch("row_offsets", tokens.row_offsets)
     room = 2 * len(planes.codes) + 200 * len(tokens.type_ids)
     hits = trace.watch("hits", np.zeros(room, np.int64))
@@ -208,9 +208,10 @@ def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
         offsets,
     )
     total = int(offsets._array[rows])
-    count = int(count_instances(hits._array[:total], program.rules))
+    count = int(count_instances(hits._array[:total], program.rules.patterns))
     instances = trace.watch("instances", np.zeros((5, count), np.int32))
-    watched_call(trace, expand_first, ("present", "waiting"), hits, offsets, 0, rules, instances, 0)
+    made_from = (hits, offsets, 0, patterns, instances, 0)
+    watched_call(trace, expand_first, ("present", "waiting"), *made_from)
     expected = search(program, tokens)
     columns = (expected.rules, expected.rows, expected.starts, expected.ends, expected.variants)
     if done != rows or not np.array_equal(instances._array, np.stack(columns)):
@@ -251,7 +252,7 @@ def of_single_variants(rules: Sequence[Rule]) -> Program:
     """The rules without the few of which a word is written in several ways, such as *cannot*."""
     program = matching.compiled(rules)
     assert program.planes is not None
-    patterns = program.rules.pattern_of
+    patterns = program.rules.patterns.pattern_of
     return matching.compiled(
         [
             rule

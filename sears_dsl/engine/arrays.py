@@ -51,6 +51,19 @@ NODE_SHIFT = 32  # bits of a node in the key of an edge
 ENTRY = 7  # numbers at the head of an entry of `Heads`
 
 
+class RulePatterns(NamedTuple):
+    """What rules test, each pattern once, and the rules that test it."""
+
+    variants: Int32Array  # (variants, 5): pattern, order, left, focus, anchors
+    first_variant: Int32Array  # (patterns,): a pattern's variants follow one another from here
+    rule_offsets: Int32Array  # (patterns + 1,): rules of a pattern, with rules_of
+    rules_of: Int32Array  # (rules,)
+    pattern_of: Int32Array  # (rules,)
+    # (patterns, 2): the rule of a pattern with one rule and one variant, and the tokens that it
+    # replaces, in one line of a cache; the rule is -1 for other patterns.
+    single: Int32Array
+
+
 class Rules(NamedTuple):
     """What a program gives to the kernels."""
 
@@ -66,14 +79,7 @@ class Rules(NamedTuple):
     edge_children: Int32Array  # (edges,): where it leads
     accept_offsets: Int32Array  # (nodes + 1,): what ends at a node, with accepts
     accepts: Int32Array
-    variants: Int32Array  # (variants, 5): pattern, order, left, focus, anchors
-    first_variant: Int32Array  # (patterns,): a pattern's variants follow one another from here
-    rule_offsets: Int32Array  # (patterns + 1,): rules of a pattern, with rules_of
-    rules_of: Int32Array  # (rules,)
-    pattern_of: Int32Array  # (rules,)
-    # (patterns, 2): the rule of a pattern with one rule and one variant, and the tokens that it
-    # replaces, in one line of a cache; the rule is -1 for other patterns.
-    single: Int32Array
+    patterns: RulePatterns
     deepest: Integer  # tests of the longest variant
 
 
@@ -262,6 +268,12 @@ def is_protected(
     if end == start:
         return closed[start + row] != 0
     return covered[2 * end - 1] > covered[2 * start]
+
+
+# The place of a single bit by its remainder: no two of 64 powers of two have one in common.
+BIT_OF = np.zeros(67, np.uint64)
+for _bit in range(64):
+    BIT_OF[(1 << _bit) % 67] = _bit
 
 
 @kernel

@@ -1,26 +1,28 @@
-"""Few rows, without arrays or kernels: rules that name words found, and matches written one by one.
+"""Few rows, without arrays of their tokens: listed, matched and written one by one.
 
-In: the matches of a few rows (`FewMatches`); or a program of which every rule names words, and
-later texts (`WordRules`). Out: `Rewrite`s, by row and then by rule, just those that `search` and
-`Rendering.rewrites` give; None where these have to be asked: a rule that may match reads tags, or
-too many rules may. Always holds: such a rule can match only where one of its words is a token
-(`Prefilter`); what was written is remembered, within bounds, by all that it depends on
-(`Renderer.new_text`). Costs a look-up a token, a test for each token and rule of which a word is
-there, and a look-up a match whose like was there before; arrays cost the same for one match as for
-many. Threads may share one.
+In: few texts (`FewRows`), whose instances are told from words where all rules name words
+(`WordRules`), else by the scan of `search`; or the matches of a few rows (`FewMatches`). Out:
+`Rewrite`s, by row and then by rule, just those that `search` and `Rendering.rewrites` give; None
+where these have to be asked. Always holds: a rule that names words can match only where one of them
+is a token (`Prefilter`); what was written is remembered, within bounds, by all that it depends on
+(`Renderer.new_text`). Costs a look-up a token and a match whose like was there before, and the
+scan, or a test for each token and rule of which a word is there; arrays cost the same for one token
+or match as for many. Threads may share one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from operator import eq
+from collections.abc import Callable, Collection, Sequence
+from itertools import groupby
+from operator import eq, itemgetter
 from typing import NamedTuple
 
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
 from sears_dsl.engine.compile.predicates import Predicates
-from sears_dsl.engine.compile.prefilter import NOTHING, Prefilter, fold, required_words
+from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter, fold, required_words
 from sears_dsl.engine.compile.program import Program, Variant, bind
+from sears_dsl.engine.match.search import search_row, searches_rows
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.pieces import Unrendered
 from sears_dsl.engine.rewrite.placing import ALONE, Around, begins_sentence
@@ -105,59 +107,54 @@ class FewMatches:
         """The rewrites of one row; instances come by rule and start, of rules that do not draw."""
         gaps = map(eq, tokens.ends, tokens.starts[1:])
         row = _Row(text, tokens, [False, *gaps, False])
-        by_rule: dict[int, list[tuple[int, int, int]]] = {}
-        for rule, start, end, variant in instances:
-            by_rule.setdefault(rule, []).append((start, end, variant))
         rewrites: list[Rewrite] = []
-        for rule, of_rule in by_rule.items():
-            edits = self._edits(row, rule, of_rule, unrenderable)
+        for rule, of_rule in groupby(instances, itemgetter(0)):
+            edits = self._edits(row, list(of_rule), unrenderable)
             if edits:
-                rewrites.append(Rewrite(rule, number, text, apply_edits(text, edits), tuple(edits)))
+                rewrites.append(Rewrite(rule, number, text, apply_edits(text, edits), edits))
         return rewrites
 
     # ------------------------------------------------------------ inside
 
     def _edits(
-        self,
-        row: _Row,
-        rule: int,
-        instances: Sequence[tuple[int, int, int]],
-        unrenderable: Counter[int],
-    ) -> list[Edit]:
-        """The edits of a rule in a row, of instances with start, end and variant."""
+        self, row: _Row, instances: Sequence[Instance], unrenderable: Counter[int]
+    ) -> tuple[Edit, ...]:
+        """The edits of a rule in a row."""
         edits: list[Edit] = []
+        rule = instances[0][0]
         if len(instances) == 1:
-            rendered = self._edit(row, rule, *instances[0])
+            rendered = self._edit(row, *instances[0])
             if isinstance(rendered, Edit):
-                return [rendered]
+                return (rendered,)
             missing = [rendered]
         else:
             bindings = [
                 self._binding(row, self._way(rule, variant), start, end)
-                for start, end, variant in instances
+                for _, start, end, variant in instances
             ]
             renderer = self._compiled.renderer(rule)
             edits, missing = render_untouching(renderer, row.text, row.tokens, bindings)
         counted = sum(each.is_counted for each in missing)
         if counted:
             unrenderable[rule] += counted
-        return edits
+        return tuple(edits)
 
     def _edit(self, row: _Row, rule: int, start: int, end: int, variant: int) -> Edit | Unrendered:
         """The edit of the only instance of a rule in a row."""
         text, tokens, touching = row
         starts, ends = tokens.starts, tokens.ends
-        way = self._way(rule, variant)
-        low, high = start - way.left, end + way.right
+        way = self._ways.get((rule, variant)) or self._way(rule, variant)
+        renderer, bound, left, right = way
+        low, high = start - left, end + right
         between = text[starts[low] : ends[high - 1]] if low < high else ""
-        opens = start < end and way.renderer.follows_case and begins_sentence(text, starts[start])
+        opens = start < end and renderer.follows_case and begins_sentence(text, starts[start])
         look: tuple[object, ...] = (rule, opens, between)
-        if way.variant is not None:
+        if bound is not None:
             look += (variant, touching[low], touching[high], *tokens.types[low:high])
         written = self._written.get(look)
         if written is None:
             binding = self._binding(row, way, start, end)
-            written = way.renderer.written(text, tokens, binding)
+            written = renderer.written(text, tokens, binding)
             if len(self._written) >= MOST_WRITTEN:
                 self._written.clear()
             self._written[look] = written
@@ -175,11 +172,11 @@ class FewMatches:
         around = Around(barrier=len(text))
         previous = ends[start - 1] if start else None
         if start < end:
-            placed = way.renderer.placing.placed
+            placed = renderer.placing.placed
             edit = placed(text, first, last, new, previous=previous, around=around)
         else:
             following = (starts[start], ends[start]) if start < len(starts) else None
-            edit = way.renderer.placing.inserted(text, previous, following, new, around)
+            edit = renderer.placing.inserted(text, previous, following, new, around)
         return edit or Unrendered.UNCHANGED
 
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
@@ -211,8 +208,10 @@ def _kind(character: str) -> int:
 
 # Of more rules at once the kernels are asked, which take as long for one as for many.
 _MOST_ASKED = 16
-MOST_VARIANTS = 10_000
-"""The index of more is not made in a call that somebody waits for."""
+# The index of more is not made in a call that somebody waits for.
+_MOST_VARIANTS = 10_000
+# More rows are scanned sooner at once.
+_FEW_SCANS = 2
 
 
 class _WordVariant(NamedTuple):
@@ -230,50 +229,18 @@ class WordRules:
     """The rules of a program by the words that they name.
 
     Args:
-        program: each variant asks for one of some words; there are no more than `MOST_VARIANTS`.
-        few_matches: renders its rules, none of which draws.
-        tagger: lists the tokens of a text; it is asked by any thread.
+        program: each variant asks for one of some words; there are not very many.
+        prefilter: of the same program.
     """
 
-    def __init__(
-        self,
-        program: Program,
-        prefilter: Prefilter,
-        few_matches: FewMatches,
-        tagger: ListingTagger,
-    ) -> None:
+    def __init__(self, program: Program, prefilter: Prefilter) -> None:
         self._program = program
         self._prefilter = prefilter
-        self._few_matches = few_matches
-        self._tagger = tagger
         self._word_variants: dict[int, _WordVariant | None] = {}
         self._variants_of: dict[str, tuple[int, ...]] = {}
         for number, sequence in enumerate(program.sequences):
             for word in required_words(sequence, program.predicates) or ():
                 self._variants_of[word] = (*self._variants_of.get(word, ()), number)
-
-    def rewrites(
-        self, texts: Sequence[str], scope: Scope, unrenderable: Counter[int]
-    ) -> list[Rewrite] | None:
-        """What all rules, each by itself, make of texts in which nothing is protected.
-
-        None where one of the rows needs more than a look at its words.
-        """
-        listed_rows: list[tuple[int, ListedTokens, list[Instance]]] = []
-        for row, text in enumerate(texts):
-            if self._prefilter.tier(text) == NOTHING:
-                continue
-            tokens = self._tagger.list_tokens(text)
-            instances = None if tokens is None else self.instances(tokens, every=scope == "all")
-            if tokens is None or instances is None:
-                return None
-            listed_rows.append((row, tokens, instances))
-        render = self._few_matches.of_row
-        return [
-            rewrite
-            for row, tokens, instances in listed_rows
-            for rewrite in render(row, texts[row], tokens, instances, unrenderable)
-        ]
 
     def instances(self, tokens: ListedTokens, *, every: bool) -> list[Instance] | None:
         """The instances in a row, by rule and start; None where `search` has to be asked.
@@ -295,7 +262,8 @@ class WordRules:
                 hit = (start, variant.order, start + variant.focus)
                 hits.setdefault(variant.pattern, []).append(hit)
         instances: list[Instance] = []
-        offsets, rules = self._program.rules.rule_offsets, self._program.rules.rules_of
+        patterns = self._program.rules.patterns
+        offsets, rules = patterns.rule_offsets, patterns.rules_of
         for pattern, of_pattern in hits.items():
             apart = _apart(sorted(of_pattern)) if every else [min(of_pattern)]
             for rule in rules[offsets[pattern] : offsets[pattern + 1]].tolist():
@@ -307,7 +275,7 @@ class WordRules:
         if number not in self._word_variants:
             variant = None
             if not self._prefilter.tagged[number]:
-                row = self._program.rules.variants[number]
+                row = self._program.rules.patterns.variants[number]
                 columns = map(int, row[[PATTERN, ORDER, LEFT, FOCUS, ANCHORS]])
                 predicates = self._program.predicates
                 tests = [_on_words(test, predicates) for test in self._program.sequences[number]]
@@ -356,3 +324,78 @@ def _apart(hits: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
             free = max(start + 1, end)
             apart.append((start, order, end))
     return apart
+
+
+class FewRows:
+    """Few texts, each of which is listed, matched and written by itself.
+
+    Args:
+        program: the rules.
+        prefilter: of the same program.
+        few_matches: renders these rules.
+        drawing: the rules that draw.
+        tagger: lists the tokens of a text; it is asked by any thread.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        prefilter: Prefilter,
+        few_matches: FewMatches,
+        drawing: Collection[int],
+        tagger: ListingTagger,
+    ) -> None:
+        self._program = program
+        self._prefilter = prefilter
+        self._few_matches = few_matches
+        self._drawing = frozenset(drawing)
+        self._tagger = tagger
+        by_words = prefilter.least == NOTHING and len(program.sequences) <= _MOST_VARIANTS
+        self._word_rules = WordRules(program, prefilter) if by_words and not drawing else None
+
+    def rewrites(
+        self, texts: Sequence[str], scope: Scope, unrenderable: Counter[int]
+    ) -> list[Rewrite] | None:
+        """What all rules, each by itself, make of texts in which nothing is protected.
+
+        None where `search` has to be asked.
+        """
+        listed_rows: list[tuple[int, ListedTokens, list[Instance]]] = []
+        for number, text in enumerate(texts):
+            tier = self._prefilter.tier(text)
+            if tier == NOTHING:
+                continue
+            row = self._by_words(text, scope)
+            if row is None and len(texts) <= _FEW_SCANS:
+                row = self._by_bits(text, scope, tagged=tier == TAGS)
+            if row is None:
+                return None
+            listed_rows.append((number, *row))
+        render = self._few_matches.of_row
+        return [
+            rewrite
+            for number, tokens, instances in listed_rows
+            for rewrite in render(number, texts[number], tokens, instances, unrenderable)
+        ]
+
+    def _by_words(self, text: str, scope: Scope) -> tuple[ListedTokens, list[Instance]] | None:
+        """The tokens of a text and the instances in it, told from its words."""
+        tokens = None if self._word_rules is None else self._tagger.list_tokens(text)
+        if tokens is None or self._word_rules is None:
+            return None
+        instances = self._word_rules.instances(tokens, every=scope == "all")
+        return None if instances is None else (tokens, instances)
+
+    def _by_bits(
+        self, text: str, scope: Scope, *, tagged: bool
+    ) -> tuple[ListedTokens, list[Instance]] | None:
+        """The same by a scan."""
+        if not searches_rows(self._program):
+            return None
+        tokens = self._tagger.list_tagged(text) if tagged else self._tagger.list_tokens(text)
+        if tokens is None or may_separate([text for text, _, _ in tokens.types]):
+            return None
+        instances = search_row(self._program, tokens, scope)
+        if instances is None or not self._drawing.isdisjoint([rule for rule, *_ in instances]):
+            return None
+        return tokens, instances

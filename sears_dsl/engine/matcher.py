@@ -20,7 +20,7 @@ import numpy as np
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.chain import ChainedRows, chain_rows
-from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, TOKENS, Finder, Prefilter
+from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, Finder, Prefilter
 from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.compile.requirements import (
     compiler_findings,
@@ -30,7 +30,7 @@ from sears_dsl.engine.compile.requirements import (
     unit_of,
 )
 from sears_dsl.engine.compile.rule_parts import ScopedRules
-from sears_dsl.engine.few_matches import MOST_VARIANTS, FewMatches, WordRules
+from sears_dsl.engine.few_matches import FewMatches, FewRows
 from sears_dsl.engine.match.search import Extent, Protected, search
 from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit, checked_texts
 from sears_dsl.engine.noise.draws import Draw
@@ -360,10 +360,10 @@ class Matcher:
     ) -> Rewrites:
         """Every rule by itself on every unit."""
         unrenderable: Counter[int] = Counter()
-        if prefilter and len(texts) <= _FEW_ROWS and self._word_rules and not any(protected or ()):
-            by_words = self._word_rules.rewrites(texts, scope, unrenderable)
-            if by_words is not None:
-                return Rewrites(by_words, rule_ids=self._ids, unrenderable=unrenderable)
+        if prefilter and len(texts) <= _FEW_ROWS and self._few_rows and not any(protected or ()):
+            few = self._few_rows.rewrites(texts, scope, unrenderable)
+            if few is not None:
+                return Rewrites(few, rule_ids=self._ids, unrenderable=unrenderable)
         parts: list[Sequence[Rewrite] | RewriteColumns] = []
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
@@ -484,14 +484,12 @@ class Matcher:
     # ------------------------------------------------------------ inside
 
     @cached_property
-    def _word_rules(self) -> WordRules | None:
-        """The rules by the words that they name, where all do, and none draws or is one of many."""
-        if self._prefilter.least != NOTHING or len(self.program.sequences) > MOST_VARIANTS:
+    def _few_rows(self) -> FewRows | None:
+        """Few texts without arrays of their tokens, where the tagger lists these."""
+        tagger, drawing = self.tagger, self.compiled.drawing_rules
+        if not isinstance(tagger, ListingTagger):
             return None
-        tagger = self.tagger
-        if self.compiled.drawing_rules or not isinstance(tagger, ListingTagger):
-            return None
-        return WordRules(self.program, self._prefilter, self._few_matches, tagger)
+        return FewRows(self.program, self._prefilter, self._few_matches, drawing, tagger)
 
     def _by_sentence(self, unit: str | None) -> bool:
         """Whether units are sentences, as the run or else the rules say."""

@@ -93,6 +93,9 @@ class ListingTagger(Protocol):
     def list_tokens(self, text: str) -> ListedTokens | None:
         """What `tokenize` gives for one text; None where it has to be asked."""
 
+    def list_tagged(self, text: str) -> ListedTokens | None:
+        """What `tag` gives for one text; None where it has to be asked."""
+
 
 def identity_of(tagger: Tagger) -> str:
     """Name and version in one line, as manifests and reports state them."""

@@ -69,7 +69,7 @@ def by_both(
     planes = pool.planes.of(classes, program.planes)
     heads = pool.take(len(tokens.type_ids), classes, program.rules)
     bits = find_instances_by_bits(
-        *rows, classes.of_type, program.planes, planes, program.rules, places
+        *rows, classes.of_type, program.planes, planes, program.rules.patterns, places
     )
     trie = find_instances(*rows, classes, program.rules, heads, places)
     return [bits.tolist(), trie.tolist()]
@@ -146,7 +146,7 @@ def test_a_class_has_the_bits_of_what_it_satisfies() -> None:
         return int(of_class.pool[of_class.blocks[number, at >> 3], at & 7])
 
     patterns = (planes.codes >> 37).tolist()
-    bit = [1 << patterns.index(pattern) for pattern in program.rules.pattern_of.tolist()]
+    bit = [1 << patterns.index(pattern) for pattern in program.rules.patterns.pattern_of.tolist()]
     shorter = bit[1] | bit[3]
     assert cell(1, 1) == shorter | bit[0]
     assert cell(2, 1) == shorter | bit[2]

@@ -100,7 +100,7 @@ def test_rules_with_one_antecedent_are_matched_once() -> None:
     program = build(
         "movie -> film\nmovie -> flick\nb movie -> x", "option case = ignore\nMovie -> y"
     )
-    assert program.rules.pattern_of.tolist() == [0, 0, 1, 0]
+    assert program.rules.patterns.pattern_of.tolist() == [0, 0, 1, 0]
     assert len(program.sequences) == 2
 
 
@@ -112,13 +112,13 @@ def test_paths_share_their_beginnings() -> None:
 
 def test_options_keep_rules_apart() -> None:
     program = build("VERB -> x", "option tagset = sears2018\nVERB -> x", "VERB -> y")
-    assert program.rules.pattern_of.tolist() == [0, 1, 0]
+    assert program.rules.patterns.pattern_of.tolist() == [0, 1, 0]
 
 
 def test_equal_elements_need_not_be_one_object() -> None:
     rules = [Rule((Element(Literal("movie")), Element(Tag("NOUN"))), (Text(w),)) for w in "ab"]
     program, _ = build_program([(rules, Ruleset((), options=Options()))], TAGGER.split)
-    assert program.rules.pattern_of.tolist() == [0, 0]
+    assert program.rules.patterns.pattern_of.tolist() == [0, 0]
 
 
 def test_parts_of_rulesets_are_told_apart_though_they_share_objects() -> None:

@@ -51,6 +51,17 @@ Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 """A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
 
 
+# What simple predicates other than regexes look at, each with a tagset where there are several.
+_COLUMNS = (
+    ("text", ""),
+    ("lower", ""),
+    ("lemma", ""),
+    ("fine", ""),
+    ("coarse", "ud2"),
+    ("coarse", "sears2018"),
+)
+
+
 class PatternError(Exception):
     """A rule that cannot be compiled: a Diagnostic that does not know its rule yet."""
 
@@ -90,7 +101,7 @@ class Predicates:
         self.needs_tags: list[bool] = []
         self._ids: dict[Key, int] = {}
         # Per column (kind, tagset): value of the attribute → id.
-        self._values: dict[tuple[str, str], dict[str, int]] = {}
+        self._values: dict[tuple[str, str], dict[str, int]] = {column: {} for column in _COLUMNS}
         self._regexes = Regexes()
         self._regex_of: dict[int, int] = {}
         self._composites: Composites | None = None
@@ -122,7 +133,7 @@ class Predicates:
             needs_tags = self.needs_tags[key[1]]
         elif kind != "any":
             column = (kind, key[2] if kind == "coarse" else "")
-            self._values.setdefault(column, {})[key[1]] = number
+            self._values[column][key[1]] = number
         self._ids[key] = number
         self.keys.append(key)
         self.needs_tags.append(needs_tags)
@@ -241,7 +252,9 @@ class Predicates:
         """
         if symbols is None:
             symbols = np.arange(len(self.keys), dtype=np.int32)
-        columns = [self._column(name, numbers, types) for name, numbers in self._values.items()]
+        columns = [
+            self._column(name, numbers, types) for name, numbers in self._values.items() if numbers
+        ]
         matched = self._regexes.matched(types.words)[types.word_of]
         bits = np.packbits(matched, axis=1)
         padded = np.zeros((len(types), 4 * ((matched.shape[1] + 31) // 32)), np.uint8)
@@ -257,16 +270,23 @@ class Predicates:
 
     def find_simple(self, tokens: Sequence[TokenType]) -> list[tuple[int, ...]]:
         """The simple predicates that hold of each token: what tells which of the others do."""
-        parts = list(zip(*tokens, strict=True))
-        columns = [
-            map(numbers.get, _values(name, numbers, parts), repeat(-1))
-            for name, numbers in self._values.items()
-        ]
+        texts, lowers, lemmas, fines, coarse_tags, sears_tags = self._values.values()
         regexes = list(self._regex_of)
-        matched = map(self._regexes.matching, parts[0]) if regexes else repeat((), len(tokens))
-        matching = (map(regexes.__getitem__, numbers) for numbers in matched)
-        rows = zip(*columns, strict=True) if columns else repeat((), len(tokens))
-        return [(*ids, *numbers) for ids, numbers in zip(rows, matching, strict=True)]
+        simple_ids = []
+        for text, coarse, fine in tokens:
+            lemma = lemma_among(text, fine, lemmas.keys()) if lemmas else None
+            sears_tag = coarse_of(coarse, fine, "sears2018") if sears_tags else ""
+            ids = (
+                texts.get(text, -1),
+                lowers.get(text.lower(), -1),
+                -1 if lemma is None else lemmas[lemma],
+                fines.get(fine, -1),
+                coarse_tags.get(coarse, -1),
+                sears_tags.get(sears_tag, -1),
+            )
+            matching = self._regexes.matching(text) if regexes else ()
+            simple_ids.append((*ids, *map(regexes.__getitem__, matching)))
+        return simple_ids
 
     def decided(
         self, simple_ids: Sequence[tuple[int, ...]], symbols: Int32Array
@@ -391,22 +411,6 @@ def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[Any],
     return (coarse_of(*pair, "sears2018") for pair in types.pairs), types.pair_of
 
 
-def _values(
-    name: tuple[str, str], numbers: Mapping[str, int], columns: Sequence[Sequence[str]]
-) -> Iterable[Any]:
-    """What a kind of predicate looks at in some tokens: texts, coarse and fine tags.
-
-    That is a text, or None for a lemma that no rule names.
-    """
-    kind, tagset = name
-    texts, coarse, fine = columns
-    if kind == "lemma":
-        return map(lemma_among, texts, fine, repeat(numbers.keys()))
-    if tagset == "sears2018":
-        return (coarse_of(*tags, "sears2018") for tags in zip(coarse, fine, strict=True))
-    return {"text": texts, "lower": map(str.lower, texts), "fine": fine, "coarse": coarse}[kind]
-
-
 # ---------------------------------------------------------------- regexes
 
 # So many texts are remembered; then all are forgotten.
@@ -487,14 +491,12 @@ class Regexes:
         return numbers
 
     def _find_matching(self, text: str) -> Sequence[int]:
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                return ()
-        with self._alone:
-            together = self._set()
-            numbers = (together and together.Match(text)) or ()
+        try:
+            encoded = text.encode()
+        except UnicodeEncodeError:
+            return ()
+        together = self._set()
+        numbers = (together and together.Match(encoded)) or ()
         everything = len(self)
         if everything in numbers:
             return [number for number in numbers if number != everything]
@@ -526,7 +528,8 @@ class Regexes:
 
     def _set(self) -> Any:
         """All of them as one set, compiled once; False where it would be too large."""
-        if self._together is None:
+        together = self._together
+        if together is None:
             import re2  # noqa: PLC0415 - see above
 
             together = re2.Set.FullMatchSet(_options(re2, ignore_case=False))
@@ -538,7 +541,7 @@ class Regexes:
             except re2.error:
                 together = False
             self._together = together
-        return self._together
+        return together
 
 
 def _options(re2: Any, *, ignore_case: bool) -> Any:

@@ -163,13 +163,13 @@ def _fold_rows(raw: str, texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
 
 def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDArray[np.bool_]:
     """For each variant whether it, or a rule that it stands for, reads tags."""
-    by_pattern = np.zeros(len(program.rules.first_variant), np.bool_)
+    by_pattern = np.zeros(len(program.rules.patterns.first_variant), np.bool_)
     tag_reading = np.asarray(consequents_need_tags, np.bool_)
-    by_pattern[program.rules.pattern_of[tag_reading]] = True
+    by_pattern[program.rules.patterns.pattern_of[tag_reading]] = True
     sequences = program.sequences
     reading = np.array(program.predicates.needs_tags, np.bool_)[sequences.flat]
     before = np.append(0, np.cumsum(reading))[sequences.offsets]
-    needs: NDArray[np.bool_] = by_pattern[program.rules.variants[:, 0]]
+    needs: NDArray[np.bool_] = by_pattern[program.rules.patterns.variants[:, 0]]
     return needs | (before[1:] > before[:-1])
 
 

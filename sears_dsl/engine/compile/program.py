@@ -28,6 +28,7 @@ from sears_dsl.engine.arrays import (
     NO_CHILD,
     PATTERN,
     BitPlanes,
+    RulePatterns,
     Rules,
     build_table,
     build_trie,
@@ -415,7 +416,7 @@ def build_program(
 
 
 def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
-    """Patterns as arrays: the plain ones first, then those that were written out."""
+    """RulePatterns as arrays: the plain ones first, then those that were written out."""
     lengths = np.concatenate(patterns.lengths)
     plain_rules = len(lengths)
     variants = list(chain.from_iterable(patterns.written))
@@ -459,17 +460,19 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     single[alone, 1] = table[first_variant[alone], FOCUS]
     rules = Rules(
         **_edges(trie, plain_count, symbol_count),
-        variants=table,
-        first_variant=first_variant.astype(np.int32),
-        rule_offsets=rule_offsets,
-        rules_of=rules_of,
-        pattern_of=pattern_of,
-        single=single,
+        patterns=RulePatterns(
+            variants=table,
+            first_variant=first_variant.astype(np.int32),
+            rule_offsets=rule_offsets,
+            rules_of=rules_of,
+            pattern_of=pattern_of,
+            single=single,
+        ),
         deepest=int(sequences.lengths.max(initial=0)),
     )
     planes = None
     if len(sequences) <= _MOST_BITS:
-        planes = bit_planes(flat[places], begins, rules.variants, symbol_count)
+        planes = bit_planes(flat[places], begins, table, symbol_count)
     units = np.array(patterns.units, np.int32)
     rated = np.array([rule.metadata.rate is not None for rule in every], np.bool_)
     rated = rated if rated.any() else rated[:0]

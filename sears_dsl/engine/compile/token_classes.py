@@ -9,9 +9,9 @@ alone, which takes no longer than to remember it; beyond `most_types` all is for
 for a variant; it is in the entries of a class if that satisfies the first test, and in the cell of
 a later place if it satisfies the test there or the variant is shorter. Bits are in the order of
 their first and second tests, so that those that a token begins stand together. Costs a dictionary
-look-up for each distinct type of a batch, what `Predicates.satisfied` costs for those that are new,
-and a few microseconds for each class that is new; equal blocks of eight cells are there once, which
-keeps a thousand rules within a small cache. Threads may share one.
+look-up for each distinct type of a batch or token of a single row, what `Predicates.satisfied`
+costs for those that are new, and a few microseconds for each class that is new; equal blocks of
+eight cells are there once, which keeps a thousand rules within a small cache. Threads share one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import (
     ANCHORS,
@@ -49,7 +48,7 @@ from sears_dsl.runtime.array_types import (
     offsets_of,
 )
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
-from sears_dsl.tagging.tokens import TokenTypes
+from sears_dsl.tagging.tokens import TokenType, TokenTypes
 
 # So many types are remembered; a batch may go beyond it.
 _MOST_TYPES = 100_000
@@ -108,25 +107,46 @@ class TokenClasses:
             [new] = (numbers < 0).nonzero()
             if len(new):
                 few = _FEW_NEW if len(types) > _FEW_TYPES else _FEW_TYPES
-                if len(new) > few or not self._add_few(types.take(new), new, numbers):
+                unseen = types.take(new) if len(new) <= few else None
+                learnt = None if unseen is None else self._learn_few(unseen.members())
+                if unseen is None or learnt is None:
                     numbers = self._learn(types, numbers)
+                else:
+                    numbers[new] = learnt
+                    self._known.remember(unseen, learnt)
             known = self._known
             return Classes(numbers, *known.arrays(self._rules, described=described)), known.heads
 
-    def _add_few(self, types: TokenTypes, places: NDArray[np.int64], numbers: Int32Array) -> bool:
-        """Write the classes of the few types that are new; False where there is no room."""
+    def of_row(self, types: Sequence[TokenType]) -> tuple[Classes, HeadsPool] | None:
+        """What `of` gives, not described, for each token of one row; None where there is no room.
+
+        No array is asked for what it has of a dozen tokens.
+        """
+        with self._alone:
+            known = self._known
+            numbers = list(map(known.class_of_object.get, types))
+            if None in numbers:
+                new = [kind for kind, number in zip(types, numbers, strict=True) if number is None]
+                learnt = self._learn_few(new)
+                if learnt is None:
+                    return None
+                known.class_of_object.update(zip(new, learnt, strict=True))
+                numbers = list(map(known.class_of_object.get, types))
+            arrays = known.arrays(self._rules, described=False)
+            return Classes(np.array(numbers, np.int32), *arrays), known.heads
+
+    def _learn_few(self, types: Sequence[TokenType]) -> list[int] | None:
+        """The classes of the few types that are new; None where there is no room."""
         known = self._known
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
-            return False
-        simple_ids = self._predicates.find_simple(types.members())
-        unseen = {each: None for each in simple_ids if each not in known.class_of_simple}
+            return None
+        simple_ids = self._predicates.find_simple(types)
+        class_of = known.class_of_simple
+        unseen = list(dict.fromkeys(each for each in simple_ids if each not in class_of))
         if unseen:
-            offsets, ids = self._predicates.decided(list(unseen), self._symbols)
-            known.class_of_simple.update(zip(unseen, known.add(offsets, ids), strict=True))
-        class_numbers = list(map(known.class_of_simple.__getitem__, simple_ids))
-        numbers[places] = class_numbers
-        known.remember(types, class_numbers)
-        return True
+            offsets, ids = self._predicates.decided(unseen, self._symbols)
+            class_of.update(zip(unseen, known.add(offsets, ids), strict=True))
+        return list(map(class_of.__getitem__, simple_ids))
 
     def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
         """The class of each type of a batch, of which some, or all, are new: -1."""
@@ -153,8 +173,9 @@ class _ClassMemory:
     """What was learnt about types; a column for each field of `Classes` behind the first."""
 
     def __init__(self, words: int) -> None:
-        # By who numbers types, and by the type itself for all who do not.
-        self._class_of: dict[object, dict[Hashable, int]] = {}
+        # By the type itself, for all who do not number them; and by who does.
+        self.class_of_object: dict[Hashable, int] = {}
+        self._class_of: dict[object, dict[Hashable, int]] = {None: self.class_of_object}
         # By what simple tests say of them, for few new types at a time.
         self.class_of_simple: dict[tuple[int, ...], int] = {}
         # Of those that are numbered what was asked before, for many types at a time.
@@ -390,7 +411,6 @@ class PlaneMemory:
         self._alone = threading.Lock()
         self._known = 0  # classes, and the end of a row
         self._room: ClassPlanes | None = None
-        self._class_planes: ClassPlanes | None = None
         # Numbers of blocks in the pool by hash; how many entries and blocks there are.
         self._slots = np.full(1, -1, np.int32)
         self._used = np.zeros(2, np.int64)
@@ -402,19 +422,14 @@ class PlaneMemory:
         if count * blocks > _MOST_BLOCKS:
             return None
         with self._alone:
-            if self._known < count:
-                step = max(1, _MOST_AT_ONCE // max(words, blocks, 1))
-                for low in range(self._known, count, step):
-                    high = min(low + step, count)
-                    room = self._with_room(high, high - low, words, blocks)
-                    own = classes.offsets, classes.symbols, planes, room, self._slots, self._used
-                    add_planes(low, high, *own)
-                self._known, entries = count, int(self._used[0])
-                lengths = (count + 1, entries, entries, *[count] * 5, len(room.pool))
-                arrays: tuple[Any, ...] = room
-                parts = (array[:length] for array, length in zip(arrays, lengths, strict=True))
-                self._class_planes = ClassPlanes._make(parts)
-            return self._class_planes
+            step = max(1, _MOST_AT_ONCE // max(words, blocks, 1))
+            for low in range(self._known, count, step):
+                high = min(low + step, count)
+                room = self._with_room(high, high - low, words, blocks)
+                own = classes.offsets, classes.symbols, planes, room, self._slots, self._used
+                add_planes(low, high, *own)
+                self._known = high
+            return self._room
 
     def _with_room(self, count: int, added: int, words: int, blocks: int) -> ClassPlanes:
         """Arrays with room for so many classes, of which some are added now."""
@@ -426,9 +441,11 @@ class PlaneMemory:
             each = np.zeros((0, dense), np.uint64)
             room = ClassPlanes(numbers, numbers, masks, masks, masks, table, each, each, cells)
         most = used + added * blocks
-        sizes = (count + 1, *[entries + added * words] * 2, *[count] * 5, most)
-        arrays: tuple[Any, ...] = room
-        if any(len(array) < size for array, size in zip(arrays, sizes, strict=True)):
+        held = entries + added * words
+        has_room = count < len(room.offsets) and count <= len(room.bits)
+        if not has_room or held > len(room.words) or most > len(room.pool):
+            arrays: tuple[Any, ...] = room
+            sizes = (count + 1, held, held, *[count] * 5, most)
             room = ClassPlanes._make(map(_lengthened, arrays, sizes))
         if 2 * most > len(self._slots):
             self._slots = _rehashed(room.pool, used, 1 << (2 * most).bit_length())
@@ -460,7 +477,7 @@ def _symbols_of(number: Integer, offsets: Int32Array, symbols: Int32Array, end: 
 
 
 @kernel_of_alike
-def add_planes(  # noqa: PLR0917 - arrays in the order in which they are made
+def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays would cost more
     low: int,
     high: int,
     offsets: Int32Array,
@@ -475,7 +492,8 @@ def add_planes(  # noqa: PLR0917 - arrays in the order in which they are made
     All at once: to call a compiled kernel with so many arrays costs as much as one class. Those
     from low up to high are put into the room, behind those before; ``used`` has how many entries
     and blocks there are then. ``slots``, a power of two and more than twice as many as there will
-    be, are the blocks of the pool by hash, -1 where one is free.
+    be, are the blocks of the pool by hash, -1 where one is free. A bit is in the entries and in
+    each cell by one symbol, so a class is the one before it but for the symbols of one of them.
     """
     full, none = ~np.uint64(0), np.uint64(0)
     end = planes.first_offsets.shape[0] - 3
@@ -483,11 +501,36 @@ def add_planes(  # noqa: PLR0917 - arrays in the order in which they are made
     pool = room.pool
     begun = np.zeros(count, np.uint64)  # by word
     row = np.empty(planes.blank.shape[0], np.uint64)
+    is_other = np.zeros(room.blocks.shape[1], np.bool_)  # blocks that the class before has not
+    before = np.empty(0, np.int32)
+    if low > 0:
+        before = _symbols_of(low - 1, offsets, symbols, end)
+        for block in range(room.blocks.shape[1]):
+            row[_BLOCK * block : _BLOCK * block + _BLOCK] = pool[room.blocks[low - 1, block]]
+        for at in range(room.offsets[low - 1], room.offsets[low]):
+            begun[room.words[at]] = room.masks[at]
+    is_before = np.zeros(end + 2, np.bool_)  # symbols of the class before alone
+    differing = np.empty(end + 2, np.int32)
     entries, blocks = used[0], used[1]
     for number in range(low, high):
-        row[:] = planes.blank
-        for symbol in _symbols_of(number, offsets, symbols, end):
+        own = _symbols_of(number, offsets, symbols, end)
+        for symbol in before:
+            is_before[symbol] = True
+        differences = 0
+        for symbol in own:
             room.bits[number] |= np.uint64(1) << np.uint64(symbol & 63)
+            differing[differences] = symbol
+            differences += not is_before[symbol]
+            is_before[symbol] = False
+        for symbol in before:
+            if is_before[symbol]:
+                differing[differences] = symbol
+                differences += 1
+                is_before[symbol] = False
+        before = own
+        if differences >= own.shape[0]:  # sooner put together from nothing
+            row[:], begun[:], is_other[:] = planes.blank, none, True
+        for symbol in differing[:differences] if differences < own.shape[0] else own:
             first = np.int64(planes.first_offsets[symbol])
             last = np.int64(planes.first_offsets[symbol + 1]) - 1
             for word in range(first >> 6, (last >> 6) + 1 if first <= last else 0):
@@ -496,9 +539,10 @@ def add_planes(  # noqa: PLR0917 - arrays in the order in which they are made
                     mask &= full << np.uint64(first & 63)
                 if word == last >> 6:
                     mask &= full >> np.uint64(63 - (last & 63))
-                begun[word] |= mask
+                begun[word] ^= mask
             for of in range(planes.cell_offsets[symbol], planes.cell_offsets[symbol + 1]):
-                row[planes.cells[of]] |= planes.cell_bits[of]
+                row[planes.cells[of]] ^= planes.cell_bits[of]
+                is_other[planes.cells[of] >> _BLOCK_BITS] = True
         for word in range(dense):
             room.firsts[number, word] = begun[word]
             room.nexts[number, word] = row[planes.bases[word]] if planes.depths[word] > 1 else full
@@ -508,9 +552,12 @@ def add_planes(  # noqa: PLR0917 - arrays in the order in which they are made
                 room.masks[entries] = begun[word]
                 room.ahead[number] |= planes.seconds[word]
                 entries += 1
-                begun[word] = none
         room.offsets[number + 1] = entries
         for block in range(room.blocks.shape[1]):
+            if not is_other[block]:
+                room.blocks[number, block] = room.blocks[number - 1, block]
+                continue
+            is_other[block] = False
             begin = _BLOCK * block
             slot = _hash_of(row, begin) & (slots.shape[0] - 1)
             while slots[slot] >= 0 and not _is_same(pool[slots[slot]], row, begin):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.engine.arrays import (
+    BIT_OF,
     EXTENT_FIRST,
     FOCUS,
     ORDER_BITS,
@@ -26,18 +27,13 @@ from sears_dsl.engine.arrays import (
     BitPlanes,
     ClassPlanes,
     ProtectedPlaces,
-    Rules,
+    RulePatterns,
     grown,
     is_protected,
 )
 from sears_dsl.engine.match.scan import choose
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
-
-# The place of a single bit by its remainder: no two of 64 powers of two have one in common.
-BIT_OF = np.zeros(67, np.uint64)
-for _bit in range(64):
-    BIT_OF[(1 << _bit) % 67] = _bit
 
 
 @kernel
@@ -164,7 +160,7 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
     of_type: Int32Array,
     planes: BitPlanes,
     of_class: ClassPlanes,
-    rules: Rules,
+    patterns: RulePatterns,
     protection: ProtectedPlaces,
 ) -> Any:
     """The same as `collect`, by bits."""
@@ -191,10 +187,10 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
         if row < high - low:
             hits = grown(hits, hits.shape[0] + more)
     if protected:
-        leave_protected(low, hits, offsets, own_offsets, rules, protection)
+        leave_protected(low, hits, offsets, own_offsets, patterns, protection)
     if not closing:
-        return choose(hits[: offsets[high - low]], offsets, extent, rules)
-    if planes.several < rules.rule_offsets.shape[0] - 1:
+        return choose(hits[: offsets[high - low]], offsets, extent, patterns)
+    if planes.several < patterns.rule_offsets.shape[0] - 1:
         leave_smallest(hits, offsets, np.int64(planes.several) << RANK_BITS)
     return hits[: offsets[high - low]], offsets
 
@@ -229,7 +225,7 @@ def leave_protected(  # noqa: PLR0917 - arrays in the order in which they are ma
     hits: Int64Array,
     offsets: Int64Array,
     row_offsets: Int32Array,
-    rules: Rules,
+    patterns: RulePatterns,
     protection: ProtectedPlaces,
 ) -> None:
     """Of the hits of rows from low on, as the offsets, keep what touches nothing protected."""
@@ -239,8 +235,8 @@ def leave_protected(  # noqa: PLR0917 - arrays in the order in which they are ma
         for at in range(begin, offsets[row + 1]):
             hit = hits[at]
             start = row_offsets[row] + ((hit & RANK) >> ORDER_BITS)
-            variant = rules.first_variant[hit >> RANK_BITS] + (hit & ORDER_MASK)
-            stop = start + rules.variants[variant, FOCUS]
+            variant = patterns.first_variant[hit >> RANK_BITS] + (hit & ORDER_MASK)
+            stop = start + patterns.variants[variant, FOCUS]
             if not is_protected(start, stop, low + row, protection.covered, protection.closed):
                 hits[end] = hit
                 end += 1

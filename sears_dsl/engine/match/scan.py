@@ -34,6 +34,7 @@ from sears_dsl.engine.arrays import (
     Classes,
     Heads,
     ProtectedPlaces,
+    RulePatterns,
     Rules,
     asks_edges,
     find_child,
@@ -217,7 +218,7 @@ def remember(  # noqa: PLR0915, PLR0917 - two steps of the walk, written out
 
 
 @kernel
-def _select(hits: Int64Array, low: Integer, high: Integer, rules: Rules) -> Any:
+def _select(hits: Int64Array, low: Integer, high: Integer, patterns: RulePatterns) -> Any:
     """Of the sorted hits low up to high, keep per pattern the leftmost that do not overlap.
 
     Returns one past the last that is kept. An insertion closes its place.
@@ -232,15 +233,15 @@ def _select(hits: Int64Array, low: Integer, high: Integer, rules: Rules) -> Any:
             free = np.int64(0)
         start = (hit & RANK) >> ORDER_BITS
         if start >= free:
-            variant = rules.first_variant[pattern] + (hit & ORDER_MASK)
-            free = start + max(np.int64(1), np.int64(rules.variants[variant, FOCUS]))
+            variant = patterns.first_variant[pattern] + (hit & ORDER_MASK)
+            free = start + max(np.int64(1), np.int64(patterns.variants[variant, FOCUS]))
             hits[end] = hit
             end += 1
     return end
 
 
 @kernel
-def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, rules: Rules) -> Any:
+def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: RulePatterns) -> Any:
     """Of all hits of rows those of an extent: (hits, offsets) as `collect` gives them otherwise."""
     chosen = hits.copy()
     bounds = np.zeros(offsets.shape[0], np.int64)
@@ -259,7 +260,7 @@ def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, rules: Rules)
         if total - begin > _FEW:
             chosen[begin:total].sort()
         if extent == EXTENT_ALL:
-            total = _select(chosen, begin, total, rules)
+            total = _select(chosen, begin, total, patterns)
         elif extent == EXTENT_FIRST:
             count = total
             total = begin
@@ -291,7 +292,7 @@ def collect(  # noqa: PLR0915, PLR0917
     """
     protected = protection.covered.shape[0] > 0
     everywhere = rules.accept_offsets[1] > 0  # some variants test no token
-    patterns = rules.rule_offsets.shape[0] - 1
+    patterns = rules.patterns.rule_offsets.shape[0] - 1
     # Under `first`: (row - low + 1) << 37 | the smallest rank of the pattern in that row.
     best = np.zeros(patterns if extent == EXTENT_FIRST else 0, np.int64)
     touched = np.empty(patterns if extent == EXTENT_FIRST else 0, np.int32)
@@ -406,13 +407,13 @@ def collect(  # noqa: PLR0915, PLR0917
                     pattern = code
                     if code < 0:
                         variant = ~code
-                        anchors = rules.variants[variant, ANCHORS]
+                        anchors = rules.patterns.variants[variant, ANCHORS]
                         if (anchors & 1 and place != begin) or (anchors & 2 and after != end):
                             continue
-                        pattern = rules.variants[variant, PATTERN]
-                        order = rules.variants[variant, ORDER]
-                        start = place + rules.variants[variant, LEFT]
-                        stop = start + rules.variants[variant, FOCUS]
+                        pattern = rules.patterns.variants[variant, PATTERN]
+                        order = rules.patterns.variants[variant, ORDER]
+                        start = place + rules.patterns.variants[variant, LEFT]
+                        stop = start + rules.patterns.variants[variant, FOCUS]
                     if protected and is_protected(
                         start, stop, row, protection.covered, protection.closed
                     ):
@@ -483,6 +484,6 @@ def collect(  # noqa: PLR0915, PLR0917
         else:
             hits[offsets[row - low] : total].sort()
             if extent == EXTENT_ALL:
-                total = _select(hits, offsets[row - low], total, rules)
+                total = _select(hits, offsets[row - low], total, rules.patterns)
         offsets[row - low + 1] = total
     return hits[:total], offsets

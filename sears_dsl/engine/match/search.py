@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import (
+    BIT_OF,
     EXTENT_ALL,
     EXTENT_EVERY,
     EXTENT_FIRST,
@@ -30,16 +31,16 @@ from sears_dsl.engine.arrays import (
     RANK,
     RANK_BITS,
     ProtectedPlaces,
-    Rules,
+    RulePatterns,
 )
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match.bit_scan import BIT_OF, collect_by_bits
+from sears_dsl.engine.match.bit_scan import collect_by_bits
 from sears_dsl.engine.match.scan import collect
-from sears_dsl.engine.matches import Matches
+from sears_dsl.engine.matches import Instance, Matches
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels, offsets_of
 from sears_dsl.runtime.kernels import compiles, expect, kernel, kernel_of_alike
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 # ---------------------------------------------------------------- from hits to instances
 
@@ -75,51 +76,51 @@ def _sort_by_rule(keys: Any, scratch: Any, count: Any, counters: Any, digits: An
 
 
 @kernel
-def count_instances(hits: Any, rules: Any) -> Any:
+def count_instances(hits: Any, patterns: Any) -> Any:
     """How many instances of rules the hits of patterns stand for."""
-    if rules.rules_of.shape[0] == rules.rule_offsets.shape[0] - 1:
+    if patterns.rules_of.shape[0] == patterns.rule_offsets.shape[0] - 1:
         return np.int64(hits.shape[0])  # each pattern has a rule, so each has one
     total = np.int64(0)
     for hit in hits:
         pattern = hit >> RANK_BITS
-        total += rules.rule_offsets[pattern + 1] - rules.rule_offsets[pattern]
+        total += patterns.rule_offsets[pattern + 1] - patterns.rule_offsets[pattern]
     return total
 
 
 @kernel
-def expand_hits(hits: Any, offsets: Any, low: Any, rules: Any) -> Any:
+def expand_hits(hits: Any, offsets: Any, low: Any, patterns: Any) -> Any:
     """From the hits of patterns to the instances of rules; see `find_instances`."""
-    instances = np.empty((5, count_instances(hits, rules)), np.int32)
+    instances = np.empty((5, count_instances(hits, patterns)), np.int32)
     if len(hits) == 0:
         return instances
     place = np.int64(0)
     most = np.int64(0)
     for row in range(offsets.shape[0] - 1):
-        most = max(most, count_instances(hits[offsets[row] : offsets[row + 1]], rules))
+        most = max(most, count_instances(hits[offsets[row] : offsets[row + 1]], patterns))
     keys = np.empty(most, np.int64)
     scratch = np.empty(most, np.int64)
     counters = np.zeros((1 << _DIGIT_BITS) + 1, np.int64)
     digits = 1
-    while rules.pattern_of.shape[0] >> (digits * _DIGIT_BITS) > 0:
+    while patterns.pattern_of.shape[0] >> (digits * _DIGIT_BITS) > 0:
         digits += 1
     for row in range(offsets.shape[0] - 1):
         count = np.int64(0)
         for at in range(offsets[row], offsets[row + 1]):
             pattern = hits[at] >> RANK_BITS
             rank = hits[at] & RANK
-            for of in range(rules.rule_offsets[pattern], rules.rule_offsets[pattern + 1]):
-                keys[count] = (np.int64(rules.rules_of[of]) << RANK_BITS) | rank
+            for of in range(patterns.rule_offsets[pattern], patterns.rule_offsets[pattern + 1]):
+                keys[count] = (np.int64(patterns.rules_of[of]) << RANK_BITS) | rank
                 count += 1
         _sort_by_rule(keys, scratch, count, counters, digits)
         for at in range(count):
             rule = keys[at] >> RANK_BITS
             order = keys[at] & ORDER_MASK
             start = (keys[at] & RANK) >> ORDER_BITS
-            variant = rules.first_variant[rules.pattern_of[rule]] + order
+            variant = patterns.first_variant[patterns.pattern_of[rule]] + order
             instances[0, place] = rule
             instances[1, place] = low + row
             instances[2, place] = start
-            instances[3, place] = start + rules.variants[variant, FOCUS]
+            instances[3, place] = start + patterns.variants[variant, FOCUS]
             instances[4, place] = order
             place += 1
     return instances
@@ -135,7 +136,7 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
     hits: Int64Array,
     offsets: Int64Array,
     low: Integer,
-    rules: Rules,
+    patterns: RulePatterns,
     instances: Int32Array,
     place: Integer,
 ) -> None:
@@ -144,8 +145,8 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
     The rules of a row are bits, so that they come in their order without being sorted. The first
     hits are of row low, and their instances stand from ``place`` on.
     """
-    rule_offsets, rules_of = rules.rule_offsets, rules.rules_of
-    first_variant, variants, single = rules.first_variant, rules.variants, rules.single
+    rule_offsets, rules_of = patterns.rule_offsets, patterns.rules_of
+    first_variant, variants, single = patterns.first_variant, patterns.variants, patterns.single
     count = rules_of.shape[0]
     none, one, six, last = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
     words = (count + 63) >> 6
@@ -213,7 +214,7 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
     hits, offsets = collect(
         low, high, extent, row_offsets, type_ids, classes, rules, heads, protection
     )
-    return _expanded(hits, offsets, low, extent, rules)
+    return _expanded(hits, offsets, low, extent, rules.patterns)
 
 
 @kernel_of_alike
@@ -226,7 +227,7 @@ def find_instances_by_bits(  # noqa: PLR0917 - arrays in the order in which they
     of_type: Any,
     planes: Any,
     of_class: Any,
-    rules: Any,
+    patterns: Any,
     protection: Any,
 ) -> Any:
     """The same as `find_instances`; the arguments are those of `collect_by_bits`."""
@@ -239,20 +240,20 @@ def find_instances_by_bits(  # noqa: PLR0917 - arrays in the order in which they
         of_type,
         planes,
         of_class,
-        rules,
+        patterns,
         protection,
     )
-    return _expanded(hits, offsets, low, extent, rules)
+    return _expanded(hits, offsets, low, extent, patterns)
 
 
 @kernel
-def _expanded(hits: Any, offsets: Any, low: Any, extent: Any, rules: Any) -> Any:
+def _expanded(hits: Any, offsets: Any, low: Any, extent: Any, patterns: Any) -> Any:
     """The instances of the hits of an extent."""
-    rows, rule_count = offsets.shape[0] - 1, rules.pattern_of.shape[0]
+    rows, rule_count = offsets.shape[0] - 1, patterns.pattern_of.shape[0]
     if extent != EXTENT_FIRST or 512 * hits.shape[0] < rule_count * rows:
-        return expand_hits(hits, offsets, low, rules)
-    instances = np.empty((5, count_instances(hits, rules)), np.int32)
-    expand_first(hits, offsets, low, rules, instances, 0)
+        return expand_hits(hits, offsets, low, patterns)
+    instances = np.empty((5, count_instances(hits, patterns)), np.int32)
+    expand_first(hits, offsets, low, patterns, instances, 0)
     return instances
 
 
@@ -313,6 +314,37 @@ def search(
     return _with_units(matches, program, tokens, protected) if len(program.units) else matches
 
 
+def searches_rows(program: Program) -> bool:
+    """Whether `search_row` may be asked: not in plain Python, nor of a rate or whole units."""
+    by_bits = program.planes is not None and compiles()
+    return by_bits and not (len(program.rated) or len(program.units))
+
+
+def search_row(program: Program, tokens: ListedTokens, extent: Extent) -> list[Instance] | None:
+    """The instances of all rules in one row; None where `search` has to be asked."""
+    known, planes = program.classes.of_row(tokens.types), program.planes
+    if known is None or planes is None:
+        return None
+    classes, pool = known
+    of_class = pool.planes.of(classes, planes)
+    if of_class is None:
+        return None
+    count = len(tokens)
+    rules, _, starts, ends, orders = find_instances_by_bits(
+        0,
+        1,
+        _EXTENTS[extent],
+        np.array((0, count), np.int32),
+        np.arange(count, dtype=np.int32),
+        classes.of_type,
+        planes,
+        of_class,
+        program.rules.patterns,
+        _UNPROTECTED,
+    ).tolist()
+    return list(zip(rules, starts, ends, orders, strict=True))
+
+
 def _with_units(
     matches: Matches, program: Program, tokens: Tokens, protected: Protected | None
 ) -> Matches:
@@ -363,7 +395,7 @@ def _searched(
     blocks = _blocks(row_offsets, jobs)
     if of_class is not None:
         as_bits = (row_offsets, type_ids, classes.of_type, planes, of_class)
-        shared = (_EXTENTS[extent], *as_bits, program.rules, protection)
+        shared = (_EXTENTS[extent], *as_bits, program.rules.patterns, protection)
         return Matches(*_by_bits(blocks, shared, jobs))
 
     def scan(block: tuple[int, int]) -> Int32Array:
@@ -381,20 +413,20 @@ def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
     """The instances in all blocks; ``shared`` is what `collect_by_bits` takes behind them."""
     if len(blocks) == 1:
         return find_instances_by_bits(*blocks[0], *shared)
-    rules, lows = shared[-2], [low for low, _ in blocks]
+    patterns, lows = shared[-2], [low for low, _ in blocks]
     scans = _in_threads(lambda block: collect_by_bits(*block, *shared), blocks, jobs)
     if shared[0] != EXTENT_FIRST:
         parts = zip(scans, lows, strict=True)
-        expanded = [expand_hits(hits, offsets, low, rules) for (hits, offsets), low in parts]
+        expanded = [expand_hits(hits, offsets, low, patterns) for (hits, offsets), low in parts]
         return np.concatenate(expanded, axis=1)
     # All write into one array: putting parts together would take as long as writing them.
-    counts = [count_instances(hits, rules) for hits, _ in scans]
+    counts = [count_instances(hits, patterns) for hits, _ in scans]
     instances = np.empty((5, sum(counts)), np.int32)
     places = np.cumsum([0, *counts[:-1]]).tolist()
 
     def expand(block: tuple[int, tuple[Any, Any], int]) -> None:
         low, (hits, offsets), place = block
-        expand_first(hits, offsets, low, rules, instances, place)
+        expand_first(hits, offsets, low, patterns, instances, place)
 
     threads = jobs if instances.shape[1] > _FEW_INSTANCES else 1
     _in_threads(expand, list(zip(lows, scans, places, strict=True)), threads)

@@ -404,8 +404,8 @@ class CompiledRules:
 
     def variants(self, rule: int) -> Sequence[Variant]:
         """The flat variants of a rule."""
-        arrays, written = self.program.rules, self.program.written
-        place = int(arrays.pattern_of[rule]) - (len(arrays.first_variant) - len(written))
+        patterns, written = self.program.rules.patterns, self.program.written
+        place = int(patterns.pattern_of[rule]) - (len(patterns.first_variant) - len(written))
         if place >= 0:
             return written[place]
         with self._alone:

@@ -126,13 +126,14 @@ def _words_between(
     """
     types, count = tokens.types, len(tokens.type_ids)
     steps = np.bincount(lows, minlength=count + 1) - np.bincount(highs, minlength=count + 1)
-    within = np.cumsum(steps)[:count] > 0
-    present = np.unique(types.word_of[tokens.type_ids[within]])
-    number_of = np.zeros(len(types.words), np.int32)
-    number_of[present] = [
-        words.setdefault(types.words[place], len(words)) for place in present.tolist()
-    ]
-    return words, number_of[types.word_of[tokens.type_ids]]
+    is_there = np.zeros(len(types), np.bool_)
+    is_there[tokens.type_ids[np.cumsum(steps)[:count] > 0]] = True
+    present = np.flatnonzero(is_there)
+    some = types.take(present)
+    numbers = [words.setdefault(word, len(words)) for word in some.words]
+    number_of = np.zeros(len(types), np.int32)
+    number_of[present] = np.array(numbers, np.int32)[some.word_of]
+    return words, number_of[tokens.type_ids]
 
 
 def _gaps(tokens: Tokens) -> Int32Array:

@@ -98,7 +98,7 @@ class RenderingTemplates:
 
     def windows(self, matches: Matches, row_offsets: Int32Array) -> Windows:
         """The template and the tokens of each match."""
-        arrays = self._program.rules
+        patterns = self._program.rules.patterns
         slots = self._first_slot[matches.rules] + matches.variants
         numbers = self._template_of[slots]
         if (numbers < 0).any():
@@ -116,8 +116,8 @@ class RenderingTemplates:
         wide = np.flatnonzero(self._read_context.array[numbers])
         if len(wide):
             some = matches.select(wide)
-            variants = arrays.first_variant[arrays.pattern_of[some.rules]] + some.variants
-            lows[wide] -= arrays.variants[variants, LEFT]
+            variants = patterns.first_variant[patterns.pattern_of[some.rules]] + some.variants
+            lows[wide] -= patterns.variants[variants, LEFT]
             highs[wide] = lows[wide] + self._widths[variants]
         return Windows(numbers, lows, highs)
 
@@ -182,9 +182,9 @@ class RenderingTemplates:
     @cached_property
     def _first_slot(self) -> Int32Array:
         """Each rule has a slot for every variant of its pattern; where they begin."""
-        arrays = self._program.rules
-        counts = np.diff(arrays.first_variant, append=len(arrays.variants))
-        return offsets_of(counts[arrays.pattern_of], np.int32)
+        patterns = self._program.rules.patterns
+        counts = np.diff(patterns.first_variant, append=len(patterns.variants))
+        return offsets_of(counts[patterns.pattern_of], np.int32)
 
     @cached_property
     def _template_of(self) -> Int32Array:
@@ -251,8 +251,8 @@ class RenderingTemplates:
 
     def _are_plain(self, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rules have elements that are each a test on one token, and nothing else."""
-        arrays, offsets = self._program.rules, self._program.parts.elements.offsets
-        firsts = arrays.first_variant[arrays.pattern_of[rules]]
+        patterns, offsets = self._program.rules.patterns, self._program.parts.elements.offsets
+        firsts = patterns.first_variant[patterns.pattern_of[rules]]
         # No word was split, nor may be in another casing.
         once: NDArray[np.bool_] = np.diff(self._first_slot)[rules] == 1
         once &= self._widths[firsts] == offsets[rules + 1] - offsets[rules]

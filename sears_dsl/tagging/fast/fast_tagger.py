@@ -45,6 +45,7 @@ from sears_dsl.tagging.fast.weights import (
     NO_TAG,
     TAG_KEYS,
     TAGS,
+    ScoreTables,
     TaggerTables,
     Weights,
     class_key,
@@ -107,7 +108,7 @@ def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
 
 
 @kernel
-def add_entries(keys: Any, weights: TaggerTables, held: Any, scores: Any) -> None:
+def add_entries(keys: Any, weights: ScoreTables, held: Any, scores: Any) -> None:
     """Add the weights of features to the scores, if they have any; ``held`` is as long as keys."""
     # All slots are read before any is used, so that memory is waited for once and not each time.
     for index in range(len(keys)):
@@ -182,7 +183,7 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
         for tag in range(TAGS):
             scores[tag] = 0
         keys[FORM_KEYS] = class_key(kind)
-        add_entries(keys[: FORM_KEYS + 1], weights, held, scores)
+        add_entries(keys[: FORM_KEYS + 1], weights.scores, held, scores)
         for tag in range(TAGS):
             known.scores[word, tag] = scores[tag]
 
@@ -200,7 +201,7 @@ def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
 def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
     row_offsets: Any,
     words: Any,
-    weights: TaggerTables,
+    weights: ScoreTables,
     known: KnownWords,
     old: TaggedRows,
     casings: Any,
@@ -358,12 +359,12 @@ class Perceptron:
         known = self._of(words, tokens=len(words_of_tokens))
         if not again:
             plain: tuple[TagIds, TagIds] = _tag_rows(
-                row_offsets, words_of_tokens, self._tables, known, _NOTHING, _NOTHING.casings
+                row_offsets, words_of_tokens, self._tables.scores, known, _NOTHING, _NOTHING.casings
             )
             return plain
         casings = np.zeros(len(row_offsets) - 1, np.int8)
         tags: tuple[TagIds, TagIds] = _tag_rows(
-            row_offsets, words_of_tokens, self._tables, known, self._tagged, casings
+            row_offsets, words_of_tokens, self._tables.scores, known, self._tagged, casings
         )
         self._tagged = TaggedRows(row_offsets, words_of_tokens, *tags, casings)
         return tags
@@ -472,19 +473,40 @@ class FastTagger:
     def _tag(self, texts: Sequence[str], *, again: bool) -> Tokens:
         with self._alone:
             cut = self._tokenizer.tokenize(texts, again=again)
-            perceptron = self._perceptron
-            words = self._tokenizer.words
-            if self._tagged_types is None or self._tagged_types.words is not words:
-                pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
-                self._tagged_types = SeenTypes(words, pairs, self._alone)
-            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
+            perceptron, types = self._perceptron, self._tagged()
+            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, types.words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
-            return self._tagged_types.tokens(texts, cut, pair_ids)
+            return types.tokens(texts, cut, pair_ids)
+
+    def _tagged(self) -> SeenTypes:
+        """The tokens with tags of the words that there are now."""
+        words, perceptron = self._tokenizer.words, self._perceptron
+        if self._tagged_types is None or self._tagged_types.words is not words:
+            pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
+            self._tagged_types = SeenTypes(words, pairs, self._alone)
+        return self._tagged_types
 
     def list_tokens(self, text: str) -> ListedTokens | None:
         """What `tokenize` gives for one text; None where it has to be asked."""
         with self._alone:
             return self._tokenizer.listed(text)
+
+    def list_tagged(self, text: str) -> ListedTokens | None:
+        """What `tag` gives for one text; None where it has to be asked."""
+        with self._alone:
+            row = self._tokenizer.row(text)
+            if row is None:
+                return None
+            starts, ends, words = row
+            perceptron, types = self._perceptron, self._tagged()
+            offsets = np.array((0, len(words)), np.int32)
+            tags = perceptron.tag(offsets, np.array(words, np.int32), types.words)
+            coarse_tags, pairs = len(perceptron.coarse), len(types.pairs)
+            codes = [
+                word * pairs + fine * coarse_tags + coarse
+                for word, fine, coarse in zip(words, *map(np.ndarray.tolist, tags), strict=True)
+            ]
+            return ListedTokens(types.members(codes), starts, ends)
 
     def split(self, words: str) -> tuple[str, ...]:
         """The tokens of a word of a rule."""

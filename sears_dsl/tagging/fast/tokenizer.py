@@ -11,8 +11,8 @@ Not to be used by two threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Sequence
+from itertools import chain, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -62,8 +62,8 @@ class _ChunkMemory:
         self.entries = np.zeros((0, 2), np.int32)
         self.in_context = np.zeros(0, np.bool_)  # of each chunk: whether neighbours may matter
         self.rows = NO_CHUNKS  # those that may come again
-        # Chunks of few rows whose neighbours do not matter: start, end and word of each token.
-        self.tokens: dict[str, list[tuple[int, int, int]]] = {}
+        # Chunks of few rows whose neighbours do not matter: length and word of each token.
+        self.tokens: dict[str, list[tuple[int, int]]] = {}
         self.token_characters = 0
 
     def make_room(self) -> None:
@@ -97,7 +97,7 @@ class FastTokenizer:
         self._cutter = Cutter(self.tables)
         self._marks: Marks | None = None
         self._known = _ChunkMemory()
-        self._listed: dict[str, list[tuple[int, int, TokenType]]] = {}
+        self._listed: dict[str, list[tuple[int, TokenType]]] = {}
 
     @property
     def words(self) -> Words:
@@ -134,40 +134,54 @@ class FastTokenizer:
 
     def _by_chunks(self, texts: Sequence[str]) -> Cut | None:
         """The tokens of a few rows; None where neighbours matter to a chunk."""
-        remembered = self._known.tokens
+        columns: tuple[list[int], list[int], list[int]] = ([], [], [])
         row_offsets = [0]
-        tokens: list[tuple[int, int, int]] = []
         for text in texts:
-            chunks = text.split()
-            if not remembered.keys() >= set(chunks) and not self._learn(chunks):
+            if not self._cut_row(text, *columns):
                 return None
-            tokens += [
-                (place + start, place + end, word)
-                for place, chunk in zip(_places(text, chunks), chunks, strict=True)
-                for start, end, word in remembered[chunk]
-            ]
-            row_offsets.append(len(tokens))
-        columns = np.array(list(zip(*tokens, strict=True)) or [(), (), ()], np.int32)
-        return Cut(np.array(row_offsets, np.int32), *columns)
+            row_offsets.append(len(columns[0]))
+        return Cut(np.array(row_offsets, np.int32), *np.array(columns, np.int32))
+
+    def _cut_row(self, text: str, starts: list[int], ends: list[int], words: list[int]) -> bool:
+        """Append the tokens of a row; False where neighbours matter to a chunk."""
+        remembered = self._known.tokens
+        chunks = text.split()
+        if not remembered.keys() >= set(chunks) and not self._learn(chunks):
+            return False
+        end = 0
+        for chunk in chunks:
+            start = text.index(chunk, end)
+            for length, word in remembered[chunk]:
+                end = start + length
+                starts.append(start)
+                ends.append(end)
+                words.append(word)
+                start = end
+        return True
+
+    def row(self, text: str) -> tuple[list[int], list[int], list[int]] | None:
+        """What `tokenize` gives for one text of few characters, as lists: starts, ends and words.
+
+        None where neighbours matter to a chunk.
+        """
+        self._forget()
+        columns: tuple[list[int], list[int], list[int]] = ([], [], [])
+        is_cut = len(text) <= _FEW_CHARACTERS and self._cut_row(text, *columns)
+        return columns if is_cut else None
 
     def _learn(self, chunks: Sequence[str]) -> bool:
         """Remember the tokens of chunks; False where neighbours may change those of one."""
         known = self._known
-        cut: dict[str, list[int]] = {}
+        cut: dict[str, list[str]] = {}
         for chunk in chunks:
             if chunk not in known.tokens and chunk not in cut:
                 ends, in_context = self._cutter.chunk(chunk)
                 if in_context:
                     return False
-                cut[chunk] = ends
-        texts = [
-            chunk[start:end]
-            for chunk, ends in cut.items()
-            for start, end in zip([0, *ends], ends, strict=False)
-        ]
-        numbers = iter(known.words.numbers(texts))
-        for chunk, ends in cut.items():
-            known.tokens[chunk] = list(zip([0, *ends], ends, numbers, strict=False))
+                cut[chunk] = [chunk[start:end] for start, end in pairwise((0, *ends))]
+        numbers = iter(known.words.numbers(list(chain.from_iterable(cut.values()))))
+        for chunk, texts in cut.items():
+            known.tokens[chunk] = list(zip(map(len, texts), numbers, strict=False))
             known.token_characters += len(chunk)
         return True
 
@@ -183,18 +197,18 @@ class FastTokenizer:
             ends, in_context = self._cutter.chunk(chunk)
             if in_context:
                 return None
-            bounds = zip([0, *ends], ends, strict=False)
-            remembered[chunk] = [
-                (low, high, TokenType(chunk[low:high], "", "")) for low, high in bounds
-            ]
+            texts = [chunk[start:end] for start, end in pairwise((0, *ends))]
+            remembered[chunk] = [(len(each), TokenType(each, "", "")) for each in texts]
         tokens = ListedTokens([], [], [])
-        for place, known in zip(
-            _places(text, chunks), map(remembered.__getitem__, chunks), strict=True
-        ):
-            for start, end, kind in known:
+        end = 0
+        for chunk in chunks:
+            start = text.index(chunk, end)
+            for length, kind in remembered[chunk]:
+                end = start + length
                 tokens.types.append(kind)
-                tokens.starts.append(place + start)
-                tokens.ends.append(place + end)
+                tokens.starts.append(start)
+                tokens.ends.append(end)
+                start = end
         return tokens
 
     def split(self, word: str) -> tuple[str, ...]:
@@ -354,19 +368,6 @@ class FastTokenizer:
         parts.append(columns[:, rest:])
         starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32, order="C")
         return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
-
-
-def _places(text: str, chunks: Sequence[str]) -> Iterable[int]:
-    """Where the chunks of a text start."""
-    if len(text) == sum(map(len, chunks)) + len(chunks) - 1:  # one space each
-        return accumulate((len(chunk) + 1 for chunk in chunks[:-1]), initial=0) if chunks else ()
-    places: list[int] = []
-    place = 0
-    for chunk in chunks:
-        place = text.index(chunk, place)
-        places.append(place)
-        place += len(chunk)
-    return places
 
 
 def _grown(values: NDArray[Entry], used: int, needed: int) -> NDArray[Entry]:

@@ -336,12 +336,12 @@ class SeenTypes:
     def members(self, codes: list[int]) -> list[TokenType]:
         """Some of them as objects; those that were asked for before cost a look-up."""
         known, pairs = self._objects, self.pairs
-        new = [divmod(code, len(pairs)) for code in codes if code not in known]
+        new = [code for code in codes if code not in known]
         if new:
             with self._alone:
-                words = self.words.texts([word for word, _ in new])
-            for (word, pair), text in zip(new, words, strict=True):
-                known[word * len(pairs) + pair] = TokenType(text, *pairs[pair])
+                words = self.words.texts([code // len(pairs) for code in new])
+            for code, text in zip(new, words, strict=True):
+                known[code] = TokenType(text, *pairs[code % len(pairs)])
         return list(map(known.__getitem__, codes))
 
     def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
@@ -415,7 +415,7 @@ class _CodedTypes(TokenTypes):
         return self._of.type(int(self._codes[index]))
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
-        return self._of.name, self._codes.tolist()
+        return self._of.name, self._codes.data
 
     @property
     def codes(self) -> NDArray[np.int64]:

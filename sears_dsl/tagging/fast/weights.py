@@ -338,15 +338,9 @@ def tag_keys(  # noqa: PLR0917 - arrays, in the order in which they are made
 # ---------------------------------------------------------------- weights
 
 
-class TaggerTables(NamedTuple):
-    """What the kernels read. A bucket holds the keys that agree in their first bits."""
+class ScoreTables(NamedTuple):
+    """What the tags of a token are scored by."""
 
-    lexicon_starts: Int32Array  # int32 (buckets + 1,): of the lexicon
-    lexicon_keys: UInt32Array  # uint32: sorted keys of word forms and suffixes
-    lexicon_shift: Integer  # int64: bits of a key behind those of its bucket
-    lexicon_contexts: UInt16Array  # uint16: the context of words with that key
-    lexicon_certain: UInt8Array  # uint8: their only tag, or 255
-    context_classes: UInt16Array  # uint16 (contexts,): the class of a context
     # int64: rows of features that are hashed, by key, with free slots (-1) between them: key << 32
     # | first entry << 6 | number of entries
     slots: Int64Array
@@ -356,12 +350,24 @@ class TaggerTables(NamedTuple):
     tags_before: Int16Array  # int16 ((TAGS + 1)², TAGS): by the last tag and the one before it
     casing_pairs: Int16Array  # int16 (CASING_PAIRS, TAGS)
     casing_triples: Int16Array  # int16 (CASING_TRIPLES, TAGS)
+    # uint8 (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest
+    coarse_of: UInt8Array
+
+
+class TaggerTables(NamedTuple):
+    """What the kernels read. A bucket holds the keys that agree in their first bits."""
+
+    lexicon_starts: Int32Array  # int32 (buckets + 1,): of the lexicon
+    lexicon_keys: UInt32Array  # uint32: sorted keys of word forms and suffixes
+    lexicon_shift: Integer  # int64: bits of a key behind those of its bucket
+    lexicon_contexts: UInt16Array  # uint16: the context of words with that key
+    lexicon_certain: UInt8Array  # uint8: their only tag, or 255
+    context_classes: UInt16Array  # uint16 (contexts,): the class of a context
     coarse_starts: Int32Array  # int32 (buckets + 1,): of words with coarse tags of their own
     coarse_keys: UInt32Array  # uint32: sorted `spelling_key`s of theirs
     coarse_shift: Integer  # int64
     coarse_groups: UInt8Array  # uint8: the group of each
-    # uint8 (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest
-    coarse_of: UInt8Array
+    scores: ScoreTables  # all that is read where words are known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -505,18 +511,20 @@ def _tables(stored: Stored) -> TaggerTables:
         lexicon_contexts=stored.lexicon_contexts,
         lexicon_certain=stored.lexicon_certain,
         context_classes=kinds,
-        slots=slots,
-        slot_shift=slot_shift,
-        entries=weights[:last_entry] << 6 | stored.entry_tags[:last_entry],
-        around=around,
-        tags_before=tags_before.reshape(_TAG_PAIRS, TAGS),
-        casing_pairs=dense[5],
-        casing_triples=dense[6],
         coarse_starts=coarse_starts,
         coarse_keys=stored.coarse_keys,
         coarse_shift=coarse_shift,
         coarse_groups=stored.coarse_groups,
-        coarse_of=stored.coarse_of,
+        scores=ScoreTables(
+            slots=slots,
+            slot_shift=slot_shift,
+            entries=weights[:last_entry] << 6 | stored.entry_tags[:last_entry],
+            around=around,
+            tags_before=tags_before.reshape(_TAG_PAIRS, TAGS),
+            casing_pairs=dense[5],
+            casing_triples=dense[6],
+            coarse_of=stored.coarse_of,
+        ),
     )
 
 

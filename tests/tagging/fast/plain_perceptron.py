@@ -146,8 +146,10 @@ class PlainPerceptron:
             )
         }
         self._rows = {
-            int(slot) >> 32: tables.entries[int(slot) >> 6 & 0x3FFFFFF :][: int(slot) & 63].tolist()
-            for slot in tables.slots
+            int(slot) >> 32: tables.scores.entries[int(slot) >> 6 & 0x3FFFFFF :][
+                : int(slot) & 63
+            ].tolist()
+            for slot in tables.scores.slots
             if slot >= 0
         }
         self._groups = {
@@ -191,7 +193,7 @@ class PlainPerceptron:
         return (
             [self._fine[tag] for tag in found],
             [
-                self._coarse[tables.coarse_of[self._groups.get(word.spelling_key, 0), tag]]
+                self._coarse[tables.scores.coarse_of[self._groups.get(word.spelling_key, 0), tag]]
                 for word, tag in zip(words, found, strict=True)
             ],
         )
@@ -218,14 +220,16 @@ class PlainPerceptron:
         tables = self._tables
         for side, at in enumerate((place - 1, place - 2, place + 1, place + 2)):
             if side < SIDES:
-                yield tables.around[context(at), side].tolist()
+                yield tables.scores.around[context(at), side].tolist()
         first, second = self._last_tags(found)
-        yield tables.tags_before[first * (TAGS + 1) + second].tolist()
+        yield tables.scores.tags_before[first * (TAGS + 1) + second].tolist()
         before = 0 if place == 0 else 3 if words[place - 1].mark == 7 else words[place - 1].mark
         here = casing(place)
-        yield tables.casing_pairs[((before * 3 + half) * 3 + casing_of_row) * 7 + here].tolist()
+        yield tables.scores.casing_pairs[
+            ((before * 3 + half) * 3 + casing_of_row) * 7 + here
+        ].tolist()
         three = (here * 7 + casing(place - 1)) * 7 + casing(place + 1)
-        yield tables.casing_triples[three * 3 + casing_of_row].tolist()
+        yield tables.scores.casing_triples[three * 3 + casing_of_row].tolist()
 
     @staticmethod
     def _last_tags(found: Sequence[int]) -> tuple[int, int]:

@@ -75,7 +75,7 @@ def test_every_word_and_fine_tag_has_the_answer_of_the_attribute_ruler(
         codes = np.array([ord(character) for character in word], np.uint32)
         group = group_of.get(int(spelling_key(codes, 0, len(codes), kinds, folded)), 0)
         doc = ruler(Doc(nlp.vocab, [word] * len(FINE), tags=list(FINE)))
-        found = [COARSE[tag] for tag in tables.coarse_of[group].tolist()]
+        found = [COARSE[tag] for tag in tables.scores.coarse_of[group].tolist()]
         assert found == [token.pos_ for token in doc], word
 
     fine, coarse = tag_words(tagger, [words])[0]

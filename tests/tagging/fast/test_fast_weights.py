@@ -47,14 +47,14 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     assert digest[:12] in weights.version
     tables = weights.tables
     assert tables.lexicon_keys.tolist() == [5, 2**31 - 1]
-    held = [int(slot) for slot in tables.slots if slot >= 0]
+    held = [int(slot) for slot in tables.scores.slots if slot >= 0]
     assert [slot >> 32 for slot in held] == [10, 2**31 - 1]
-    entries = tables.entries.tolist()
+    entries = tables.scores.entries.tolist()
     assert [[(e % 64, e // 64) for e in entries[s >> 6 & 0x3FFFFFF :][: s & 63]] for s in held] == [
         [(1, -127), (40, 127)],
         [(2, 5)],
     ]
-    assert tables.tags_before[0].tolist() == [0, 0, 0, -6] + [0] * 44
+    assert tables.scores.tags_before[0].tolist() == [0, 0, 0, -6] + [0] * 44
 
 
 def test_the_same_weights_are_the_same_bytes(tmp_path: Path) -> None:
