@@ -33,10 +33,7 @@ from sears_dsl.engine.arrays import (
     build_trie,
 )
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
-from sears_dsl.engine.compile.rule_parts import (
-    RuleParts,
-    VariantTests,
-)
+from sears_dsl.engine.compile.rule_parts import RuleParts, VariantTests
 from sears_dsl.engine.compile.token_classes import TokenClasses, bit_planes, starts_of
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.language.measure import MOST_VARIANTS, is_unit

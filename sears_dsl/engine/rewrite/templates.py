@@ -34,14 +34,7 @@ from sears_dsl.engine.rewrite.renderer import (
     follows_case,
     reads_context,
 )
-from sears_dsl.engine.rewrite.slots import (
-    MISSING,
-    PLACED,
-    REPLACED,
-    SILENT,
-    Formats,
-    write_formats,
-)
+from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED, SILENT, Formats, write_formats
 from sears_dsl.engine.rewrite.windows import (
     Characters,
     Look,
