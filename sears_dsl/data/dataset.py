@@ -290,16 +290,7 @@ def row_ids(batch: Batch, column: str | None) -> list[str]:
 
 
 def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format) -> None:
-    r"""Write a file of new rows, whole or not at all, compressed where its name says so.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "a.csv")
-        ...     write_columns({"text": ["A fun film."]}, path, format_of("a.csv"))
-        ...     path.read_text()
-        'text\nA fun film.\n'
-    """
+    """Write a file of new rows, whole or not at all, compressed where its name says so."""
     content = BytesIO()
     with streams.compressed(content, str(path)) as stream:
         form.assemble([form.encode(columns, "utf-8")], stream, Frame(tuple(columns)))

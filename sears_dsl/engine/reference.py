@@ -309,22 +309,16 @@ class _Walk:
                 members = _written(test, self.file if file is None else file)
                 return any(self.holds(self._single(each), token, where) for each, where in members)
             case syntax.Negation(operand):
-                if isinstance(operand, syntax.Group):
-                    return not self.holds(operand, token, file)
                 return not self.holds(self._single(operand), token, file)
             case syntax.Group(alternatives):
                 return any(
                     not isinstance(element.body, syntax.Anchor | syntax.WholeUnit)
-                    and (
-                        self.holds(element.body, token, file)
-                        if isinstance(element.body, syntax.Group)
-                        else self.holds(self._single(element.body), token, file)
-                    )
+                    and self.holds(self._single(element.body), token, file)
                     for alternative in alternatives
                     for element in alternative
                 )
 
-    def _single(self, test: Test) -> Test:
+    def _single(self, test: Test | syntax.Group) -> Test | syntax.Group:
         if not isinstance(test, syntax.Literal):
             return test
         if sum(len(contraction(part)) for part in self.split(test.text)) > 1:

@@ -307,15 +307,7 @@ def sources_for(
 def noise_identity(
     rules: Sequence[tuple[Rule, RuleSource]], sources: Sources, *, seed: int
 ) -> dict[str, str]:
-    """What decides the noise of rules, for manifests; nothing where they write none.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.engine.noise.sources import NO_SOURCES
-        >>> rules = parse("NOUN -> $1.typo")
-        >>> list(noise_identity([(rules.rules[0], rules)], NO_SOURCES, seed=3))
-        ['seed', 'lookalikes']
-    """
+    """What decides the noise of rules, for manifests; nothing where they write none."""
     if not any(draws(rule) for rule, _ in rules):
         return {}
     named = {"seed": str(seed), "lookalikes": lookalikes_identity()}
@@ -337,16 +329,10 @@ class _Nothing:
 
 
 def stand_ins(ruleset: RuleSource) -> Sources:
-    r"""Sources that know nothing, to compile rules that are looked at and not run.
+    """Sources that know nothing, to compile rules that are looked at and not run.
 
     Rules are right or wrong whatever is installed. A file of vectors that they name is not stood in
     for: whether it is there belongs to them.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("option vectors = glove-6b-50d\nmovie -> $1.neighbor")
-        >>> stand_ins(rules).neighbor("movie") is None
-        True
     """
     of_a_file = ruleset.options.vectors is not None and ruleset.options.vectors not in VECTORS
     return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())

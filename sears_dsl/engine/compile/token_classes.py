@@ -68,12 +68,7 @@ _MOST_ROOT_EDGES = 1 << 14
 
 
 class TokenClasses:
-    """The classes of token types under some rules.
-
-    Args:
-        symbols: int32 (predicates,): the symbol of each predicate, -1 where it has none.
-        most_types: how many types are remembered before all are forgotten.
-    """
+    """The classes of token types under some rules."""
 
     def __init__(
         self,
@@ -84,9 +79,9 @@ class TokenClasses:
         most_types: int = _MOST_TYPES,
     ) -> None:
         self._predicates = predicates
-        self._symbols = symbols
+        self._symbols = symbols  # (predicates,): that of each, -1 where it has none
         self._rules = rules
-        self._most_types = most_types
+        self._most_types = most_types  # that are remembered before all are forgotten
         self._words = (len(rules.root) + 63) >> 6
         # Where each test is one look-up, a type is decided sooner than it is remembered.
         self._is_quick = all(

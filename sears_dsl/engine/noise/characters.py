@@ -123,12 +123,7 @@ def lookalikes() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def lookalikes_identity() -> str:
-    """The version of the table and a hash of its file, for manifests.
-
-    Example:
-        >>> lookalikes_identity().partition(" ")[0]
-        'unicode-17.0.0'
-    """
+    """The version of the table and a hash of its file, for manifests."""
     return f"unicode-{UNICODE} {sha256(_TABLE.read_bytes()).hexdigest()[:16]}"
 
 

@@ -353,10 +353,6 @@ class CompiledRules:
         >>> matcher = compile_rules([parse("movie -> film")])
         >>> matcher.compiled.renderer(0).needs_binding
         False
-
-    Args:
-        rules: each rule with its scope, in the order in which they were compiled.
-        split: how the tokenizer splits a word of a rule.
     """
 
     def __init__(
