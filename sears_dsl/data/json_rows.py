@@ -76,16 +76,6 @@ def _objects_written(columns: Mapping[str, Sequence[Any]], around: str) -> Itera
     return map(form.__mod__, zip(*values, strict=True))
 
 
-def _spliced(text: str, new: Mapping[str, Any]) -> str:
-    """A JSON object with the values of some keys written anew, all else as it stood."""
-    written = _ASCII_TEXT if text.isascii() else json_text
-    places = _value_places(text)
-    for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
-        start, end = places[key]
-        text = text[:start] + written(new[key]) + text[end:]
-    return text
-
-
 def _value_places(text: str) -> dict[str, tuple[int, int]]:
     """Where the values of a JSON object stand: of a key that comes again, the last one."""
     places: dict[str, tuple[int, int]] = {}
@@ -107,8 +97,13 @@ def _after_space(text: str, at: int) -> int:
 
 class _JsonFormat(batches.TextFormat):
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
-        """The object with the changed values written anew."""
-        return _spliced(source, new)
+        """The object with the changed values written anew, all else as it stood."""
+        written = _ASCII_TEXT if source.isascii() else json_text
+        places = _value_places(source)
+        for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
+            start, end = places[key]
+            source = source[:start] + written(new[key]) + source[end:]
+        return source
 
 
 class JsonLines(_JsonFormat):

@@ -136,20 +136,16 @@ class NoiseBatch(NamedTuple):
             return tried, tried
         able = self._has_place()
         settled = ~able
+        # Slips may leave a word as it was: `II`, a letter less and one twice.
+        several = self.noise.share is not None or self.noise.places > 1
         while True:
             if rate is not None:
                 tried = kernels.try_instances(rate, able, self.where)
             new = tried & ~settled
-            if not self._may_cancel or not new.any():
+            if not (self.noise.kind == "typo" and several and new.any()):
                 return tried, able
             able &= ~new | self._changes(new)
             settled |= new
-
-    @property
-    def _may_cancel(self) -> bool:
-        """Whether slips may leave a word as it was: `II`, a letter less and one twice."""
-        several = self.noise.share is not None or self.noise.places > 1
-        return self.noise.kind == "typo" and several
 
     def _changes(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether all slips that a function may make change an instance, of those chosen."""

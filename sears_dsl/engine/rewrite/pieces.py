@@ -24,13 +24,7 @@ from sears_dsl.engine.rewrite.placing import PRONOUN
 from sears_dsl.errors import CompileError
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.rule import Noise, Reference, Rule, RuleScope, Text
-from sears_dsl.tagging.inflection import (
-    INFLECTION_TAGS,
-    Inflection,
-    inflect,
-    inflect_like,
-    keep_casing,
-)
+from sears_dsl.tagging import inflection
 from sears_dsl.tagging.tokens import Token
 
 
@@ -232,15 +226,15 @@ def _referred(
                 return noisy
             word = noisy
             continue
-        if function not in INFLECTION_TAGS:
+        if function not in inflection.INFLECTION_TAGS:
             word = CASE_FUNCTIONS[function](word)
             continue
         if place.end - place.start > 1:
             return Unrendered.NO_FORM
-        form = inflect(word, fine, function)
+        form = inflection.inflect(word, fine, function)
         if form.unique is None:
             return _refused(form)
-        word, fine = keep_casing(form.unique, word), function
+        word, fine = inflection.keep_casing(form.unique, word), function
     return word
 
 
@@ -270,7 +264,10 @@ def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number:
             help="members that are written are words, or quoted text: `set NAME = good | nice`",
         )
     name = f"{piece.module}.{piece.name}" if piece.module else piece.name
-    places, names = _matched_by(reference, rule)
+    # The elements of the rule that are this set: numbers in the antecedent, and names.
+    places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
+    elements = (each for each in every_element(rule) if each.body == reference)
+    names = [each.name for each in elements if each.name is not None]
 
     def part(instance: Instance) -> Chunk:
         binding, tokens = instance.binding, instance.tokens
@@ -284,21 +281,13 @@ def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number:
     return part
 
 
-def _matched_by(reference: syntax.SetReference, rule: Rule) -> tuple[list[int], list[str]]:
-    """The elements of a rule that are a set: numbers in the antecedent, and names."""
-    places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
-    elements = every_element(rule)
-    names = [each.name for each in elements if each.body == reference and each.name is not None]
-    return places, names
-
-
 def _inflected_part(piece: syntax.Inflected, target: Callable[[Binding], TokenRange]) -> Part:
     def part(instance: Instance) -> Chunk | Unrendered:
         place = target(instance.binding)
         if place.end - place.start != 1:
             return Unrendered.NO_FORM
         model = instance.tokens[place.start]
-        form = inflect_like(piece.word, model.text, model.fine)
+        form = inflection.inflect_like(piece.word, model.text, model.fine)
         if form.unique is None:
             return _refused(form)
         return Chunk(form.unique, piece.glued, literal=True)
@@ -306,7 +295,7 @@ def _inflected_part(piece: syntax.Inflected, target: Callable[[Binding], TokenRa
     return part
 
 
-def _refused(form: Inflection) -> Unrendered:
+def _refused(form: inflection.Inflection) -> Unrendered:
     return Unrendered.AMBIGUOUS if form.ambiguous else Unrendered.NO_FORM
 
 

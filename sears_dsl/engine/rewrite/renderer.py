@@ -27,26 +27,15 @@ from sears_dsl.engine.compile.program import Program, Split, Variant, bind, expa
 from sears_dsl.engine.match.search import Extent, Protected
 from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, TokenRange
 from sears_dsl.engine.noise.draws import Draw
-from sears_dsl.engine.rewrite import placing
-from sears_dsl.engine.rewrite.pieces import (
-    UNDRAWN,
-    Chunk,
-    Drawing,
-    Instance,
-    Part,
-    Unrendered,
-    in_place,
-    kept_punctuation,
-    noise_calls,
-    parts_of,
-)
+from sears_dsl.engine.rewrite import pieces, placing
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Chunk, Drawing, Instance, Unrendered
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, draws_text, looks_up
 from sears_dsl.language.rule import Rule, RuleScope
 from sears_dsl.tagging.tokens import Token, Tokens, TokenType
 
-PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[Part]]
+PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[pieces.Part]]
 """From a rule, its scope and the punctuation that it keeps to the functions of its pieces."""
 
 Rendered: TypeAlias = Edit | Unrendered
@@ -77,10 +66,11 @@ class Renderer:
         Edit(start=0, end=11, old='The film is', new='It is')
     """
 
-    def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = parts_of) -> None:
+    def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = pieces.parts_of) -> None:
         self.rule = rule
-        self.noise_calls = tuple(noise_calls(rule))
-        self.in_place = in_place(rule)  # the one function of characters that it consists of, if any
+        self.noise_calls = tuple(pieces.noise_calls(rule))
+        # The one function of characters that it consists of, if any.
+        self.in_place = pieces.in_place(rule)
         # Whether new text depends on the casing of the old one, and on the start of a sentence.
         self.follows_case = follows_case(rule, scope)
         self.placing = placing.Placing(
@@ -90,11 +80,11 @@ class Renderer:
             repairs=scope.options.repair == "on",
         )
         self._same = Unrendered.NO_PLACE if self.noise_calls else Unrendered.UNCHANGED
-        self._parts: list[Part] = []
+        self._parts: list[pieces.Part] = []
         # Of a rule that copies nothing: its text, and that by the casing of what it replaces.
         self._chunks: list[Chunk] = []
         self._constants: dict[int, str] = {}
-        punctuation = kept_punctuation(rule)
+        punctuation = pieces.kept_punctuation(rule)
         texts = [piece for piece in rule.consequent if isinstance(piece, syntax.Text)]
         # Whether new text copies anything; if not, start and end of an instance are enough.
         self.needs_binding = bool(punctuation) or len(texts) < len(rule.consequent)
@@ -308,18 +298,18 @@ _BEFORE_FIRST_WORD = f"{placing.OPENING} "
 
 def _joined(text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: int) -> str:
     """Chunks as one text: one space between words, none where they belong together."""
-    pieces: list[str] = []
+    texts: list[str] = []
     previous: Chunk | None = None
     for chunk in chunks:
         if previous is not None:
-            pieces.append(_space_between(text, tokens, previous, chunk))
+            texts.append(_space_between(text, tokens, previous, chunk))
         if chunk.literal:
-            first = not "".join(pieces).strip(_BEFORE_FIRST_WORD)
-            pieces.append(placing.cased(chunk.text, shape, first=first))
+            first = not "".join(texts).strip(_BEFORE_FIRST_WORD)
+            texts.append(placing.cased(chunk.text, shape, first=first))
         else:
-            pieces.append(chunk.text)
+            texts.append(chunk.text)
         previous = chunk
-    return "".join(pieces)
+    return "".join(texts)
 
 
 def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk) -> str:
