@@ -408,13 +408,12 @@ def hindrances(
 def _not_installed(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     """E352 and E353, before anything is looked up."""
     if missing == _A_PARAPHRASER:
+        number, advice = "E353", "pip install 'sears-dsl[discovery]'"
         message = "`.paraphrase` and no translation models are installed"
-        return _placed(
-            Diagnostic("E353", message, help="pip install 'sears-dsl[discovery]'"), rule, ruleset
-        )
-    message = f"`.neighbor` and {missing} are not installed"
-    advice = f"pip install 'sears-dsl[noise]', {OR_A_FILE}"
-    return _placed(Diagnostic("E352", message, help=advice), rule, ruleset)
+    else:
+        number, advice = "E352", f"pip install 'sears-dsl[noise]', {OR_A_FILE}"
+        message = f"`.neighbor` and {missing} are not installed"
+    return _placed(Diagnostic(number, message, help=advice), rule, ruleset)
 
 
 def _by_unit(rulesets: Sequence[RuleSource]) -> list[tuple[Unit, list[RuleSource]]]:

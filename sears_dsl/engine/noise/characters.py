@@ -86,11 +86,8 @@ def shared(
         return {place: _replaced(text, places.get(place, ())) for place, text in instances}
     rooms = {each.place: _Room(noise.kind, each) for each in instances}
     counted = sum(room.letters for room in rooms.values())
-    able = [
-        (place, i)
-        for place, room in rooms.items()
-        for i in sorted(set().union(*room.places.values()))
-    ]
+    begins = {place: set[int]().union(*room.places.values()) for place, room in rooms.items()}
+    able = [(place, i) for place, some in begins.items() for i in sorted(some)]
     left = how_many(share, counted, number(draw, f"{noise.kind} share", unit))
     for place, i in _ordered(noise.kind, able, unit, draw):
         if not left:

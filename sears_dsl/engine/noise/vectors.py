@@ -146,8 +146,8 @@ class WordVectors:
         for at, place in known:
             if place < len(self._neighbours) and self._neighbours[place] >= 0:
                 nearest_words[at] = self.words[self._neighbours[place]]
-        known = [(at, place) for at, place in known if place >= len(self._neighbours)]
-        known = [(at, place) for at, place in known if self._norms[place] > 0]
+        first = len(self._neighbours)
+        known = [(at, place) for at, place in known if place >= first and self._norms[place] > 0]
         step = max(1, _BLOCK // max(1, len(self.words)))
         for low in range(0, len(known), step):
             block = known[low : low + step]
