@@ -220,12 +220,7 @@ class JsonColumn(Sequence[Any]):
 
 
 def cells(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:
-    """The text of each value of a column; of values that repeat, each is made once.
-
-    Example:
-        >>> cells(Repeated(["a", "b"], [1, 0, 1]), str.upper)
-        ['B', 'A', 'B']
-    """
+    """The text of each value of a column; of values that repeat, each is made once."""
     if isinstance(column, Repeated):
         texts = list(map(text_of, column.values))
         return list(map(texts.__getitem__, column.places))

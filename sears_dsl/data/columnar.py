@@ -16,16 +16,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sears_dsl.data.batches import (
-    Batch,
-    Changes,
-    Frame,
-    JsonColumn,
-    LazyColumns,
-    Reader,
-    ReadOptions,
-    Repeated,
-)
+from sears_dsl.data import batches
+from sears_dsl.data.batches import Batch, Changes
 from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.errors import DataError, UsageError
 
@@ -57,7 +49,7 @@ class ArrowValues(list[Any]):
         return ArrowValues(self.array.take(require_pyarrow().array(places)))
 
 
-class RecordBatchColumns(LazyColumns):
+class RecordBatchColumns(batches.LazyColumns):
     """The columns of a record batch, which alone goes along where they are pickled."""
 
     def __init__(self, record_batch: Any) -> None:
@@ -121,7 +113,7 @@ class Columnar:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def read(self, path: str, options: ReadOptions) -> _ColumnarReader:
+    def read(self, path: str, options: batches.ReadOptions) -> _ColumnarReader:
         """Open a file."""
         return _ColumnarReader(path, options, self.name)
 
@@ -145,12 +137,12 @@ class Columnar:
     def _array(self, arrow: Any, name: str, column: Sequence[Any]) -> Any:
         if isinstance(column, ArrowValues):
             return column.array
-        if isinstance(column, JsonColumn):
+        if isinstance(column, batches.JsonColumn):
             objects = column.objects()
             if objects is None:
                 return arrow.array(column.json_texts(), arrow.string())
             return object_lists(*objects)
-        if isinstance(column, Repeated):
+        if isinstance(column, batches.Repeated):
             return self._array(arrow, name, column.values).take(
                 arrow.array(column.places, arrow.int64())
             )
@@ -176,7 +168,7 @@ class Columnar:
             record_batch = changed_record_batch(record_batch, changes, dropped)
         return _part(record_batch)
 
-    def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
+    def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: batches.Frame) -> None:
         """One file of all parts; columns that changed their type are widened.
 
         A column of which nothing is known, since there are no values, holds text.
@@ -234,8 +226,8 @@ def _part(record_batch: Any) -> bytes:
     return content.getvalue()
 
 
-class _ColumnarReader(Reader):
-    def __init__(self, path: str, options: ReadOptions, form: str) -> None:
+class _ColumnarReader(batches.Reader):
+    def __init__(self, path: str, options: batches.ReadOptions, form: str) -> None:
         if path == STANDARD_STREAM:
             raise UsageError(
                 f"{form} cannot be read from standard input", help="name the file instead"

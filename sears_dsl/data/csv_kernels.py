@@ -130,12 +130,7 @@ class _TextPickler(pickle.Pickler):
 
 
 def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
-    r"""Rows as csv; None where a value is no text, or has no UTF-8.
-
-    Example:
-        >>> quoted_lines([["1", "2"], Repeated(["a, b"], [0, 0])])
-        b'1,"a, b"\n2,"a, b"\n'
-    """
+    """Rows as csv; None where a value is no text, or has no UTF-8."""
     texts: list[list[Any]] = []
     for column in columns:
         own = column

@@ -21,19 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.data.batches import (
-    Batch,
-    JsonColumn,
-    LineReader,
-    ReadOptions,
-    Repeated,
-    SourceRows,
-    TextFormat,
-    encoded,
-    json_text,
-    line_body,
-    lone_return,
-)
+from sears_dsl.data import batches
+from sears_dsl.data.batches import Batch, Repeated, SourceRows
 from sears_dsl.data.csv_kernels import FieldColumns, quoted_lines
 from sears_dsl.data.streams import line_ends
 from sears_dsl.errors import DataError
@@ -63,7 +52,7 @@ _FIELD = {each: re.compile(rf"{_QUOTED}|[^{re.escape(each)}\r\n]*") for each in 
 _BYTES_A_STEP = 800
 
 
-class Delimited(TextFormat):
+class Delimited(batches.TextFormat):
     """Rows of fields: csv in the dialect of spreadsheets, tsv without any quoting.
 
     A lone quote in a tsv is a character like others; fields there hold no tabs and no line ends.
@@ -74,7 +63,7 @@ class Delimited(TextFormat):
         self.delimiter = delimiter
         self.quoting = quoting
 
-    def read(self, path: str, options: ReadOptions) -> _DelimitedReader:
+    def read(self, path: str, options: batches.ReadOptions) -> _DelimitedReader:
         """Open a file and read its header."""
         return _DelimitedReader(path, options, self)
 
@@ -112,12 +101,12 @@ class Delimited(TextFormat):
             if lines is None:
                 lines = quoted_lines(list(map(_texts, columns.values())))
             if lines is not None:
-                return lines if encoding == "utf-8" else encoded(lines.decode(), encoding)
+                return lines if encoding == "utf-8" else batches.encoded(lines.decode(), encoding)
         fields = [self._column(_texts(column)) for column in columns.values()]
         if self.quoting and len(fields) == 1:
             fields = [[field or _EMPTY for field in fields[0]]]
         rows = map(self.delimiter.join, zip(*fields, strict=True))
-        return encoded("\n".join([*rows, ""]), encoding)
+        return batches.encoded("\n".join([*rows, ""]), encoding)
 
     def _column(self, texts: Sequence[str]) -> Sequence[str]:
         """Texts as they stand in lines."""
@@ -133,7 +122,7 @@ class Delimited(TextFormat):
         if self.quoting and '"' in text:
             return blank + self._replaced_in_quotes(text, names, new)
         # A quoting format has carriage returns before the line feed only as part of the line end.
-        body = text.rstrip("\r\n") if self.quoting else line_body(text)
+        body = text.rstrip("\r\n") if self.quoting else batches.line_body(text)
         fields = body.split(self.delimiter)
         for name, value in new.items():
             fields[names.index(name)] = self.fields([value])
@@ -183,7 +172,7 @@ def _parting(content: str) -> str:
     return "," if "," in names else next(parting, ",")
 
 
-class _DelimitedReader(LineReader):
+class _DelimitedReader(batches.LineReader):
     """Rows of fields, a chunk of lines at a time.
 
     A row that goes on in the next chunk is read with that, as are blank lines, which are part of
@@ -192,7 +181,7 @@ class _DelimitedReader(LineReader):
 
     form: Delimited
 
-    def __init__(self, path: str, options: ReadOptions, form: Delimited) -> None:
+    def __init__(self, path: str, options: batches.ReadOptions, form: Delimited) -> None:
         super().__init__(path, options)
         if csv.field_size_limit() < _LONGEST_FIELD:
             csv.field_size_limit(_LONGEST_FIELD)
@@ -263,7 +252,7 @@ class _DelimitedReader(LineReader):
         without = f"the file may have no header: {_NO_HEADER}"
         for number, name in enumerate(names):
             if "\r" in name and not self.form.quoting:
-                raise lone_return(f"{self.name}, line 1")
+                raise batches.lone_return(f"{self.name}, line 1")
             if not name:
                 raise DataError(f"{self.name}: column {number + 1} has no name", help=without)
             if name in names[:number]:
@@ -298,7 +287,7 @@ class _DelimitedReader(LineReader):
         numbered: Iterator[tuple[int, list[str]]] = (
             ((reader.line_num, row) for row in reader)
             if self.form.quoting
-            else enumerate((line_body(line).split(delimiter) for line in lines), start=1)
+            else enumerate((batches.line_body(line).split(delimiter) for line in lines), start=1)
         )
         ends = line_ends(content)
         self._line = self.lines - len(ends)
@@ -345,7 +334,7 @@ class _DelimitedReader(LineReader):
     def _invalid(self, row: str, before: int, error: csv.Error) -> DataError:
         place = f"{self.name}, line {self._line + before + 1}"
         if _LONE_RETURN.search(row):
-            return lone_return(place)
+            return batches.lone_return(place)
         return DataError(
             f"{place}: invalid csv: {error}",
             help="a quote inside a quoted field is written twice; a file without quoting "
@@ -365,7 +354,7 @@ def _quoted(texts: Sequence[str], delimiter: str) -> list[str]:
 
 def _texts(column: Sequence[Any]) -> Sequence[str]:
     """A column as texts."""
-    if isinstance(column, JsonColumn):
+    if isinstance(column, batches.JsonColumn):
         return column.json_texts()
     if isinstance(column, Repeated):
         return Repeated(_texts(column.values), column.places)
@@ -378,5 +367,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, (list, dict, tuple, bool)):
-        return json_text(value)
+        return batches.json_text(value)
     return str(value)

@@ -22,19 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.data import streams
 from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.csv_rows import CSV, Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.squad import Squad
-from sears_dsl.data.streams import (
-    STANDARD_STREAM,
-    begins_with_object,
-    compressed,
-    compression_of,
-    input_state,
-    no_such_file,
-)
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import is_file, is_there, write_atomically
 
@@ -87,9 +80,9 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
             "an empty name is not a file",
             help="is a variable of the shell not set? name a file, or - for a standard stream",
         )
-    if explicit is None and path == STANDARD_STREAM:
+    if explicit is None and path == streams.STANDARD_STREAM:
         explicit = "txt"
-    compression = compression_of(path)
+    compression = streams.compression_of(path)
     if explicit is not None:
         form = format_named(explicit)
     else:
@@ -97,7 +90,7 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
         suffix = Path(name).suffix.lower().removeprefix(".")
         suffix = _ALIASES.get(suffix, suffix)
         if suffix not in _FORMATS and reading and not is_there(path):
-            raise no_such_file(path)
+            raise streams.no_such_file(path)
         if suffix not in _FORMATS:
             raise UsageError(
                 f"the name of {path} does not tell its format",
@@ -106,7 +99,7 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
             )
         form = _FORMATS[suffix]
         if form.name == "json" and reading and is_file(path):
-            form = _FORMATS["squad" if begins_with_object(path) else "json"]
+            form = _FORMATS["squad" if streams.begins_with_object(path) else "json"]
     if form.binary and compression:
         raise UsageError(
             f"{path}: {form.name} files are compressed inside, not as a whole",
@@ -127,7 +120,7 @@ def parted_as(form: Format, name: str) -> Format:
 
 def is_stream(path: str) -> bool:
     """Standard output, a device or a pipe: whatever cannot be replaced as a whole."""
-    if path == STANDARD_STREAM:
+    if path == streams.STANDARD_STREAM:
         return True
     return os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
 
@@ -152,7 +145,7 @@ class Dataset:
     ) -> None:
         self.path = path
         self.format = format_of(path, format_name)
-        self._before = input_state(path)
+        self._before = streams.input_state(path)
         self._reader = self.format.read(path, options or ReadOptions())
         self._batches = self._reader.batches()
         self.first = next(self._batches)
@@ -181,7 +174,7 @@ class Dataset:
 
     def check_unchanged(self) -> None:
         """Refuse what was read of a file that somebody was writing."""
-        if input_state(self.path) != self._before:
+        if streams.input_state(self.path) != self._before:
             raise DataError(
                 f"{self.path} changed while it was read",
                 help="run the command again when nobody writes that file any more",
@@ -297,20 +290,11 @@ def row_ids(batch: Batch, column: str | None) -> list[str]:
 
 
 def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format) -> None:
-    r"""Write a file of new rows, whole or not at all, compressed where its name says so.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "a.csv")
-        ...     write_columns({"text": ["A fun film."]}, path, format_of("a.csv"))
-        ...     path.read_text()
-        'text\nA fun film.\n'
-    """
+    """Write a file of new rows, whole or not at all, compressed where its name says so."""
     content = BytesIO()
-    with compressed(content, str(path)) as stream:
+    with streams.compressed(content, str(path)) as stream:
         form.assemble([form.encode(columns, "utf-8")], stream, Frame(tuple(columns)))
-    if str(path) == STANDARD_STREAM:
+    if str(path) == streams.STANDARD_STREAM:
         sys.stdout.buffer.write(content.getvalue())
         sys.stdout.buffer.flush()
     else:

@@ -17,13 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sears_dsl.data import columnar
 from sears_dsl.data.batches import DRAW, Batch, Changes
-from sears_dsl.data.columnar import (
-    RecordBatchColumns,
-    changed_record_batch,
-    object_lists,
-    require_pyarrow,
-)
+from sears_dsl.data.columnar import require_pyarrow
 from sears_dsl.errors import DataError
 
 _ROWS = 10_000
@@ -254,7 +250,7 @@ class _ArrowTable(MemoryFrame):
     def batches(self) -> Iterator[Batch]:
         first = 0
         for part in self._parts():
-            yield Batch(first, part.num_rows, RecordBatchColumns(part), part)
+            yield Batch(first, part.num_rows, columnar.RecordBatchColumns(part), part)
             first += part.num_rows
 
     def _parts(self) -> list[Any]:
@@ -281,7 +277,7 @@ class _ArrowTable(MemoryFrame):
                 flat = (np.array(starts, np.int64), np.array(ends, np.int64), olds, news)
                 fields = dict(zip(("start", "end", "old", "new"), flat, strict=True))
                 offsets = np.cumsum([0, *map(len, values)]).tolist()
-                arrays[name] = object_lists(offsets, fields)
+                arrays[name] = columnar.object_lists(offsets, fields)
             else:
                 kind = arrow.int64() if name == DRAW else arrow.string()
                 if name in records.sources:
@@ -298,7 +294,7 @@ class _ArrowTable(MemoryFrame):
             inside = {row - first: changes[row] for row in rows if row in changes}
             gone = {row - first for row in rows if row in dropped}
             if inside or gone:
-                part = changed_record_batch(part, inside, gone)  # noqa: PLW2901
+                part = columnar.changed_record_batch(part, inside, gone)  # noqa: PLW2901
             parts.append(part)
             first = rows.stop
         return self.result(arrow.Table.from_batches(parts, schema=self._table.schema))

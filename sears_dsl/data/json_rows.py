@@ -21,21 +21,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from sears_dsl.data.batches import (
-    Batch,
-    Frame,
-    JsonColumn,
-    LineReader,
-    Reader,
-    ReadOptions,
-    SourceRows,
-    TextFormat,
-    cells,
-    encoded,
-    json_text,
-    lone_return,
-    plain_value,
-)
+from sears_dsl.data import batches
+from sears_dsl.data.batches import Batch, SourceRows, encoded, json_text
 from sears_dsl.data.streams import JsonCursor, TextSource, line_ends, line_feeds
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8Array
@@ -43,7 +30,7 @@ from sears_dsl.runtime.kernels import compiles, expect, kernel
 
 # `json.loads` without its looks for what hardly any line has: white space before the object.
 _DECODE = json.JSONDecoder().raw_decode
-_ASCII_TEXT = json.JSONEncoder(default=plain_value).encode
+_ASCII_TEXT = json.JSONEncoder(default=batches.plain_value).encode
 _SPACE = " \t\r\n"
 _LINE_FEED = "\n"
 # Bytes that are read in so much time as a kernel in plain Python takes for a step.
@@ -81,20 +68,12 @@ def _objects_written(columns: Mapping[str, Sequence[Any]], around: str) -> Itera
     keys = [json_text(name).replace("%", "%%") for name in columns]
     form = around % ("{" + ", ".join(f"{key}: %s" for key in keys) + "}")
     values = [
-        column.json_texts() if isinstance(column, JsonColumn) else cells(column, json_text)
+        column.json_texts()
+        if isinstance(column, batches.JsonColumn)
+        else batches.cells(column, json_text)
         for column in columns.values()
     ]
     return map(form.__mod__, zip(*values, strict=True))
-
-
-def _spliced(text: str, new: Mapping[str, Any]) -> str:
-    """A JSON object with the values of some keys written anew, all else as it stood."""
-    written = _ASCII_TEXT if text.isascii() else json_text
-    places = _value_places(text)
-    for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
-        start, end = places[key]
-        text = text[:start] + written(new[key]) + text[end:]
-    return text
 
 
 def _value_places(text: str) -> dict[str, tuple[int, int]]:
@@ -116,10 +95,15 @@ def _after_space(text: str, at: int) -> int:
     return at
 
 
-class _JsonFormat(TextFormat):
+class _JsonFormat(batches.TextFormat):
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
-        """The object with the changed values written anew."""
-        return _spliced(source, new)
+        """The object with the changed values written anew, all else as it stood."""
+        written = _ASCII_TEXT if source.isascii() else json_text
+        places = _value_places(source)
+        for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
+            start, end = places[key]
+            source = source[:start] + written(new[key]) + source[end:]
+        return source
 
 
 class JsonLines(_JsonFormat):
@@ -127,7 +111,7 @@ class JsonLines(_JsonFormat):
 
     name = "jsonl"
 
-    def read(self, path: str, options: ReadOptions) -> _JsonLinesReader:
+    def read(self, path: str, options: batches.ReadOptions) -> _JsonLinesReader:
         """Open a file of objects."""
         return _JsonLinesReader(path, options)
 
@@ -136,7 +120,7 @@ class JsonLines(_JsonFormat):
         return encoded("".join(_objects_written(columns, "%s\n")), encoding)
 
 
-class _JsonLinesReader(LineReader):
+class _JsonLinesReader(batches.LineReader):
     def batches(self) -> Iterator[Batch]:
         """Batches; blank lines are part of what stands before the row after them."""
         first = line = 0
@@ -203,7 +187,7 @@ class _JsonLinesReader(LineReader):
             return json.loads(text)
         except (ValueError, RecursionError) as error:
             if "}\r" in text.rstrip("\r\n"):
-                raise lone_return(f"{self.name}, line {line}") from error
+                raise batches.lone_return(f"{self.name}, line {line}") from error
             raise DataError(f"{self.name}, line {line}: invalid JSON: {error}") from error
 
 
@@ -220,7 +204,7 @@ class JsonArray(_JsonFormat):
 
     name = "json"
 
-    def read(self, path: str, options: ReadOptions) -> _JsonArrayReader:
+    def read(self, path: str, options: batches.ReadOptions) -> _JsonArrayReader:
         """Open a file that holds an array."""
         return _JsonArrayReader(path, options)
 
@@ -228,13 +212,13 @@ class JsonArray(_JsonFormat):
         """Objects, each after a comma; the first comma of the file goes when it is assembled."""
         return encoded("".join(_objects_written(columns, ",\n%s")), encoding)
 
-    def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
+    def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: batches.Frame) -> None:
         """An array of the rows of all parts."""
         assemble_array(parts, output, frame, ("[", "\n]\n"))
 
 
 def assemble_array(
-    parts: Iterable[bytes], output: BinaryIO, frame: Frame, new: tuple[str, str]
+    parts: Iterable[bytes], output: BinaryIO, frame: batches.Frame, new: tuple[str, str]
 ) -> None:
     """Parts whose rows begin with commas, between prologue and epilogue."""
     around = frame.around or (lambda: new)
@@ -249,10 +233,10 @@ def assemble_array(
     output.write(encoded(around()[1], frame.encoding))
 
 
-class JsonReader(Reader):
+class JsonReader(batches.Reader):
     """A JSON file that is read from one value to the next; its ends are kept as they are."""
 
-    def __init__(self, path: str, options: ReadOptions) -> None:
+    def __init__(self, path: str, options: batches.ReadOptions) -> None:
         source = TextSource(path, encoding=options.encoding, errors=options.errors)
         self.encoding = source.encoding
         self._options = options

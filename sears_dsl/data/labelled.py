@@ -46,15 +46,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Rows with what a model should say of them.
-
-    Example:
-        >>> data = LabelledRows(({"text": "A fun film."},), "text", (("positive",),), "a.csv")
-        >>> data.texts
-        ['A fun film.']
-        >>> len(data.digest)
-        64
-    """
+    """Rows with what a model should say of them."""
 
     rows: tuple[Mapping[str, str], ...]  # column → text, for each row
     column: str  # the column that rules rewrite; as it was written, where there are several
@@ -158,13 +150,7 @@ class LabelledRows:
         ]
 
     def rewritten(self, places: Sequence[int], texts: Sequence[str]) -> list[dict[str, str]]:
-        """Rows at some places with other texts, as a model reads them; one may come more than once.
-
-        Example:
-            >>> data = LabelledRows(({"text": "A film.", "title": "M"},), "text", None, "a.csv")
-            >>> data.rewritten([0], ["A movie."])
-            [{'text': 'A movie.', 'title': 'M'}]
-        """
+        """Rows at some places with other texts, as a model reads them; one may come again."""
         rows = []
         for place, text in zip(places, texts, strict=True):
             names = self.columns_at(place)

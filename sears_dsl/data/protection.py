@@ -15,16 +15,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from sears_dsl.data import span_columns
 from sears_dsl.data.dataset import require_column
-from sears_dsl.data.span_columns import (
-    CharacterMap,
-    SpanColumn,
-    moved_spans,
-    occurrences,
-    placed_spans,
-    row_spans,
-    standing_spans,
-)
+from sears_dsl.data.span_columns import SpanColumn, occurrences
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.errors import DataError, UsageError, counted
 
@@ -136,7 +129,7 @@ class Protection:
                     absent, misplaced = absent or lacking, misplaced or wrong
                     spans += places
                 elif declared.text_column == column:
-                    spans += row_spans(declared, cells)
+                    spans += span_columns.row_spans(declared, cells)
             except DataError as error:
                 raise _in_column(name, error) from error
         if misplaced:  # nobody knows what such a span means
@@ -151,7 +144,7 @@ class Protection:
         for spec in self.spans:
             if spec.text_column == column:
                 try:
-                    standing = standing_spans(spec, cells, text)
+                    standing = span_columns.standing_spans(spec, cells, text)
                 except DataError as error:
                     raise _in_column("/".join(spec.columns), error) from error
                 if isinstance(standing, str):
@@ -175,7 +168,7 @@ def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
         return (), "", ""
     are_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
     if isinstance(value, list | dict) and not are_texts:
-        return placed_spans(SpanColumn("", column), {column: value}, text)
+        return span_columns.placed_spans(SpanColumn("", column), {column: value}, text)
     places: list[tuple[int, int]] = []
     lacking: list[str] = []
     for each in value if isinstance(value, list) else [str(value)]:
@@ -247,12 +240,12 @@ class Guards:
             [cells[place] for place in chosen],
         )
 
-    def moved(self, row: int, carry: CharacterMap) -> dict[str, Any]:
+    def moved(self, row: int, carry: span_columns.CharacterMap) -> dict[str, Any]:
         """The new values of the span columns of a row whose characters were carried."""
         new: dict[str, Any] = {}
         for spec in self.protection.spans:
             if spec.text_column == self.column:
-                moved = moved_spans(spec, self.cells[row], self.rows[row].text, carry)
+                moved = span_columns.moved_spans(spec, self.cells[row], self.rows[row].text, carry)
                 if isinstance(moved, str):
                     raise DataError(f"row {row + 1}: {moved}")
                 new |= moved

@@ -43,13 +43,7 @@ class RowSource(Protocol):
 
 
 class MemoryRows:
-    """A dataset in memory as a `RowSource`, so many rows of it and no more.
-
-    Example:
-        >>> rows = MemoryRows(memory_frame(["A fun film.", "A dull film."]), limit=1)
-        >>> rows.names, [list(batch.columns["text"]) for batch in rows.batches()]
-        (('text',), [['A fun film.']])
-    """
+    """A dataset in memory as a `RowSource`, so many rows of it and no more."""
 
     path = IN_MEMORY
     format_name = "jsonl"
@@ -204,10 +198,5 @@ def _named(data: object, pair: tuple[str, str]) -> object:
 
 
 def is_pair(row: object) -> bool:
-    """Whether a row is a pair, such as (text, label).
-
-    Example:
-        >>> is_pair(("A fun film.", 1)), is_pair("ab")
-        (True, False)
-    """
+    """Whether a row is a pair, such as (text, label)."""
     return isinstance(row, Sequence) and not isinstance(row, str | bytes) and len(row) == _PAIR

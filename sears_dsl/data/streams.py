@@ -41,12 +41,7 @@ _MOST_JOINS = 200  # of a hundredth of a second
 
 
 def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Items, each drawn while those before it are used.
-
-    Example:
-        >>> list(drawn_ahead(iter("abc")))
-        ['a', 'b', 'c']
-    """
+    """Items, each drawn while those before it are used."""
     drawn: Queue[tuple[T] | BaseException | None] = Queue(_MOST_WAITING)
     left = threading.Event()
 
@@ -136,12 +131,7 @@ def compression_of(path: str) -> str:
 
 
 def no_such_file(path: str) -> DataError:
-    """What to say of a file that is not there, with the nearest name in its folder.
-
-    Example:
-        >>> str(no_such_file("nowhere/dev.csv"))
-        'nowhere/dev.csv cannot be read: No such file or directory'
-    """
+    """What to say of a file that is not there, with the nearest name in its folder."""
     folder = Path(path).parent
     # A folder that cannot be listed has no names to propose.
     with suppress(OSError):
@@ -391,12 +381,7 @@ def _end_of_line(feeds: NDArray[np.bool_], number: int) -> int:
 
 
 def line_feeds(content: bytes) -> int:
-    r"""How many there are; `bytes.count` takes seven times as long.
-
-    Example:
-        >>> line_feeds(b"one\ntwo\n")
-        2
-    """
+    """How many there are; `bytes.count` takes seven times as long."""
     return int(np.count_nonzero(np.frombuffer(content, np.uint8) == _LINE_FEED))
 
 

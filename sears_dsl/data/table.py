@@ -26,13 +26,7 @@ from sears_dsl.runtime.files import is_file
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows as columns.
-
-    Example:
-        >>> table = Table({"text": ["A fun film."], "label": [1]}, "a.jsonl", "jsonl")
-        >>> len(table), table.texts("text"), len(table.digest)
-        (1, ['A fun film.'], 64)
-    """
+    """Rows as columns."""
 
     columns: Mapping[str, Sequence[Any]]  # column name → the values of the rows
     path: str  # as the user named the file; for messages
@@ -79,13 +73,7 @@ class Table:
         return Table({**self.columns, column: paths}, self.path, self.format)
 
     def extended(self, rows: Sequence[int], changed: Mapping[str, Sequence[Any]]) -> Table:
-        """This table and, after its rows, changed copies of some, one maybe more than once.
-
-        Example:
-            >>> table = Table({"text": ["a", "b"], "label": [0, 1]}, "a.csv", "csv")
-            >>> table.extended([1], {"text": ["c"]}).columns
-            {'text': ['a', 'b', 'c'], 'label': [0, 1, 1]}
-        """
+        """This table and, after its rows, changed copies of some, one maybe more than once."""
         columns = {
             name: [*values, *changed.get(name, [values[row] for row in rows])]
             for name, values in self.columns.items()

@@ -24,7 +24,7 @@ from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.rule import Options, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import compile_with_sources
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Int32Array, places_of
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -84,9 +84,7 @@ class Applications:
 
     def select(self, rules: NDArray[np.integer]) -> Applications:
         """Those of some rules, in the given order; the rewrites keep their numbers."""
-        counts = self.changed[rules]
-        offsets = np.append(0, np.cumsum(counts))
-        places = np.arange(offsets[-1]) + np.repeat(self.rule_offsets[rules] - offsets[:-1], counts)
+        offsets, places = places_of(self.rule_offsets, rules)
         return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
 
     def where(self, mask: NDArray[np.bool_]) -> Applications:

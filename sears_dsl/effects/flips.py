@@ -53,12 +53,7 @@ from sears_dsl.effects.applications import Applications
 from sears_dsl.effects.asked_model import AskedModel, Questions
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import (
-    REFUSED,
-    WRITE_ALIKE,
-    Predictor,
-    Row,
-)
+from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE, Predictor, Row
 from sears_dsl.models.vote import each_answer
 from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
 

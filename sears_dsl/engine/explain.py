@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sears_dsl.engine.matches import Binding, Edit, apply_edits
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
@@ -45,24 +45,12 @@ class Explanation:
     reason: str  # all of it in a sentence for a person
 
 
-@dataclass(frozen=True, slots=True)
-class _Stop:
-    """Where an element failed."""
+class _Stop(NamedTuple):
+    """An element that failed: how many matched before it, and the token that it failed at."""
 
     matched: int
-    position: int
     element: Element
-
-
-class _Trace:
-    """Remembers the stop after most elements; of equals the first one."""
-
-    def __init__(self) -> None:
-        self.best: _Stop | None = None
-
-    def __call__(self, matched: int, element: Element, position: int) -> None:
-        if self.best is None or matched > self.best.matched:
-            self.best = _Stop(matched, position, element)
+    position: int
 
 
 def explain(
@@ -86,8 +74,12 @@ def explain(
     """
     name = rule_id(rule)
     total = len(rule.left) + len(rule.antecedent) + len(rule.right)
-    trace = _Trace()
-    bindings = list(candidates(rule, scope, tokens, split=split, observe=trace))
+    stops: list[_Stop] = []
+
+    def observe(matched: int, element: Element, position: int) -> None:
+        stops.append(_Stop(matched, element, position))
+
+    bindings = list(candidates(rule, scope, tokens, split=split, observe=observe))
     possible = [each for each in bindings if not is_protected(each, tokens, protected)]
     places = [Instance(text, tokens, each).place for each in possible]
     instances = [
@@ -99,19 +91,16 @@ def explain(
         first=True, protected=protected, drawing=Drawing(sources=sources),
     )  # fmt: skip
     if edits:
-        new = apply_edits(text, edits)
-        return Explanation(
-            name, True, new, total, total, None, "", "; ".join(map(_describe, edits))
-        )
+        reason, new = "; ".join(map(_describe, edits)), apply_edits(text, edits)
+        return Explanation(name, True, new, total, total, None, "", reason)
+    if not bindings:
+        return _stopped(name, total, stops, tokens)
+    # It would have fired, were it not for this, for what is protected, or for its rate.
+    why = "which is protected" if protected else "and its rate takes no instance here"
     if missing:
-        reason = f"it matched {_quoted(text, tokens, possible[0])}, but {missing[0].value}"
-        return Explanation(name, False, None, total, total, None, "", reason)
-    if bindings:
-        # It would have fired, were it not for what is protected, or for its rate.
-        why = "which is protected" if protected else "and its rate takes no instance here"
-        reason = f"it matched {_quoted(text, tokens, bindings[0])}, {why}"
-        return Explanation(name, False, None, total, total, None, "", reason)
-    return _stopped(name, total, trace.best, tokens)
+        why = f"but {missing[0].value}"
+    reason = f"it matched {_quoted(text, tokens, (possible if missing else bindings)[0])}, {why}"
+    return Explanation(name, False, None, total, total, None, "", reason)
 
 
 def explain_sentences(
@@ -143,9 +132,10 @@ def _describe(edit: Edit) -> str:
     return f"`{edit.old}` became `{edit.new}`" + (f" ({points})" if points else "")
 
 
-def _stopped(name: str, total: int, stop: _Stop | None, tokens: Sequence[Token]) -> Explanation:
-    if stop is None:
+def _stopped(name: str, total: int, stops: Sequence[_Stop], tokens: Sequence[Token]) -> Explanation:
+    if not stops:
         return Explanation(name, False, None, 0, total, None, "", "there is nothing to match")
+    stop = max(stops, key=lambda each: each.matched)  # of equals the first one
     pattern = print_rule(Rule((stop.element,), ())).removesuffix(" -> <>")
     stop_text = "found the end of the text"
     stopped_at: int | None = None

@@ -119,10 +119,7 @@ Unit: TypeAlias = Literal["text", "sentence"]
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """The text after the edits; without edits the very same object.
-
-    Args:
-        edits: ordered and disjoint, offsets in characters.
+    """The text after the edits, ordered and disjoint; without edits the very same object.
 
     Example:
         >>> apply_edits("a bad movie", [Edit(2, 5, "bad", "good")])

@@ -13,30 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
-from typing import Literal as OneOf
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import re2  # type: ignore[import-untyped, unused-ignore]
 
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.errors import CompileError
-from sears_dsl.language.rule import (
-    Anchor,
-    AttributeTest,
-    Conjunction,
-    Element,
-    Group,
-    Literal,
-    Negation,
-    Options,
-    Regex,
-    Rule,
-    SetReference,
-    Tag,
-    Test,
-    WholeUnit,
-    Wildcard,
-)
+from sears_dsl.language import rule as syntax
+from sears_dsl.language.rule import Element, Rule, SetReference, Test
 from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.tagging.inflection import lemma
 from sears_dsl.tagging.tokens import Token, contraction
@@ -44,7 +28,7 @@ from sears_dsl.tagging.tokens import Token, contraction
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
 
-Extent: TypeAlias = OneOf["first", "all"]
+Extent: TypeAlias = Literal["first", "all"]
 Split: TypeAlias = Callable[[str], tuple[str, ...]]
 """How the tokenizer splits a word: ``don't`` → ``("do", "n't")``."""
 
@@ -86,7 +70,7 @@ def find(
         protected: character spans in which the rule must not fire.
 
     Example:
-        >>> from sears_dsl.language.rule import Element, Rule, Tag, Text
+        >>> from sears_dsl.language.rule import Element, Literal, Rule, Tag, Text
         >>> from sears_dsl.language.ruleset import Ruleset
         >>> rule = Rule((Element(Literal("What")), Element(Tag("NOUN"))), (Text("Which"),))
         >>> row = [Token("What", "PRON", "WP", 0, 4), Token("color", "NOUN", "NN", 5, 10)]
@@ -158,7 +142,7 @@ def _names(elements: Sequence[Element]) -> Iterator[str]:
     for element in elements:
         if element.name is not None:
             yield element.name
-        if isinstance(element.body, Group):
+        if isinstance(element.body, syntax.Group):
             for alternative in element.body.alternatives:
                 yield from _names(alternative)
 
@@ -222,23 +206,23 @@ class _Walk:
 
     def _body(self, element: Element, state: WalkState) -> Iterator[WalkState]:
         body = element.body
-        if isinstance(body, Group):
+        if isinstance(body, syntax.Group):
             for number, alternative in enumerate(body.alternatives):
                 chosen = state._replace(choices=(*state.choices, number), nested=True)
                 for after in self.sequence(alternative, chosen):
                     yield after._replace(elements=state.elements, nested=state.nested)
             return
-        if isinstance(body, Anchor):
+        if isinstance(body, syntax.Anchor):
             if state.position == (0 if body.side == "start" else len(self.tokens)):
                 yield state
             else:
                 self._stopped(state, element, state.position)
             return
-        if isinstance(body, WholeUnit):
+        if isinstance(body, syntax.WholeUnit):
             if state.position == 0 and self.tokens:
                 yield state._replace(position=len(self.tokens))
             return
-        if isinstance(body, Literal):
+        if isinstance(body, syntax.Literal):
             yield from self._word(element, body, state)
             return
         place = state.position
@@ -246,11 +230,13 @@ class _Walk:
             self._stopped(state, element, place)
             return
         tags = state.tags
-        if isinstance(body, Tag):
+        if isinstance(body, syntax.Tag):
             tags = (*tags, (body.name, place))
         yield state._replace(position=place + 1, tags=tags)
 
-    def _word(self, element: Element, literal: Literal, state: WalkState) -> Iterator[WalkState]:
+    def _word(
+        self, element: Element, literal: syntax.Literal, state: WalkState
+    ) -> Iterator[WalkState]:
         """A literal in each way in which a tokenizer may cut it: see `_cuts`."""
         for number, parts in enumerate(self._cuts(literal)):
             for place, part in enumerate(parts, start=state.position):
@@ -261,18 +247,18 @@ class _Walk:
                 choices = (*state.choices, number)
                 yield state._replace(position=state.position + len(parts), choices=choices)
 
-    def _is(self, literal: Literal, part: str, token: Token) -> bool:
+    def _is(self, literal: syntax.Literal, part: str, token: Token) -> bool:
         """Whether a token is a part of a literal, under the case option."""
         return self._spelled(literal, token.text) == self._spelled(literal, part)
 
-    def _spelled(self, literal: Literal, word: str) -> str:
+    def _spelled(self, literal: syntax.Literal, word: str) -> str:
         """A word as it is compared with a literal: two are alike where this is the same."""
         options = self.file.options
         if ignores_case(literal, options):
             word = word.lower()
         return _straight(word) if not literal.quoted and options.case != "exact" else word
 
-    def _cuts(self, literal: Literal) -> list[list[str]]:
+    def _cuts(self, literal: syntax.Literal) -> list[list[str]]:
         """How the tokenizer cuts a literal, in every casing and with every apostrophe it may have.
 
         Contractions in capitals are also cut as rules see them (`tagging.tokens.separated`).
@@ -297,49 +283,43 @@ class _Walk:
         if self.observe is not None:
             self.observe(state.matched, element, position)
 
-    def holds(self, test: Test | Group, token: Token, file: Ruleset | None = None) -> bool:
+    def holds(self, test: Test | syntax.Group, token: Token, file: Ruleset | None = None) -> bool:
         """Whether one token passes a test that was written in ``file`` (None: that of the rule).
 
         The file says what names stand for; literals and tags are read under the options of the
         rule's own file, wherever they were written.
         """
         match test:
-            case Wildcard():
+            case syntax.Wildcard():
                 return True
-            case Literal():
+            case syntax.Literal():
                 return self._is(test, test.text, token)
-            case Tag(name):
+            case syntax.Tag(name):
                 tagset = self.file.options.tagset
                 if name in COARSE[tagset]:
                     return coarse_of(token.coarse, token.fine, tagset) == name
                 return token.fine == name
-            case AttributeTest():
+            case syntax.AttributeTest():
                 return self._attribute(test, token) != test.negated
-            case Conjunction(tests):
+            case syntax.Conjunction(tests):
                 return all(self.holds(part, token) for part in tests)
-            case Regex(pattern, ignore_case):
+            case syntax.Regex(pattern, ignore_case):
                 return _full_match(_regex(pattern, ignore_case), token.text)
             case SetReference():
                 members = _written(test, self.file if file is None else file)
                 return any(self.holds(self._single(each), token, where) for each, where in members)
-            case Negation(operand):
-                if isinstance(operand, Group):
-                    return not self.holds(operand, token, file)
+            case syntax.Negation(operand):
                 return not self.holds(self._single(operand), token, file)
-            case Group(alternatives):
+            case syntax.Group(alternatives):
                 return any(
-                    not isinstance(element.body, Anchor | WholeUnit)
-                    and (
-                        self.holds(element.body, token, file)
-                        if isinstance(element.body, Group)
-                        else self.holds(self._single(element.body), token, file)
-                    )
+                    not isinstance(element.body, syntax.Anchor | syntax.WholeUnit)
+                    and self.holds(self._single(element.body), token, file)
                     for alternative in alternatives
                     for element in alternative
                 )
 
-    def _single(self, test: Test) -> Test:
-        if not isinstance(test, Literal):
+    def _single(self, test: Test | syntax.Group) -> Test | syntax.Group:
+        if not isinstance(test, syntax.Literal):
             return test
         if sum(len(contraction(part)) for part in self.split(test.text)) > 1:
             raise CompileError(
@@ -348,7 +328,7 @@ class _Walk:
             )
         return test
 
-    def _attribute(self, test: AttributeTest, token: Token) -> bool:
+    def _attribute(self, test: syntax.AttributeTest, token: Token) -> bool:
         match test.attribute:
             case "text":
                 return token.text == test.value
@@ -393,7 +373,7 @@ def _has_letter(word: str) -> bool:
     return any(character.isalpha() for character in word)
 
 
-def ignores_case(literal: Literal, options: Options) -> bool:
+def ignores_case(literal: syntax.Literal, options: syntax.Options) -> bool:
     """Whether a literal matches any casing of its text, under the ruleset's case option."""
     if literal.quoted or literal.ignore_case:
         return literal.ignore_case

@@ -19,9 +19,7 @@ from sears_dsl.tagging.tokens import Tokens
 class SentenceUnits:
     """The sentences of some rows, one after another, and what was done to them as done to the rows.
 
-    Args:
-        spans: the sentences of each, as (start, end) in characters.
-        protected: for each row the spans that stay as they are; None for none.
+    Of each row there are the spans of its sentences, and those of what stays as it is.
     """
 
     def __init__(

@@ -62,15 +62,8 @@ def selected(
     numbers = np.concatenate([np.empty(0, np.int64), *distinct])
     if limit is None:
         return Selection(members, numbers)
-    drawn = np.concatenate(
-        [
-            np.empty(0, np.uint64),
-            *(
-                _draws(each, of_template, seed)
-                for each, of_template in zip(templates, distinct, strict=True)
-            ),
-        ]
-    )
+    draws = [_draws(*each, seed) for each in zip(templates, distinct, strict=True)]
+    drawn = np.concatenate([np.empty(0, np.uint64), *draws])
     order = np.lexsort((numbers, members, drawn))
     if by == "template":
         # The first of each template, then the second of each, and so on.

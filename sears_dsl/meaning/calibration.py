@@ -65,6 +65,7 @@ class Calibration:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, the curve as points from (0, 0) to (1, 1)."""
+        curve = (self.curve.thresholds, self.curve.false_rates, self.curve.true_rates)
         return {
             "tau": self.tau,
             "criterion": CRITERION,
@@ -77,12 +78,7 @@ class Calibration:
             "recall": _share_as_dict(self.recall),
             "roc": [
                 {"tau": None if tau == np.inf else tau, "false_rate": false, "true_rate": true}
-                for tau, false, true in zip(
-                    self.curve.thresholds.tolist(),
-                    self.curve.false_rates.tolist(),
-                    self.curve.true_rates.tolist(),
-                    strict=True,
-                )
+                for tau, false, true in zip(*(each.tolist() for each in curve), strict=True)
             ],
         }
 

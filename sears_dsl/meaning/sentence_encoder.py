@@ -91,19 +91,12 @@ class EmbeddingScorer:
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """The cosine of each pair, in [0, 1]; 1 for a text with itself."""
-        originals, rewrites = encoded_pairs(self.embedder, differing_parts(pairs))
-        cosines = np.clip((originals * rewrites).sum(1), 0.0, 1.0)
+        texts = [text for pair in differing_parts(pairs) for text in pair]
+        vectors = self.embedder.encode(texts).astype(np.float64)
+        cosines = np.clip((vectors[0::2] * vectors[1::2]).sum(1), 0.0, 1.0)
         same = np.array([original == rewrite for original, rewrite in pairs], bool)
         return np.where(same, 1.0, cosines)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``: nothing is cheaper than the score itself."""
         return self.scores(pairs) >= tau
-
-
-def encoded_pairs(
-    embedder: MiniLM, pairs: Sequence[Pair]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The vectors of the originals and of the rewrites, each (N, W); every text is encoded once."""
-    vectors = embedder.encode([text for pair in pairs for text in pair]).astype(np.float64)
-    return vectors[0::2], vectors[1::2]

@@ -28,22 +28,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sears_dsl.judge import evidence as judge_evidence
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.encoder import NUMBERS
 from sears_dsl.judge.english import english
-from sears_dsl.judge.evidence import (
-    CERTAIN,
-    CONTENT,
-    Curves,
-    Evidence,
-    Pair,
-    SeenChanges,
-    content_columns,
-    differences,
-    load_evidence,
-    read_numbers,
-    surface_columns,
-)
+from sears_dsl.judge.evidence import Curves, Pair
 from sears_dsl.judge.surface import SUPPORT, SURFACE
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.translation.long_texts import differing_parts
@@ -98,7 +87,7 @@ def numbers_replaced(changes: Sequence[Sequence[Change]]) -> Floats:
 
 
 def sentence_columns(
-    changes: Sequence[Sequence[Change]], evidence: SeenChanges
+    changes: Sequence[Sequence[Change]], evidence: judge_evidence.SeenChanges
 ) -> dict[str, Floats]:
     """The evidence of `OF_SENTENCES` that the encoder sees, by name."""
     of_content = np.array(
@@ -106,7 +95,7 @@ def sentence_columns(
     )
     starts = np.cumsum(evidence.counts) - evidence.counts
     by_another_word = (evidence.counts == 1) & evidence.replaced[starts]
-    against = np.maximum(0.0, CERTAIN - evidence.odds) * of_content
+    against = np.maximum(0.0, judge_evidence.CERTAIN - evidence.odds) * of_content
     unlike = np.clip(1 - evidence.numbers[:, _LAST].astype(np.float64), 0, None) * of_content
     angles = np.arccos(np.clip(evidence.numbers[:, _WHOLE].astype(np.float64), -1, 1))
     worst, most_unlike, angle = (
@@ -136,7 +125,7 @@ class SentenceMeaning:
 
     few: Curves  # the curves of pairs that differ in at most `FEW` words
     many: Curves
-    evidence: Evidence
+    evidence: judge_evidence.Evidence
     identity: str
     tau: float
 
@@ -151,12 +140,12 @@ class SentenceMeaning:
     def _at_least(self, pairs: Sequence[Pair], tau: float) -> Floats:
         """S of each pair; of one that is under ``tau`` for sure perhaps more, yet under it."""
         pairs = differing_parts(pairs)
-        changes = [differences(*pair) for pair in pairs]
+        changes = [judge_evidence.differences(*pair) for pair in pairs]
         scores = np.ones(len(pairs))
         rows = np.flatnonzero([bool(each) for each in changes])
         if not len(rows):
             return scores
-        columns = surface_columns([pairs[row] for row in rows.tolist()])
+        columns = judge_evidence.surface_columns([pairs[row] for row in rows.tolist()])
         columns[OF_SENTENCES[0]] = numbers_replaced([changes[row] for row in rows.tolist()])
         scores[rows] = chances(self.few, self.many, columns)
         # Evidence that is missing only takes: who is below τ without it is below τ with it.
@@ -167,7 +156,9 @@ class SentenceMeaning:
             differing = [changes[row] for row in open_rows.tolist()]
             evidence = self.evidence.seen([pairs[row] for row in open_rows.tolist()], differing)
             columns.update(
-                content_columns(evidence.odds, evidence.angles, evidence.counts, evidence.replaced)
+                judge_evidence.content_columns(
+                    evidence.odds, evidence.angles, evidence.counts, evidence.replaced
+                )
             )
             columns.update(sentence_columns(differing, evidence))
             scores[open_rows] = chances(self.few, self.many, columns)
@@ -182,18 +173,18 @@ def load_sentence_meaning(
     numbers: Path | None = None,
 ) -> SentenceMeaning:
     """The shipped scorer of whole sentences."""
-    record = read_numbers(
+    record = judge_evidence.read_numbers(
         _FILE if numbers is None else numbers,
         version=VERSION,
         curves=("few", "many"),
-        evidence={*SURFACE, *SUPPORT, *CONTENT, *OF_SENTENCES},
+        evidence={*SURFACE, *SUPPORT, *judge_evidence.CONTENT, *OF_SENTENCES},
         advice=_ANEW,
     )
     few, many = record.curves
     return SentenceMeaning(
         few,
         many,
-        evidence=load_evidence(folder, record, device=device),
+        evidence=judge_evidence.load_evidence(folder, record, device=device),
         identity=f"meaning-{hashlib.sha256(record.content).hexdigest()[:16]}",
         tau=float(record.entry["tau"]) if tau is None else tau,
     )

@@ -24,23 +24,8 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.compile.composites import Composites, composites_of, decide
 from sears_dsl.errors import CompileError
-from sears_dsl.language.rule import (
-    Anchor,
-    AttributeTest,
-    Conjunction,
-    Group,
-    Literal,
-    Negation,
-    Options,
-    Regex,
-    RuleScope,
-    SetReference,
-    Tag,
-    TagsetOption,
-    Test,
-    WholeUnit,
-    Wildcard,
-)
+from sears_dsl.language import rule as syntax
+from sears_dsl.language.rule import Anchor, Group, Options, RuleScope, Test, WholeUnit
 from sears_dsl.language.tagsets import COARSE, coarse_of
 from sears_dsl.runtime.array_types import Growing, Int32Array
 from sears_dsl.runtime.kernels import expect
@@ -160,7 +145,7 @@ class Predicates:
     def of_test(self, test: Test, scope: RuleScope, split: Callable[[str], Sequence[str]]) -> int:
         """The predicate of a test on one token."""
         match test:
-            case Literal():
+            case syntax.Literal():
                 parts = [part for word in split(test.text) for part in contraction(word)]
                 if len(parts) > 1:
                     raise PatternError(
@@ -173,17 +158,17 @@ class Predicates:
                 return self.any_of(
                     self.of_word(words[0], test, scope) for words in forms if len(words) == 1
                 )
-            case Tag():
+            case syntax.Tag():
                 return self.of_tag(test.name, scope.options.tagset)
-            case AttributeTest():
+            case syntax.AttributeTest():
                 return self._of_attribute(test, scope)
-            case Conjunction():
+            case syntax.Conjunction():
                 return self.all_of(self._of_attribute(part, scope) for part in test.tests)
-            case Regex():
+            case syntax.Regex():
                 return self.intern(("regex", test.pattern, test.ignore_case))
-            case Wildcard():
+            case syntax.Wildcard():
                 return self.intern(("any",))
-            case SetReference():
+            case syntax.SetReference():
                 try:
                     members = scope.members(test)
                 except KeyError as missing:
@@ -192,10 +177,10 @@ class Predicates:
                         help="take rules of a ruleset with its `filter`: its sets come with them",
                     ) from missing
                 return self.any_of(self.of_test(member, scope, split) for member in members)
-            case Negation():
+            case syntax.Negation():
                 return self.negation(self._of_operand(test.operand, scope, split))
 
-    def of_word(self, word: str, literal: Literal, scope: RuleScope) -> int:
+    def of_word(self, word: str, literal: syntax.Literal, scope: RuleScope) -> int:
         """The predicate of one token of a literal, under the case option."""
         ignore = _ignores_case(literal, scope.options)
         kind, spelled = ("lower", word.lower()) if ignore else ("text", word)
@@ -203,12 +188,12 @@ class Predicates:
         words = _with_apostrophes(spelled) if every else (spelled,)
         return self.any_of(self.intern((kind, each)) for each in words)
 
-    def of_tag(self, name: str, tagset: TagsetOption) -> int:
+    def of_tag(self, name: str, tagset: syntax.TagsetOption) -> int:
         """The predicate of a bare tag; a name that is coarse and fine is the coarse one."""
         is_coarse = name in COARSE[tagset]
         return self.intern(("coarse", name, tagset) if is_coarse else ("fine", name))
 
-    def _of_attribute(self, test: AttributeTest, scope: RuleScope) -> int:
+    def _of_attribute(self, test: syntax.AttributeTest, scope: RuleScope) -> int:
         key: Key
         if test.attribute == "pos":
             key = ("coarse", test.value, scope.options.tagset)
@@ -344,7 +329,7 @@ class Predicates:
         return ids[type_of]
 
 
-def _ignores_case(literal: Literal, options: Options) -> bool:
+def _ignores_case(literal: syntax.Literal, options: Options) -> bool:
     """Whether any casing of the literal is meant; quotes decide before the case option does."""
     if literal.quoted or literal.ignore_case or options.case == "exact":
         return literal.ignore_case
@@ -352,7 +337,7 @@ def _ignores_case(literal: Literal, options: Options) -> bool:
 
 
 def spellings(
-    literal: Literal, options: Options, split: Callable[[str], Sequence[str]]
+    literal: syntax.Literal, options: Options, split: Callable[[str], Sequence[str]]
 ) -> list[tuple[str, ...]]:
     """The sequences of tokens that a literal stands for, as it is written first.
 
@@ -381,7 +366,7 @@ def spellings(
     return list(sequences.values())
 
 
-def _any_apostrophe(literal: Literal, options: Options) -> bool:
+def _any_apostrophe(literal: syntax.Literal, options: Options) -> bool:
     """Whether the apostrophes of a literal stand for each other."""
     return not literal.quoted and options.case != "exact"
 

@@ -45,11 +45,7 @@ Finder: TypeAlias = Callable[[Callable[[str], bool]], Callable[[Sequence[str]], 
 
 
 class Prefilter:
-    """Sorts rows by what they need.
-
-    Args:
-        consequents_need_tags: bool (rules,): whether rendering a rule asks for tags.
-    """
+    """Sorts rows by what they need: rendering some of the rules asks for tags."""
 
     def __init__(self, program: Program, consequents_need_tags: Sequence[bool]) -> None:
         words: dict[int, set[str]] = {TOKENS: set(), TAGS: set()}

@@ -23,21 +23,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import (
-    FOCUS,
-    NO_CHILD,
-    PATTERN,
-    BitPlanes,
-    RulePatterns,
-    Rules,
-    build_table,
-    build_trie,
-)
+from sears_dsl.engine import arrays
+from sears_dsl.engine.arrays import BitPlanes, RulePatterns, Rules
 from sears_dsl.engine.compile.predicates import PatternError, Predicates, spellings
-from sears_dsl.engine.compile.rule_parts import (
-    RuleParts,
-    VariantTests,
-)
+from sears_dsl.engine.compile.rule_parts import RuleParts, VariantTests
 from sears_dsl.engine.compile.token_classes import TokenClasses, bit_planes, starts_of
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.language.measure import MOST_VARIANTS, is_unit
@@ -425,7 +414,7 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     tests = np.concatenate([*patterns.tests, np.fromiter(chain.from_iterable(written), np.int32)])
     offsets = offsets_of(lengths, np.int64)
     symbols, flat = _symbols_of(tests, len(patterns.predicates))
-    trie = _Trie(*build_trie(flat, offsets, _table_size(len(flat))))
+    trie = _Trie(*arrays.build_trie(flat, offsets, _table_size(len(flat))))
     # Plain rules that test the same end at one node.
     first, plain_patterns = _numbered(trie.final[:plain_rules])
     plain_count = len(first)
@@ -437,8 +426,8 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     pattern_of = np.concatenate(patterns.numbers) + np.int32(plain_count)
     pattern_of[plain] = plain_patterns
     table = np.zeros((len(sequences), 5), np.int32)
-    table[:plain_count, PATTERN] = np.arange(plain_count)
-    table[:plain_count, FOCUS] = sequences.lengths[:plain_count]
+    table[:plain_count, arrays.PATTERN] = np.arange(plain_count)
+    table[:plain_count, arrays.FOCUS] = sequences.lengths[:plain_count]
     table[plain_count:] = np.array(
         [
             (number, order, variant.left, variant.focus, variant.anchors)
@@ -457,7 +446,7 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     single = np.full((pattern_count, 2), -1, np.int32)
     alone = np.flatnonzero((np.diff(rule_offsets) == 1) & (variant_counts == 1))
     single[alone, 0] = rules_of[rule_offsets[alone]]
-    single[alone, 1] = table[first_variant[alone], FOCUS]
+    single[alone, 1] = table[first_variant[alone], arrays.FOCUS]
     rules = Rules(
         **_edges(trie, plain_count, symbol_count),
         patterns=RulePatterns(
@@ -547,12 +536,12 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     codes = np.where(variants < plain, variants, ~variants)[~last]
     masks = np.zeros(nodes, np.uint64)
     np.bitwise_or.at(masks, parents, np.uint64(1) << (labels & 63).astype(np.uint64))
-    root = np.full(symbols, NO_CHILD, np.int32)
+    root = np.full(symbols, arrays.NO_CHILD, np.int32)
     under_root = np.flatnonzero(parents == 0)
     root[labels[under_root]] = children[under_root + 1]
     by_node = np.argsort(parents, kind="stable")
     accepting = np.bincount(final_nodes, minlength=nodes) > 0
-    ends = (root != NO_CHILD) & ((root < 0) | accepting[np.maximum(root, 0)])
+    ends = (root != arrays.NO_CHILD) & ((root < 0) | accepting[np.maximum(root, 0)])
     opens = np.zeros((symbols + 63) // 64, np.uint64)
     ending = np.flatnonzero(ends)
     np.bitwise_or.at(opens, ending >> 6, np.uint64(1) << (ending & 63).astype(np.uint64))
@@ -561,7 +550,7 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
         "root": root,
         "opens": opens,
         "root_edges": int(np.isin(parents, root[root >= 0]).sum()),
-        "edges": build_table(parents, labels, children[1:], _table_size(len(parents))),
+        "edges": arrays.build_table(parents, labels, children[1:], _table_size(len(parents))),
         "edge_offsets": starts_of(parents, nodes),
         "edge_symbols": labels[by_node],
         "edge_children": children[1:][by_node],

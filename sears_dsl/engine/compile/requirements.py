@@ -26,23 +26,10 @@ from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import OR_A_FILE, VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, looks_up
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import (
-    AttributeTest,
-    Conjunction,
-    Element,
-    Group,
-    Inflected,
-    Literal,
-    Noise,
-    Reference,
-    Rule,
-    RuleScope,
-    RuleSource,
-    SetReference,
-    Tag,
-)
+from sears_dsl.language.rule import Rule, RuleScope, RuleSource
 from sears_dsl.language.tagsets import COARSE
 from sears_dsl.language.words import code, print_function
 from sears_dsl.tagging.inflection import INFLECTION_TAGS, Inflection, inflect
@@ -64,10 +51,10 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
         W622 no character of `trunk` can change by `.homoglyph`
     """
     for piece in rule.consequent:
-        if not isinstance(piece, Reference) or not piece.functions:
+        if not isinstance(piece, syntax.Reference) or not piece.functions:
             continue
         function = piece.functions[0]
-        if not isinstance(function, Noise) or function.kind in {"neighbor", "paraphrase"}:
+        if not isinstance(function, syntax.Noise) or function.kind in {"neighbor", "paraphrase"}:
             continue
         words = _words(rule, piece.target, scope)
         unable = [word for word in words if not has_place(function, word)]
@@ -95,11 +82,11 @@ def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
     return [text for text in texts if text is not None] if None not in texts else []
 
 
-def _texts(element: Element, scope: RuleScope) -> Iterator[str | None]:
+def _texts(element: syntax.Element, scope: RuleScope) -> Iterator[str | None]:
     """The texts of an element; None where what it matches is not fixed."""
     if (element.minimum, element.maximum) != (1, 1):
         yield None
-    elif isinstance(element.body, Group):
+    elif isinstance(element.body, syntax.Group):
         for alternative in element.body.alternatives:
             parts = [list(_texts(each, scope)) for each in alternative]
             # Of several elements after one another there may be many: one text each is enough.
@@ -113,9 +100,9 @@ def _texts(element: Element, scope: RuleScope) -> Iterator[str | None]:
 
 
 def _members(test: object, scope: RuleScope) -> Iterator[str | None]:
-    if isinstance(test, Literal):
+    if isinstance(test, syntax.Literal):
         yield test.text
-    elif isinstance(test, SetReference):
+    elif isinstance(test, syntax.SetReference):
         for member in scope.members(test):
             yield from _members(member, scope)
     else:
@@ -147,19 +134,21 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
     """
     findings: list[Diagnostic] = []
     for piece in rule.consequent:
-        if isinstance(piece, Inflected):
+        if isinstance(piece, syntax.Inflected):
             known = _known(_element(rule, piece.target), scope)
             if known.fine is not None:
                 form = inflect(piece.word, None, known.fine)
                 # The forms of `be` may yet be told by the token.
                 is_be = piece.word.lower() == "be" and known.lemma in (None, "be")
                 forms = [] if is_be and form.ambiguous else [form]
-                findings.extend(_findings(rule, piece, piece.word, known.fine, forms))
-        elif isinstance(piece, Reference):
+                span = piece.span or rule.span
+                findings.extend(_findings(span, piece.word, known.fine, forms))
+        elif isinstance(piece, syntax.Reference):
             tag = next((name for name in piece.functions if name in INFLECTION_TAGS), None)
             known = _known(_element(rule, piece.target), scope) if tag else _WordKnowledge()
             if tag is not None and (word := known.word or known.lemma) is not None:
-                findings.extend(_findings(rule, piece, word, tag, _copied(known, tag)))
+                span = piece.span or rule.span
+                findings.extend(_findings(span, word, tag, _copied(known, tag)))
     return findings
 
 
@@ -174,11 +163,10 @@ def _copied(known: _WordKnowledge, tag: str) -> list[Inflection]:
 
 
 def _findings(
-    rule: Rule, piece: Reference | Inflected, word: str, tag: str, forms: Sequence[Inflection]
+    span: Span | None, word: str, tag: str, forms: Sequence[Inflection]
 ) -> Iterator[Diagnostic]:
     if not forms or any(form.unique is not None for form in forms):
         return
-    span = piece.span or rule.span
     several = next((form for form in forms if form.ambiguous), None)
     if several is not None:
         message = f"`{word}` has more than one form for {tag}: {', '.join(several.forms)}"
@@ -188,7 +176,7 @@ def _findings(
         yield Diagnostic("E351", message, span, "write the word that is meant as a literal")
 
 
-def _element(rule: Rule, target: int | str) -> Element | None:
+def _element(rule: Rule, target: int | str) -> syntax.Element | None:
     """The element that a reference refers to; None for the whole span and for unknown ones."""
     if isinstance(target, int):
         if target == 0:
@@ -197,22 +185,22 @@ def _element(rule: Rule, target: int | str) -> Element | None:
     return next((each for each in every_element(rule) if each.name == target), None)
 
 
-def _known(element: Element | None, scope: RuleScope) -> _WordKnowledge:
+def _known(element: syntax.Element | None, scope: RuleScope) -> _WordKnowledge:
     if element is None or element.maximum != 1:
         return _WordKnowledge()
     match element.body:
-        case Literal(text):
+        case syntax.Literal(text):
             return _WordKnowledge(word=text)
-        case Tag(name) if name not in COARSE[scope.options.tagset]:
+        case syntax.Tag(name) if name not in COARSE[scope.options.tagset]:
             return _WordKnowledge(fine=name)
-        case AttributeTest() as test:
+        case syntax.AttributeTest() as test:
             return _known_of([test])
-        case Conjunction(tests):
+        case syntax.Conjunction(tests):
             return _known_of(tests)
     return _WordKnowledge()
 
 
-def _known_of(tests: Sequence[AttributeTest]) -> _WordKnowledge:
+def _known_of(tests: Sequence[syntax.AttributeTest]) -> _WordKnowledge:
     values = {test.attribute: test.value for test in tests if not test.negated}
     lemma = values.get("lemma")
     return _WordKnowledge(
@@ -225,8 +213,8 @@ def _known_of(tests: Sequence[AttributeTest]) -> _WordKnowledge:
 def inflects(rule: Rule) -> bool:
     """Whether the consequent inflects a word, for which rendering asks for tags."""
     return any(
-        isinstance(piece, Inflected)
-        or (isinstance(piece, Reference) and not INFLECTION_TAGS.isdisjoint(piece.functions))
+        isinstance(piece, syntax.Inflected)
+        or (isinstance(piece, syntax.Reference) and not INFLECTION_TAGS.isdisjoint(piece.functions))
         for piece in rule.consequent
     )
 
@@ -319,15 +307,7 @@ def sources_for(
 def noise_identity(
     rules: Sequence[tuple[Rule, RuleSource]], sources: Sources, *, seed: int
 ) -> dict[str, str]:
-    """What decides the noise of rules, for manifests; nothing where they write none.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> from sears_dsl.engine.noise.sources import NO_SOURCES
-        >>> rules = parse("NOUN -> $1.typo")
-        >>> list(noise_identity([(rules.rules[0], rules)], NO_SOURCES, seed=3))
-        ['seed', 'lookalikes']
-    """
+    """What decides the noise of rules, for manifests; nothing where they write none."""
     if not any(draws(rule) for rule, _ in rules):
         return {}
     named = {"seed": str(seed), "lookalikes": lookalikes_identity()}
@@ -349,16 +329,10 @@ class _Nothing:
 
 
 def stand_ins(ruleset: RuleSource) -> Sources:
-    r"""Sources that know nothing, to compile rules that are looked at and not run.
+    """Sources that know nothing, to compile rules that are looked at and not run.
 
     Rules are right or wrong whatever is installed. A file of vectors that they name is not stood in
     for: whether it is there belongs to them.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("option vectors = glove-6b-50d\nmovie -> $1.neighbor")
-        >>> stand_ins(rules).neighbor("movie") is None
-        True
     """
     of_a_file = ruleset.options.vectors is not None and ruleset.options.vectors not in VECTORS
     return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())
@@ -382,7 +356,7 @@ def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool
 
 
 _A_PARAPHRASER = "a paraphraser"
-_CALLING = frozenset({Reference})  # pieces that may call a function
+_CALLING = frozenset({syntax.Reference})  # pieces that may call a function
 
 
 def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
@@ -434,13 +408,12 @@ def hindrances(
 def _not_installed(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     """E352 and E353, before anything is looked up."""
     if missing == _A_PARAPHRASER:
+        number, advice = "E353", "pip install 'sears-dsl[discovery]'"
         message = "`.paraphrase` and no translation models are installed"
-        return _placed(
-            Diagnostic("E353", message, help="pip install 'sears-dsl[discovery]'"), rule, ruleset
-        )
-    message = f"`.neighbor` and {missing} are not installed"
-    advice = f"pip install 'sears-dsl[noise]', {OR_A_FILE}"
-    return _placed(Diagnostic("E352", message, help=advice), rule, ruleset)
+    else:
+        number, advice = "E352", f"pip install 'sears-dsl[noise]', {OR_A_FILE}"
+        message = f"`.neighbor` and {missing} are not installed"
+    return _placed(Diagnostic(number, message, help=advice), rule, ruleset)
 
 
 def _by_unit(rulesets: Sequence[RuleSource]) -> list[tuple[Unit, list[RuleSource]]]:

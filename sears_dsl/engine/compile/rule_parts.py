@@ -160,10 +160,6 @@ class ScopedRules(Sequence[tuple[Rule, RuleSource]]):
 class VariantTests(Sequence[tuple[int, ...]]):
     """The predicates that each variant tests; a tuple of them is made when it is looked at.
 
-    Args:
-        flat: int32: those of all variants, one after another.
-        offsets: int64 (variants + 1,): where each begins.
-
     Example:
         >>> tests = VariantTests(np.array([3, 4, 3], np.int32), np.array([0, 2, 3]))
         >>> list(tests), tests[1], tests.lengths.tolist()
@@ -171,8 +167,8 @@ class VariantTests(Sequence[tuple[int, ...]]):
     """
 
     def __init__(self, flat: Int32Array, offsets: Int64Array) -> None:
-        self.flat = flat
-        self.offsets = offsets
+        self.flat = flat  # those of all variants, one after another
+        self.offsets = offsets  # (variants + 1,): where each begins
 
     @property
     def lengths(self) -> Int64Array:

@@ -23,21 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.engine.arrays import (
-    ANCHORS,
-    LEFT,
-    NO_CHILD,
-    ORDER,
-    ORDER_BITS,
-    PATTERN,
-    RANK_BITS,
-    BitPlanes,
-    Classes,
-    ClassPlanes,
-    CodeTable,
-    Heads,
-    Rules,
-)
+from sears_dsl.engine import arrays as layout
+from sears_dsl.engine.arrays import NO_CHILD, BitPlanes, Classes, ClassPlanes, Heads, Rules
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.runtime.array_types import (
     Growing,
@@ -67,12 +54,7 @@ _MOST_ROOT_EDGES = 1 << 14
 
 
 class TokenClasses:
-    """The classes of token types under some rules.
-
-    Args:
-        symbols: int32 (predicates,): the symbol of each predicate, -1 where it has none.
-        most_types: how many types are remembered before all are forgotten.
-    """
+    """The classes of token types under some rules."""
 
     def __init__(
         self,
@@ -83,9 +65,9 @@ class TokenClasses:
         most_types: int = _MOST_TYPES,
     ) -> None:
         self._predicates = predicates
-        self._symbols = symbols
+        self._symbols = symbols  # (predicates,): that of each, -1 where it has none
         self._rules = rules
-        self._most_types = most_types
+        self._most_types = most_types  # that are remembered before all are forgotten
         self._words = (len(rules.root) + 63) >> 6
         # Where each test is one look-up, a type is decided sooner than it is remembered.
         self._is_quick = all(
@@ -179,7 +161,7 @@ class _ClassMemory:
         # By what simple tests say of them, for few new types at a time.
         self.class_of_simple: dict[tuple[int, ...], int] = {}
         # Of those that are numbered what was asked before, for many types at a time.
-        self._by_code: dict[object, CodeTable] = {}
+        self._by_code: dict[object, layout.CodeTable] = {}
         self.heads = HeadsPool()
         self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
         self._arrays: tuple[Any, ...] | None = None
@@ -199,7 +181,7 @@ class _ClassMemory:
         codes = types.codes if len(types) > _FEW_TYPES else None
         if codes is None:
             return np.fromiter(map(class_of.get, keys, repeat(-1)), np.int32, len(types))
-        table = self._by_code.setdefault(whose, CodeTable())
+        table = self._by_code.setdefault(whose, layout.CodeTable())
         numbers = table.find(codes)
         rest = np.flatnonzero(numbers < 0)
         if len(rest):
@@ -339,7 +321,7 @@ def bit_planes(
 ) -> BitPlanes:
     """The bits of variants, whose tests stand one variant after another; of so many symbols."""
     lengths = np.diff(offsets)
-    ends = (variants[:, ANCHORS] & 2) != 0
+    ends = (variants[:, layout.ANCHORS] & 2) != 0
     wholes = lengths + ends
     longest = int(max(wholes.max(initial=1), 1))
     tests = np.full((len(variants), longest), -1, np.int32)
@@ -370,7 +352,7 @@ def bit_planes(
     asked, cell_of, cell_bits = map(np.concatenate, zip(*parts, strict=True))
     by_symbol = np.argsort(asked, kind="stable")
     starts = np.zeros(words, np.uint64)
-    anchored = np.flatnonzero(table[:, ANCHORS] & 1)
+    anchored = np.flatnonzero(table[:, layout.ANCHORS] & 1)
     np.bitwise_or.at(starts, word_of[anchored], bits[anchored])
     seconds = np.zeros(words, np.uint64)
     shorter = wholes == 1
@@ -378,9 +360,9 @@ def bit_planes(
     if longest > 1:
         asks = np.uint64(1) << (tests[~shorter, 1] & 63).astype(np.uint64)
         np.bitwise_or.at(seconds, word_of[~shorter], asks)
-    codes = (table[:, PATTERN].astype(np.int64) << RANK_BITS) | table[:, ORDER]
+    codes = (table[:, layout.PATTERN].astype(np.int64) << layout.RANK_BITS) | table[:, layout.ORDER]
     return BitPlanes(
-        codes=codes + (table[:, LEFT].astype(np.int64) << ORDER_BITS),
+        codes=codes + (table[:, layout.LEFT].astype(np.int64) << layout.ORDER_BITS),
         bases=bases.astype(np.uint32),
         depths=depths.astype(np.uint32),
         seconds=seconds,
@@ -392,7 +374,9 @@ def bit_planes(
         first_offsets=starts_of(tests[:, 0], count + 2),
         longest=longest,
         past=int(bool((lengths == 0).any())),
-        several=int(variants[variants[:, ORDER] > 0, PATTERN].min(initial=_NO_PATTERN)),
+        several=int(
+            variants[variants[:, layout.ORDER] > 0, layout.PATTERN].min(initial=_NO_PATTERN)
+        ),
     )
 
 

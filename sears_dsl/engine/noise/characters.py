@@ -86,7 +86,8 @@ def shared(
         return {place: _replaced(text, places.get(place, ())) for place, text in instances}
     rooms = {each.place: _Room(noise.kind, each) for each in instances}
     counted = sum(room.letters for room in rooms.values())
-    able = [(place, i) for place, room in rooms.items() for i in room.able()]
+    begins = {place: set[int]().union(*room.places.values()) for place, room in rooms.items()}
+    able = [(place, i) for place, some in begins.items() for i in sorted(some)]
     left = how_many(share, counted, number(draw, f"{noise.kind} share", unit))
     for place, i in _ordered(noise.kind, able, unit, draw):
         if not left:
@@ -123,12 +124,7 @@ def lookalikes() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def lookalikes_identity() -> str:
-    """The version of the table and a hash of its file, for manifests.
-
-    Example:
-        >>> lookalikes_identity().partition(" ")[0]
-        'unicode-17.0.0'
-    """
+    """The version of the table and a hash of its file, for manifests."""
     return f"unicode-{UNICODE} {sha256(_TABLE.read_bytes()).hexdigest()[:16]}"
 
 
@@ -143,10 +139,6 @@ def _replaced(text: str, places: Collection[int]) -> str:
 
 
 # ---------------------------------------------------------------- slips
-
-
-def _kinds(kind: str) -> tuple[str, ...]:
-    return TYPING_KINDS if kind == "typo" else (kind,)
 
 
 def keys_beside(letter: str) -> list[str]:
@@ -174,7 +166,8 @@ def _cased(letter: str, like: str) -> str:
 def _places(kind: str, text: str) -> dict[str, list[int]]:
     """Where a slip of each kind can begin."""
     letters = [i for i, character in enumerate(text) if character.isalpha()]
-    return {each: _places_of(each, text, letters) for each in _kinds(kind)}
+    kinds = TYPING_KINDS if kind == "typo" else (kind,)
+    return {each: _places_of(each, text, letters) for each in kinds}
 
 
 def _places_of(kind: str, text: str, letters: list[int]) -> list[int]:
@@ -199,10 +192,6 @@ class _Room:
         self.letters = sum(map(str.isalpha, instance.text))
         self.slips: list[_Slip] = []
         self._covered: set[int] = set()
-
-    def able(self) -> list[int]:
-        """Where any of the kinds can begin."""
-        return sorted(set().union(*self.places.values()))
 
     def fits(self, kind: str, i: int) -> bool:
         """Whether a slip can still begin at a place, beside those that were made."""

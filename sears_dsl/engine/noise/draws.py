@@ -37,12 +37,7 @@ FIRST_DRAW = Draw()
 
 
 def mix(bits: int) -> int:
-    """SplitMix64: 64 bits for 64 bits.
-
-    Example:
-        >>> hex(mix(0))
-        '0xe220a8397b1dcdaf'
-    """
+    """SplitMix64: 64 bits for 64 bits."""
     bits = (bits + 0x9E3779B97F4A7C15) & _MASK
     bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -50,23 +45,13 @@ def mix(bits: int) -> int:
 
 
 def key(text: str) -> int:
-    """A name, or the text of a unit, as 64 bits; halves of surrogate pairs count as they are.
-
-    Example:
-        >>> hex(key("rate"))
-        '0xb3f8aecd16cf26da'
-    """
+    """A name, or the text of a unit, as 64 bits; halves of surrogate pairs count as they are."""
     data = text.encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
 
 
 def number(draw: Draw, name: str, unit: str, place: int = 0, count: int = 0) -> int:
-    """The 64 bits of one decision, of several of this name there by their count.
-
-    Example:
-        >>> hex(number(Draw(), "rate", "It is a good movie ."))
-        '0x2a46d75b04b9d189'
-    """
+    """The 64 bits of one decision, of several of this name there by their count."""
     state = begun(draw, name, unit)
     for part in (place, count):
         state = mix(state ^ (part & _MASK))
@@ -112,12 +97,7 @@ def begun_name(draw: Draw, name: str) -> int:
 
 
 def below(bits: int, bound: int) -> int:
-    """A number from 0 on, below a bound of at most 2**32.
-
-    Example:
-        >>> below(0, 6), below(2**64 - 1, 6)
-        (0, 5)
-    """
+    """A number from 0 on, below a bound of at most 2**32."""
     return ((bits >> 32) * bound) >> 32
 
 

@@ -16,15 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.noise import kernels
-from sears_dsl.engine.noise.characters import (
-    PlacedText,
-    changed,
-    has_place,
-    keys_beside,
-    lookalikes,
-    shared,
-)
+from sears_dsl.engine.noise import characters, kernels
+from sears_dsl.engine.noise.characters import PlacedText, shared
 from sears_dsl.engine.noise.draws import Draw, begun_name, key
 from sears_dsl.language.rule import TYPING_KINDS, Noise
 from sears_dsl.runtime.array_types import offsets_of
@@ -136,29 +129,25 @@ class NoiseBatch(NamedTuple):
             return tried, tried
         able = self._has_place()
         settled = ~able
+        # Slips may leave a word as it was: `II`, a letter less and one twice.
+        several = self.noise.share is not None or self.noise.places > 1
         while True:
             if rate is not None:
                 tried = kernels.try_instances(rate, able, self.where)
             new = tried & ~settled
-            if not self._may_cancel or not new.any():
+            if not (self.noise.kind == "typo" and several and new.any()):
                 return tried, able
             able &= ~new | self._changes(new)
             settled |= new
-
-    @property
-    def _may_cancel(self) -> bool:
-        """Whether slips may leave a word as it was: `II`, a letter less and one twice."""
-        several = self.noise.share is not None or self.noise.places > 1
-        return self.noise.kind == "typo" and several
 
     def _changes(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Whether all slips that a function may make change an instance, of those chosen."""
         if self.noise.share is not None:
             return self._replace(noise=Noise(self.noise.kind, ALL))._changes(chosen)
         new = self._written(chosen, chosen)
-        changed: NDArray[np.bool_] = new.become == kernels.CHANGED
-        changed[list(self._plain_texts(new, chosen))] = True
-        return changed
+        flags: NDArray[np.bool_] = new.become == kernels.CHANGED
+        flags[list(self._plain_texts(new, chosen))] = True
+        return flags
 
     def _has_place(self) -> NDArray[np.bool_]:
         """Whether anything in each instance can change, at one place at least."""
@@ -182,7 +171,7 @@ class NoiseBatch(NamedTuple):
         else:
             able = count(letters, all_ends) > (self.noise.kind == "drop")
         for at in np.flatnonzero(count(foreign, all_ends)).tolist():
-            able[at] = has_place(self.noise, self._placed_text(at).text)
+            able[at] = characters.has_place(self.noise, self._placed_text(at).text)
         return able
 
     def _written(self, tried: NDArray[np.bool_], able: NDArray[np.bool_]) -> _New:
@@ -234,7 +223,7 @@ class NoiseBatch(NamedTuple):
                 else:
                     count = len(text) if noise.places == ALL else noise.places
                     slips = Noise(noise.kind, count)
-                    become = changed(slips, PlacedText(place, text), unit, self.draw)
+                    become = characters.changed(slips, PlacedText(place, text), unit, self.draw)
                 if become is not None and become != text and able[at]:
                     texts[at] = become
                 elif noise.share is None or not able[at]:
@@ -254,7 +243,7 @@ def _foreign(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
 @cache
 def _look_alike_tables() -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
     """The look-alike of each code point, 0 where there is none; and which are white space."""
-    known = {ord(one): ord(other) for one, other in lookalikes().items()}
+    known = {ord(one): ord(other) for one, other in characters.lookalikes().items()}
     table = np.zeros(max(known) + 2, np.uint32)
     table[list(known)] = list(known.values())
     spaces = np.array([chr(code).isspace() for code in range(0x3001)], np.bool_)
@@ -266,6 +255,6 @@ def _key_table() -> NDArray[np.uint32]:
     """For each small letter how many keys touch its own, and which."""
     table = np.zeros((26, 7), np.uint32)
     for row, letter in enumerate("abcdefghijklmnopqrstuvwxyz"):
-        beside = keys_beside(letter)
+        beside = characters.keys_beside(letter)
         table[row, : len(beside) + 1] = [len(beside), *map(ord, beside)]
     return table

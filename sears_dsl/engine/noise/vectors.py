@@ -95,17 +95,11 @@ OR_A_FILE = "or name a file: `option vectors = FILE` in the rules, `sears apply 
 
 
 class WordVectors:
-    """Words with their vectors; it is an `engine.noise.sources.Vectors`.
+    """Words with their vectors, float32 (words, dimensions), as `sources.Vectors`.
 
-    Args:
-        table: float32 (words, dimensions).
-        identity: what tells it from other tables, in one line.
-        neighbours: for the first words the numbers of their nearest words, -1 for none, where that
-            was worked out before.
-
-    Raises:
-        DataError: another number of vectors than of words, a word twice, a value that is not a
-            number.
+    Neighbours are, for the first words, the numbers of their nearest words, -1 for none, where that
+    was worked out before. DataError: another number of vectors than of words, a word twice, a value
+    that is not a number.
 
     Example:
         >>> table = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
@@ -152,8 +146,8 @@ class WordVectors:
         for at, place in known:
             if place < len(self._neighbours) and self._neighbours[place] >= 0:
                 nearest_words[at] = self.words[self._neighbours[place]]
-        known = [(at, place) for at, place in known if place >= len(self._neighbours)]
-        known = [(at, place) for at, place in known if self._norms[place] > 0]
+        first = len(self._neighbours)
+        known = [(at, place) for at, place in known if place >= first and self._norms[place] > 0]
         step = max(1, _BLOCK // max(1, len(self.words)))
         for low in range(0, len(known), step):
             block = known[low : low + step]

@@ -29,15 +29,9 @@ from sears_dsl.engine.noise.instances import (
     unit_offsets,
 )
 from sears_dsl.engine.noise.sources import Sources
+from sears_dsl.engine.rewrite import renderer as rendering
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered
-from sears_dsl.engine.rewrite.renderer import (
-    CHOSEN,
-    CompiledRules,
-    Rendered,
-    Renderer,
-    RenderingRun,
-    render_untouching,
-)
+from sears_dsl.engine.rewrite.renderer import CompiledRules, Rendered, Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.slots import PLACED, REPLACED
 from sears_dsl.engine.rewrite.windows import characters_of
@@ -63,7 +57,7 @@ def chosen_by_rate(
     tokens: Tokens,
     matches: Matches,
     outcomes: NDArray[np.int8],
-    run: RenderingRun,
+    run: rendering.RenderingRun,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which matches are taken: of a rule with a rate some, of others all.
 
@@ -72,7 +66,7 @@ def chosen_by_rate(
     """
     taken, left = np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
     ways = compiled.ways[matches.rules]
-    for rule in np.unique(matches.rules[ways == CHOSEN]).tolist():
+    for rule in np.unique(matches.rules[ways == rendering.CHOSEN]).tolist():
         renderer = compiled.renderer(rule)
         rate = renderer.rule.metadata.rate
         if rate is None:
@@ -102,7 +96,7 @@ def chosen_by_rate(
 
 
 def drawn_columns(
-    compiled: CompiledRules, tokens: Tokens, matches: Matches, run: RenderingRun
+    compiled: CompiledRules, tokens: Tokens, matches: Matches, run: rendering.RenderingRun
 ) -> tuple[list[RewriteColumns], NDArray[np.bool_]]:
     """The rewrites of rules that draw, and which matches are left to be rendered unit by unit."""
     parts: list[RewriteColumns] = []
@@ -265,7 +259,7 @@ def _edits(
     if len(instances) == 1 and alone is not None:
         return [alone] if isinstance(alone, Edit) else []
     new_texts = {(each.binding.start, each.binding.end): new for each, new, _ in instances}
-    edits, _ = render_untouching(
+    edits, _ = rendering.render_untouching(
         renderer, first.text, first.tokens, [each.binding for each, _, _ in instances],
         new_text=lambda binding: new_texts[binding.start, binding.end],
     )  # fmt: skip

@@ -23,11 +23,7 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import first_alike
 from sears_dsl.engine.match.search import Extent, Protected
 from sears_dsl.engine.matches import Edit, Matches, Reach
-from sears_dsl.engine.rewrite.batch_noise import (
-    chosen_by_rate,
-    drawn_columns,
-    look_up_together,
-)
+from sears_dsl.engine.rewrite import batch_noise
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
 from sears_dsl.engine.rewrite.placing import Around
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
@@ -41,11 +37,7 @@ from sears_dsl.tagging.tokens import Tokens
 
 
 class Rendering:
-    """Renders the matches of compiled rules.
-
-    Args:
-        compiled: the rules.
-    """
+    """Renders the matches of compiled rules."""
 
     def __init__(self, compiled: CompiledRules) -> None:
         self._compiled = compiled
@@ -78,17 +70,19 @@ class Rendering:
         left, parts = ~by_form, []
         if by_form.any():
             some, asking = matches.select(by_form), matches.select(by_form & (ways == CHOSEN))
-            look_up_together(self._compiled.rules, tokens, asking, drawing.sources)
+            batch_noise.look_up_together(self._compiled.rules, tokens, asking, drawing.sources)
             forms = self._templates.forms(tokens, some, drawing)
-            taken, left[by_form] = chosen_by_rate(self._compiled, tokens, some, forms.outcomes, run)
+            taken, left[by_form] = batch_noise.chosen_by_rate(
+                self._compiled, tokens, some, forms.outcomes, run
+            )
             some, forms = some.select(taken), forms.select(taken)
             parts.append(edited_columns(self._compiled, tokens, some, forms, run))
         if compiles():
             drawn = matches.select(~by_form)
-            columns, left[~by_form] = drawn_columns(self._compiled, tokens, drawn, run)
+            columns, left[~by_form] = batch_noise.drawn_columns(self._compiled, tokens, drawn, run)
             parts += columns
         rest = matches.select(left)
-        look_up_together(self._compiled.rules, tokens, rest, drawing.sources)
+        batch_noise.look_up_together(self._compiled.rules, tokens, rest, drawing.sources)
         parts.append(rewrites_by_unit(self._compiled, tokens, rest, run))
         both = RewriteColumns.merged(parts)
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))
@@ -208,11 +202,9 @@ class _BatchEdits:
 
         Those with a format, which give one place one text; and those that end a row, if a letter or
         a digit stands before them and at most one character between: of what stands before that
-        nothing is looked at, unless articles are repaired.
-
-        Returns:
-            int32 (chosen,): where the edit is counted from; and int32 (chosen, 4): the same key
-            where the edit is the same from there on, which begins with 0 where nothing is known.
+        nothing is looked at, unless articles are repaired. Given is where the edit is counted from,
+        and for each match four numbers, the same where the edit is the same from there on, which
+        begin with 0 where nothing is known.
         """
         matches, tokens = self.matches.select(chosen), self.tokens
         points, text_offsets = forms.characters

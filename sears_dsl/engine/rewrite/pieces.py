@@ -22,25 +22,9 @@ from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.placing import PRONOUN
 from sears_dsl.errors import CompileError
-from sears_dsl.language.rule import (
-    Drawn,
-    Inflected,
-    Literal,
-    Noise,
-    Reference,
-    Rule,
-    RuleScope,
-    SetReference,
-    TagCopy,
-    Text,
-)
-from sears_dsl.tagging.inflection import (
-    INFLECTION_TAGS,
-    Inflection,
-    inflect,
-    inflect_like,
-    keep_casing,
-)
+from sears_dsl.language import rule as syntax
+from sears_dsl.language.rule import Noise, Reference, Rule, RuleScope, Text
+from sears_dsl.tagging import inflection
 from sears_dsl.tagging.tokens import Token
 
 
@@ -173,14 +157,14 @@ def parts_of(rule: Rule, scope: RuleScope, punctuation: Mapping[int, int]) -> It
         match piece:
             case Text():
                 yield _text_part(piece, punctuation.get(number))
-            case TagCopy(tag):
+            case syntax.TagCopy(tag):
                 yield _tag_part(piece, copied.get(tag, 0))
                 copied[tag] = copied.get(tag, 0) + 1
             case Reference():
                 yield _reference_part(piece, _target(rule, piece), number)
-            case Inflected():
+            case syntax.Inflected():
                 yield _inflected_part(piece, _target(rule, piece))
-            case Drawn():
+            case syntax.Drawn():
                 yield _drawn_part(piece, rule, scope, number)
 
 
@@ -202,7 +186,7 @@ def _touching(tokens: Sequence[Token], place: int) -> bool:
     return 0 < place < len(tokens) and tokens[place - 1].end == tokens[place].start
 
 
-def _tag_part(piece: TagCopy, number: int) -> Part:
+def _tag_part(piece: syntax.TagCopy, number: int) -> Part:
     def part(instance: Instance) -> Chunk:
         places = instance.binding.tags.get(piece.tag, ())
         if number >= len(places):
@@ -242,15 +226,15 @@ def _referred(
                 return noisy
             word = noisy
             continue
-        if function not in INFLECTION_TAGS:
+        if function not in inflection.INFLECTION_TAGS:
             word = CASE_FUNCTIONS[function](word)
             continue
         if place.end - place.start > 1:
             return Unrendered.NO_FORM
-        form = inflect(word, fine, function)
+        form = inflection.inflect(word, fine, function)
         if form.unique is None:
             return _refused(form)
-        word, fine = keep_casing(form.unique, word), function
+        word, fine = inflection.keep_casing(form.unique, word), function
     return word
 
 
@@ -270,17 +254,20 @@ def _noisy(instance: Instance, noise: Noise, word: str, call: tuple[int, int]) -
     return changed(noise, placed_text, instance.text, drawing.draw) or word
 
 
-def _drawn_part(piece: Drawn, rule: Rule, scope: RuleScope, piece_number: int) -> Part:
-    reference = SetReference(piece.name, piece.module)
+def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number: int) -> Part:
+    reference = syntax.SetReference(piece.name, piece.module)
     tests = scope.members(reference)
-    members = [test.text for test in tests if isinstance(test, Literal)]
+    members = [test.text for test in tests if isinstance(test, syntax.Literal)]
     if not members or len(members) < len(tests):
         raise CompileError(
             f"the set `@{piece.name}` has members that are not text, which cannot be written",
             help="members that are written are words, or quoted text: `set NAME = good | nice`",
         )
     name = f"{piece.module}.{piece.name}" if piece.module else piece.name
-    places, names = _matched_by(reference, rule)
+    # The elements of the rule that are this set: numbers in the antecedent, and names.
+    places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
+    elements = (each for each in every_element(rule) if each.body == reference)
+    names = [each.name for each in elements if each.name is not None]
 
     def part(instance: Instance) -> Chunk:
         binding, tokens = instance.binding, instance.tokens
@@ -294,21 +281,13 @@ def _drawn_part(piece: Drawn, rule: Rule, scope: RuleScope, piece_number: int) -
     return part
 
 
-def _matched_by(reference: SetReference, rule: Rule) -> tuple[list[int], list[str]]:
-    """The elements of a rule that are a set: numbers in the antecedent, and names."""
-    places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
-    elements = every_element(rule)
-    names = [each.name for each in elements if each.body == reference and each.name is not None]
-    return places, names
-
-
-def _inflected_part(piece: Inflected, target: Callable[[Binding], TokenRange]) -> Part:
+def _inflected_part(piece: syntax.Inflected, target: Callable[[Binding], TokenRange]) -> Part:
     def part(instance: Instance) -> Chunk | Unrendered:
         place = target(instance.binding)
         if place.end - place.start != 1:
             return Unrendered.NO_FORM
         model = instance.tokens[place.start]
-        form = inflect_like(piece.word, model.text, model.fine)
+        form = inflection.inflect_like(piece.word, model.text, model.fine)
         if form.unique is None:
             return _refused(form)
         return Chunk(form.unique, piece.glued, literal=True)
@@ -316,7 +295,7 @@ def _inflected_part(piece: Inflected, target: Callable[[Binding], TokenRange]) -
     return part
 
 
-def _refused(form: Inflection) -> Unrendered:
+def _refused(form: inflection.Inflection) -> Unrendered:
     return Unrendered.AMBIGUOUS if form.ambiguous else Unrendered.NO_FORM
 
 
@@ -327,7 +306,7 @@ def _copied(instance: Instance, place: TokenRange) -> str:
     return instance.text[tokens[place.start].start : tokens[place.end - 1].end]
 
 
-def _target(rule: Rule, piece: Reference | Inflected) -> Callable[[Binding], TokenRange]:
+def _target(rule: Rule, piece: Reference | syntax.Inflected) -> Callable[[Binding], TokenRange]:
     """Where a binding keeps what a reference refers to."""
     target = piece.target
     if isinstance(target, str):
@@ -360,7 +339,7 @@ def kept_punctuation(rule: Rule) -> dict[int, int]:
     for number, element in enumerate(rule.antecedent):
         body = element.body
         once = (element.minimum, element.maximum) == (1, 1)
-        if isinstance(body, Literal) and once and is_punctuation(body.text):
+        if isinstance(body, syntax.Literal) and once and is_punctuation(body.text):
             waiting.setdefault(body.text, []).append(number)
     elements: dict[int, int] = {}
     for number, piece in enumerate(rule.consequent):

@@ -26,15 +26,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.rewrite.spacing import (
-    begins_with_clitic,
-    deletion,
-    insertion,
-    may_be_parted,
-    reaches_out,
-    replacement,
-    stands_before,
-)
+from sears_dsl.engine.rewrite import spacing
+from sears_dsl.engine.rewrite.spacing import begins_with_clitic
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
@@ -346,10 +339,10 @@ class Placing(NamedTuple):
 
     def edges(self, old: str, new: str) -> tuple[int, int]:
         """When the left and the right edge of new text need more than its place."""
-        if not new or self.glued or self.repairs or reaches_out(old, new):
+        if not new or self.glued or self.repairs or spacing.reaches_out(old, new):
             return ALONE, ALONE
         left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
-        apart_left, apart_right = may_be_parted(old, new)
+        apart_left, apart_right = spacing.may_be_parted(old, new)
         return left if apart_left else NEVER, WORD if apart_right else NEVER
 
     def inserted(
@@ -365,7 +358,7 @@ class Placing(NamedTuple):
         At the start of a sentence the new text takes the capital, and the word that had it keeps
         it only if it may be a name.
         """
-        edit = insertion(text, previous, following, new, glued=self.glued)
+        edit = spacing.insertion(text, previous, following, new, glued=self.glued)
         if edit is None:
             return None
         if following is not None and edit.start == following[0] and self.follows_case:
@@ -388,14 +381,16 @@ class Placing(NamedTuple):
         """
         if self.in_place:
             return Edit(start, end, text[start:end], new)
-        before = stands_before(text, start, around.before)
+        before = spacing.stands_before(text, start, around.before)
         limit = max(around.limit, previous or 0)
         edit: Edit | None = None
         if new:
             glued = self.glued and previous is not None
-            edit = replacement(text, start, end, new, glued=glued, before=before, limit=limit)
+            edit = spacing.replacement(
+                text, start, end, new, glued=glued, before=before, limit=limit
+            )
         if edit is None:
-            edit = deletion(
+            edit = spacing.deletion(
                 text, start, end, before=before, limit=around.limit, barrier=around.barrier
             )
             if self.follows_case:

@@ -62,15 +62,11 @@ class PlainRules:
         >>> plain = PlainRules(RuleParts.of(rules.rules, rules), {})
         >>> plain.describe(np.arange(3), plain.heads(np.arange(3))).numbers.tolist()
         [0, 0, 1]
-
-    Args:
-        parts: of all rules.
-        words: the words of formats and their numbers; new ones are added.
     """
 
     def __init__(self, parts: RuleParts, words: dict[str, int]) -> None:
         self._parts = parts
-        self._words = words
+        self._words = words  # those of formats and their numbers; new ones are added
         self._values: dict[object, int] = {}
         self._pieces = _Known(parts.pieces.distinct, self._of_piece, 4)
         self._elements = _Known(parts.elements.distinct, self._of_element, 2)
@@ -165,10 +161,7 @@ class PlainRules:
 class _Known:
     """What is known of elements or pieces, by their numbers; each is looked at when it is needed.
 
-    Args:
-        distinct: all that there are.
-        tell: what to know of one.
-        width: how many numbers that is.
+    To ``tell`` of one of the distinct ones takes so many numbers.
     """
 
     def __init__(

@@ -27,51 +27,15 @@ from sears_dsl.engine.compile.program import Program, Split, Variant, bind, expa
 from sears_dsl.engine.match.search import Extent, Protected
 from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, TokenRange
 from sears_dsl.engine.noise.draws import Draw
-from sears_dsl.engine.rewrite.pieces import (
-    UNDRAWN,
-    Chunk,
-    Drawing,
-    Instance,
-    Part,
-    Unrendered,
-    in_place,
-    kept_punctuation,
-    noise_calls,
-    parts_of,
-)
-from sears_dsl.engine.rewrite.placing import (
-    ALONE,
-    CAPITAL,
-    OPENING,
-    PLAIN,
-    WITH_PRONOUN,
-    Around,
-    Placing,
-    Spans,
-    begins_sentence,
-    capitalized,
-    cased,
-    shape_of,
-    uncapitalized,
-)
+from sears_dsl.engine.rewrite import pieces, placing
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Chunk, Drawing, Instance, Unrendered
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, draws_text, looks_up
-from sears_dsl.language.rule import (
-    AttributeTest,
-    Conjunction,
-    Group,
-    Inflected,
-    Literal,
-    Reference,
-    Regex,
-    Rule,
-    RuleScope,
-    SetReference,
-    Text,
-)
+from sears_dsl.language.rule import Rule, RuleScope
 from sears_dsl.tagging.tokens import Token, Tokens, TokenType
 
-PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[Part]]
+PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[pieces.Part]]
 """From a rule, its scope and the punctuation that it keeps to the functions of its pieces."""
 
 Rendered: TypeAlias = Edit | Unrendered
@@ -83,8 +47,8 @@ class Written(NamedTuple):
     """What instances become that look alike."""
 
     new: str | Unrendered  # the new text
-    left: int = ALONE  # when the left edge of it needs more than its place
-    right: int = ALONE  # the same of the right edge
+    left: int = placing.ALONE  # when the left edge of it needs more than its place
+    right: int = placing.ALONE  # the same of the right edge
 
 
 class Renderer:
@@ -102,25 +66,26 @@ class Renderer:
         Edit(start=0, end=11, old='The film is', new='It is')
     """
 
-    def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = parts_of) -> None:
+    def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = pieces.parts_of) -> None:
         self.rule = rule
-        self.noise_calls = tuple(noise_calls(rule))
-        self.in_place = in_place(rule)  # the one function of characters that it consists of, if any
+        self.noise_calls = tuple(pieces.noise_calls(rule))
+        # The one function of characters that it consists of, if any.
+        self.in_place = pieces.in_place(rule)
         # Whether new text depends on the casing of the old one, and on the start of a sentence.
         self.follows_case = follows_case(rule, scope)
-        self.placing = Placing(
+        self.placing = placing.Placing(
             in_place=self.in_place is not None,
             glued=bool(rule.consequent) and rule.consequent[0].glued,
             follows_case=self.follows_case,
             repairs=scope.options.repair == "on",
         )
         self._same = Unrendered.NO_PLACE if self.noise_calls else Unrendered.UNCHANGED
-        self._parts: list[Part] = []
+        self._parts: list[pieces.Part] = []
         # Of a rule that copies nothing: its text, and that by the casing of what it replaces.
         self._chunks: list[Chunk] = []
         self._constants: dict[int, str] = {}
-        punctuation = kept_punctuation(rule)
-        texts = [piece for piece in rule.consequent if isinstance(piece, Text)]
+        punctuation = pieces.kept_punctuation(rule)
+        texts = [piece for piece in rule.consequent if isinstance(piece, syntax.Text)]
         # Whether new text copies anything; if not, start and end of an instance are enough.
         self.needs_binding = bool(punctuation) or len(texts) < len(rule.consequent)
         if self.needs_binding:
@@ -137,7 +102,7 @@ class Renderer:
         new: str | Unrendered | None = None,
         before: Sequence[Edit] = (),
         following: int | None = None,
-        protected: Spans = (),
+        protected: placing.Spans = (),
         drawing: Drawing = UNDRAWN,
     ) -> Rendered:
         """The edit that one instance makes, with what `new_text` gave; None asks it.
@@ -152,7 +117,7 @@ class Renderer:
         barrier = len(text)
         if following is not None and following < len(tokens):
             barrier = tokens[following].start
-        around = Around(before, barrier, protected)
+        around = placing.Around(before, barrier, protected)
         end = tokens[binding.start - 1].end if binding.start > 0 else None
         if binding.start == binding.end:
             behind = tokens[binding.start] if binding.start < len(tokens) else None
@@ -179,12 +144,12 @@ class Renderer:
         """
         instance = Instance(text, tokens, binding, self.drawing(drawing))
         if binding.start == binding.end:
-            return self._written(instance, PLAIN) or Unrendered.UNCHANGED
+            return self._written(instance, placing.PLAIN) or Unrendered.UNCHANGED
         start = tokens[binding.start].start
         old = text[start : tokens[binding.end - 1].end]
-        opens = self.follows_case and begins_sentence(text, start)
-        shape = shape_of(old, opens=opens) if self.follows_case else PLAIN
-        opens = opens and shape % WITH_PRONOUN == CAPITAL
+        opens = self.follows_case and placing.begins_sentence(text, start)
+        shape = placing.shape_of(old, opens=opens) if self.follows_case else placing.PLAIN
+        opens = opens and shape % placing.WITH_PRONOUN == placing.CAPITAL
         new = self._written(instance, shape, opens=opens)
         if isinstance(new, Unrendered) or not new or self.placing.glued:
             return new
@@ -238,7 +203,7 @@ def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
     if chunk.tokens is None or chunk.as_is:
         return chunk
     if first:
-        end, head = capitalized(chunk.text)
+        end, head = placing.capitalized(chunk.text)
         return chunk._replace(text=head + chunk.text[end:])
     start = instance.binding.start
     if chunk.tokens.start != start:
@@ -246,7 +211,7 @@ def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
     token = instance.tokens[start]
     called = any(start in places for places in instance.binding.tags.values())
     no_name = called and token.coarse != "PROPN" and not token.fine.startswith("NNP")
-    return chunk._replace(text=uncapitalized(chunk.text, no_name=no_name))
+    return chunk._replace(text=placing.uncapitalized(chunk.text, no_name=no_name))
 
 
 def render_untouching(
@@ -256,7 +221,7 @@ def render_untouching(
     instances: Sequence[Binding],
     *,
     first: bool = False,
-    protected: Spans = (),
+    protected: placing.Spans = (),
     drawing: Drawing = UNDRAWN,
     new_text: NewText | None = None,
 ) -> tuple[list[Edit], list[Unrendered]]:
@@ -307,20 +272,20 @@ def names_casing(body: object, scope: RuleScope) -> bool:
     """Whether an element says which casing its tokens have, so that courtesies are off."""
     # A negation says what a token is not; its casing stays open.
     match body:
-        case Group():
+        case syntax.Group():
             elements = chain.from_iterable(body.alternatives)
             return any(names_casing(inner.body, scope) for inner in elements)
-        case Literal():
+        case syntax.Literal():
             if body.quoted or body.ignore_case:
                 return not body.ignore_case
             return scope.options.case != "ignore" and body.text != body.text.lower()
-        case Regex():
+        case syntax.Regex():
             return not body.ignore_case
-        case AttributeTest():
+        case syntax.AttributeTest():
             return body.attribute == "text" and not body.negated
-        case Conjunction():
+        case syntax.Conjunction():
             return any(names_casing(part, scope) for part in body.tests)
-        case SetReference():
+        case syntax.SetReference():
             return any(names_casing(member, scope) for member in scope.members(body))
     return False
 
@@ -328,23 +293,23 @@ def names_casing(body: object, scope: RuleScope) -> bool:
 # ---------------------------------------------------------------- spacing inside
 
 
-_BEFORE_FIRST_WORD = f"{OPENING} "
+_BEFORE_FIRST_WORD = f"{placing.OPENING} "
 
 
 def _joined(text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: int) -> str:
     """Chunks as one text: one space between words, none where they belong together."""
-    pieces: list[str] = []
+    texts: list[str] = []
     previous: Chunk | None = None
     for chunk in chunks:
         if previous is not None:
-            pieces.append(_space_between(text, tokens, previous, chunk))
+            texts.append(_space_between(text, tokens, previous, chunk))
         if chunk.literal:
-            first = not "".join(pieces).strip(_BEFORE_FIRST_WORD)
-            pieces.append(cased(chunk.text, shape, first=first))
+            first = not "".join(texts).strip(_BEFORE_FIRST_WORD)
+            texts.append(placing.cased(chunk.text, shape, first=first))
         else:
-            pieces.append(chunk.text)
+            texts.append(chunk.text)
         previous = chunk
-    return "".join(pieces)
+    return "".join(texts)
 
 
 def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk) -> str:
@@ -378,10 +343,6 @@ class CompiledRules:
         >>> matcher = compile_rules([parse("movie -> film")])
         >>> matcher.compiled.renderer(0).needs_binding
         False
-
-    Args:
-        rules: each rule with its scope, in the order in which they were compiled.
-        split: how the tokenizer splits a word of a rule.
     """
 
     def __init__(
@@ -478,6 +439,6 @@ class RenderingRun(NamedTuple):
 def reads_context(rule: Rule) -> bool:
     """Whether the consequent may refer, by a name, to tokens outside of the replaced span."""
     return any(
-        isinstance(piece, (Reference, Inflected)) and isinstance(piece.target, str)
+        isinstance(piece, (syntax.Reference, syntax.Inflected)) and isinstance(piece.target, str)
         for piece in rule.consequent
     )

@@ -20,11 +20,7 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import grown, number_sequences
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
-from sears_dsl.engine.rewrite.windows import (
-    Characters,
-    characters_of,
-    is_word,
-)
+from sears_dsl.engine.rewrite.windows import Characters, characters_of, is_word
 from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, UInt8Array
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens

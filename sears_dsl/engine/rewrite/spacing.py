@@ -333,10 +333,7 @@ def insertion(
     if previous < start:
         return Edit(start, start, "", new + " ")
     space_before = "" if opens(before) else " "
-    space_after = "" if _attaches(text[start:end]) else " "
-    return Edit(start, start, "", space_before + new + space_after)
-
-
-def _attaches(token: str) -> bool:
-    """Whether a token that touches the one before it belongs to it."""
-    return token[0] in _CLOSING_MARKS or token[0] in _QUOTES or begins_with_clitic(token)
+    token = text[start:end]
+    # Whether it touches and belongs to the one before it.
+    attaches = token[0] in _CLOSING_MARKS or token[0] in _QUOTES or begins_with_clitic(token)
+    return Edit(start, start, "", space_before + new + ("" if attaches else " "))

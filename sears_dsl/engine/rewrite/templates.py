@@ -23,25 +23,11 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import LEFT
 from sears_dsl.engine.matches import Binding, Matches
+from sears_dsl.engine.rewrite import renderer as rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
 from sears_dsl.engine.rewrite.placing import ALONE
 from sears_dsl.engine.rewrite.plain_rules import PlainRules, RuleFormats
-from sears_dsl.engine.rewrite.renderer import (
-    MOST_WRITTEN,
-    CompiledRules,
-    Renderer,
-    Written,
-    follows_case,
-    reads_context,
-)
-from sears_dsl.engine.rewrite.slots import (
-    MISSING,
-    PLACED,
-    REPLACED,
-    SILENT,
-    Formats,
-    write_formats,
-)
+from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED, SILENT, Formats, write_formats
 from sears_dsl.engine.rewrite.windows import (
     Characters,
     Look,
@@ -59,7 +45,7 @@ from sears_dsl.tagging.tokens import Tokens
 class RenderingTemplates:
     """The templates that matches have needed so far."""
 
-    def __init__(self, compiled: CompiledRules) -> None:
+    def __init__(self, compiled: rendering.CompiledRules) -> None:
         self._compiled = compiled
         self._rules = compiled.rules
         self._program = compiled.program
@@ -69,11 +55,11 @@ class RenderingTemplates:
         self.formats = Formats()
         # Of each template whether new text may depend on where a sentence begins.
         self.cased = Growing(np.zeros(0, np.bool_))
-        self._texts: dict[tuple[object, ...], Written] = {}
+        self._texts: dict[tuple[object, ...], rendering.Written] = {}
         self._plain = PlainRules(compiled.program.parts, self.formats.words)
         self._written: dict[bytes, int] = {}  # what plain rules write → their template
 
-    def renderer_of(self, number: int) -> Renderer:
+    def renderer_of(self, number: int) -> rendering.Renderer:
         """What writes the new text of a template."""
         return self._compiled.renderer(int(self._recipes.array[number, 0]))
 
@@ -121,7 +107,7 @@ class RenderingTemplates:
             highs[wide] = lows[wide] + self._widths[variants]
         return Windows(numbers, lows, highs)
 
-    def written(self, tokens: Tokens, look: Look, drawing: Drawing | None) -> Written:
+    def written(self, tokens: Tokens, look: Look, drawing: Drawing | None) -> rendering.Written:
         """What matches become that look alike, worked out once for all batches.
 
         With a drawing, in which neighbours are looked up, nothing is remembered: the next run may
@@ -137,7 +123,7 @@ class RenderingTemplates:
                 binding = self._compiled.bound(rule, order, tokens, row, start)
             view, made_from = tokens.view(row), drawing or UNDRAWN
             written = renderer.written(tokens.texts[row], view, binding, made_from)
-            if len(self._texts) >= MOST_WRITTEN:
+            if len(self._texts) >= rendering.MOST_WRITTEN:
                 self._texts.clear()
             if drawing is None:
                 self._texts[appearance] = written
@@ -239,8 +225,8 @@ class RenderingTemplates:
         read_context, cased = np.zeros((2, len(rules)), np.bool_)
         if formats is None:  # what has a format copies tokens of the span, in their casing
             scoped = [self._rules[rule] for rule in rules.tolist()]
-            read_context[:] = [reads_context(rule) for rule, _ in scoped]
-            cased[:] = [follows_case(*each) for each in scoped]
+            read_context[:] = [rendering.reads_context(rule) for rule, _ in scoped]
+            cased[:] = [rendering.follows_case(*each) for each in scoped]
             self.formats.pass_over(len(rules))
         else:
             self.formats.add(formats.slots, formats.offsets)

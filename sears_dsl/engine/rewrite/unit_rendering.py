@@ -21,16 +21,11 @@ from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, Rewrite, apply_edits
 from sears_dsl.engine.noise.characters import PlacedText, shared
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
+from sears_dsl.engine.rewrite import renderer as rendering
 from sears_dsl.engine.rewrite.batch_noise import first_characters
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance, Unrendered
 from sears_dsl.engine.rewrite.placing import Spans
-from sears_dsl.engine.rewrite.renderer import (
-    CompiledRules,
-    Rendered,
-    Renderer,
-    RenderingRun,
-    render_untouching,
-)
+from sears_dsl.engine.rewrite.renderer import Rendered, Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.tagging.tokens import Token, Tokens
 
@@ -68,7 +63,7 @@ def unit_edits(
     rate = renderer.rule.metadata.rate
     shares = any(call.noise.share is not None for call in renderer.noise_calls)
     if rate is None and not shares:
-        return render_untouching(
+        return rendering.render_untouching(
             renderer, text, tokens, [each.binding for each in instances],
             first=first, protected=protected, drawing=drawing,
         )  # fmt: skip
@@ -103,7 +98,7 @@ def unit_edits(
         of_shares = _shares(renderer, text, tokens, tried, replace(drawing, draw=draw))
         drawing = replace(drawing, written=of_shares)
     able = [each.binding for each in tried if isinstance(rendered(each), Edit)]
-    edits, _ = render_untouching(
+    edits, _ = rendering.render_untouching(
         renderer, text, tokens, able, protected=protected, drawing=drawing,
         new_text=None if shares else written,
     )  # fmt: skip
@@ -177,7 +172,7 @@ def _shares(
 
 
 def rewrites_by_unit(
-    compiled: CompiledRules, tokens: Tokens, matches: Matches, run: RenderingRun
+    compiled: rendering.CompiledRules, tokens: Tokens, matches: Matches, run: rendering.RenderingRun
 ) -> RewriteColumns:
     """Rewrites of each unit by itself: what draws, and what would touch what is protected."""
     rewrites: list[Rewrite] = []
@@ -200,7 +195,7 @@ def rewrites_by_unit(
 
 
 def _instances(
-    compiled: CompiledRules, tokens: Tokens, matches: Matches, run: RenderingRun
+    compiled: rendering.CompiledRules, tokens: Tokens, matches: Matches, run: rendering.RenderingRun
 ) -> Iterator[tuple[int, int, list[UnitInstance]]]:
     """Row and rule of each unit that has matches, and the instances there.
 
@@ -234,7 +229,7 @@ def _instances(
 
 
 def _as_instances(
-    compiled: CompiledRules, tokens: Tokens, matches: Matches, indices: list[int]
+    compiled: rendering.CompiledRules, tokens: Tokens, matches: Matches, indices: list[int]
 ) -> list[UnitInstance]:
     """Matches as instances, each with its own binding once it is asked for."""
     some = matches.select(np.array(indices, np.int64))
