@@ -19,12 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal
-from sears_dsl.auditing.accuracies import (
-    ConstantAnswer,
-    accuracy_by_group,
-    constant_answer,
-    sentence_robustness,
-)
+from sears_dsl.auditing import accuracies
 from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
 from sears_dsl.auditing.robustness import (
     About,
@@ -168,7 +163,7 @@ def template_column(answers: TemplateAnswers | None, effects: Effects) -> Iterat
     """The same over all templates, with the mean and what a constant answer would score."""
     if answers is not None and answers.before is not None:
         labels = _labels(answers, effects)
-        accuracy = accuracy_by_group(answers.right, answers.template)
+        accuracy = accuracies.accuracy_by_group(answers.right, answers.template)
         yield ColumnAccuracy(
             column=OF_SENTENCES,
             values=len(np.unique(answers.template)),
@@ -180,14 +175,14 @@ def template_column(answers: TemplateAnswers | None, effects: Effects) -> Iterat
 
 def _constant(
     answers: TemplateAnswers, labels: Sequence[str], here: NDArray[np.int64]
-) -> ConstantAnswer | None:
+) -> accuracies.ConstantAnswer | None:
     """What the best constant answer scores on some sentences."""
     nowhere = np.zeros(len(here), np.bool_)
     flags = [
         answers.of_label[label][here] if label in answers.of_label else nowhere for label in labels
     ]
     named = list(map(writable, labels))
-    return constant_answer(flags, named, np.arange(len(here)), answers.template[here])
+    return accuracies.constant_answer(flags, named, np.arange(len(here)), answers.template[here])
 
 
 def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
@@ -261,11 +256,11 @@ def _record(
     here = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
     right = answers.right[here]
     return record_of(
-        sentence_robustness(right, answers.before),
+        accuracies.sentence_robustness(right, answers.before),
         about=about,
         name=name,
         rules=len(names),
-        mean=accuracy_by_group(right, answers.template[here]).mean,
+        mean=accuracies.accuracy_by_group(right, answers.template[here]).mean,
         constant=_constant(answers, labels, here),
         labels=len(labels),
         gates=gates,

@@ -37,12 +37,7 @@ _MOST = 40
 
 
 def histogram(values: Sequence[float]) -> list[int]:
-    """How many values are in each tenth from 0 to 1; 1 is in the last.
-
-    Example:
-        >>> histogram([0.05, 0.95, 1.0])
-        [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]
-    """
+    """How many values are in each tenth from 0 to 1; 1 is in the last."""
     counts = [0] * BINS
     for value in values:
         counts[min(BINS - 1, int(value * BINS))] += 1

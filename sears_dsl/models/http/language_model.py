@@ -46,12 +46,7 @@ MOST_TOKENS = 64
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a million tokens cost, sent (``input``) and coming back (``output``).
-
-    Example:
-        >>> Prices(0.5, 1.5).describe_cost(2_000_000, 100_000)
-        '1.15 USD'
-    """
+    """What a million tokens cost, sent (``input``) and coming back (``output``)."""
 
     input: float
     output: float
