@@ -21,12 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int64Array
 from sears_dsl.statistics import Share, difference_interval, share_of
@@ -210,49 +208,6 @@ def gap_interval(
     )
     low, high = np.quantile(means / size, [(1 - 0.95) / 2, (1 + 0.95) / 2])
     return float(low), float(high)
-
-
-class Gap(Protocol):
-    """How far p′ is from p, with its interval, as `SemanticRobustness` has it."""
-
-    @property
-    def gap(self) -> float | None:
-        """p′ - p; None where there is no row."""
-
-    @property
-    def low(self) -> float:
-        """Lower end of its 95% interval."""
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-
-
-def is_robust(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
-    """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
-
-    By the ``rate`` that was observed; by ``evidence``, unless the whole interval of the gap lies
-    below -τ; by ``proof``, only where the whole interval lies above.
-
-    Example:
-        >>> measured = semantic_robustness([True] * 20, range(20), [True] * 18 + [False] * 2)
-        >>> is_robust(measured, 0.1), is_robust(measured, 0.09)
-        (True, False)
-        >>> is_robust(measured, 0.1, judge_by="proof")
-        False
-    """
-    if accuracies.gap is None:
-        return False
-    below = {"rate": accuracies.gap, "evidence": accuracies.high, "proof": accuracies.low}[judge_by]
-    return below >= -tolerance
-
-
-def is_invariant(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
-    """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row."""
-    if accuracies.gap is None:
-        return False
-    above = {"rate": accuracies.gap, "evidence": accuracies.low, "proof": accuracies.high}[judge_by]
-    return is_robust(accuracies, tolerance, judge_by=judge_by) and above <= tolerance
 
 
 def chance_corrected(rate: float | None, labels: int | None) -> float | None:

@@ -534,8 +534,7 @@ def _grid_summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Ite
         contrast = model.accuracy_against_first
         if contrast is not None:
             paired = contrast.paired
-            p = f"p = {paired.adjusted_p_value:.2g} (Holm)"
-            sentence += f"; accuracy {paired.in_percent}, {p}"
+            sentence += f"; accuracy {paired.in_percent}, p = {paired.adjusted_p_value:.2g} (Holm)"
         yield sentence
     yield from _shared(models, rules)
 
@@ -549,8 +548,7 @@ def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) ->
             if each.changed
         ]
         if changed:
-            more = f" and {len(changed) - _FEW:,} more" if changed[_FEW:] else ""
-            yield f"changed in {name}, and not compared: {', '.join(changed[:_FEW])}{more}"
+            yield f"changed in {name}, and not compared: {_listed(changed)}"
 
 
 def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:

@@ -314,29 +314,26 @@ def fold_interval(values: Sequence[float] | Floats) -> tuple[float, float]:
 
 def _check(answers: LearningRows) -> None:
     total, wrong = len(answers.wrong), int(answers.wrong.sum())
-    if total < LEAST_INSTANCES:
-        raise UsageError(
-            f"{total} answers are too few to learn from: {LEAST_INSTANCES} are needed",
-            help="audit more rows or rules",
-        )
-    for count, name in ((wrong, "wrong"), (total - wrong, "right")):
-        if count < LEAST_OF_A_CLASS:
-            subject = "answer is" if count == 1 else "answers are"
-            raise UsageError(
-                f"only {count} of {total:,} {subject} {name}: nothing can be learned of them",
-                help=f"audit rows of which the model has at least {LEAST_OF_A_CLASS} {name}",
-            )
     rows = len(np.unique(answers.rows))
-    if rows < FOLDS:
-        raise UsageError(
-            f"the answers are to {rows} rows of the data: {FOLDS} folds need as many",
-            help="audit more rows",
-        )
-    if not answers.features:
-        raise UsageError(
-            "nothing that is known of the answers differs between them",
-            help="name the audited file with --data, so that the texts are known",
-        )
+    classes = ((wrong, "wrong"), (total - wrong, "right"))
+    few = next((each for each in classes if each[0] < LEAST_OF_A_CLASS), None)
+    if total < LEAST_INSTANCES:
+        problem = f"{total} answers are too few to learn from: {LEAST_INSTANCES} are needed"
+        advice = "audit more rows or rules"
+    elif few is not None:
+        count, name = few
+        subject = "answer is" if count == 1 else "answers are"
+        problem = f"only {count} of {total:,} {subject} {name}: nothing can be learned of them"
+        advice = f"audit rows of which the model has at least {LEAST_OF_A_CLASS} {name}"
+    elif rows < FOLDS:
+        problem = f"the answers are to {rows} rows of the data: {FOLDS} folds need as many"
+        advice = "audit more rows"
+    elif not answers.features:
+        problem = "nothing that is known of the answers differs between them"
+        advice = "name the audited file with --data, so that the texts are known"
+    else:
+        return
+    raise UsageError(problem, help=advice)
 
 
 def _folds(rows: NDArray[np.int64], seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -540,8 +537,8 @@ def _parts(feature: Feature, answers: LearningRows) -> tuple[PartErrors, ...]:
     if feature.kind == "number":
         of_instances = slices.parts_of(feature.values)
     else:
-        of_instances = slices.largest([each if isinstance(each, str) else "(empty)"
-                                for each in feature.values])  # fmt: skip
+        names = [each if isinstance(each, str) else slices.EMPTY for each in feature.values]
+        of_instances = slices.largest(names)
     values = np.array(of_instances, object)
     return tuple(
         PartErrors(

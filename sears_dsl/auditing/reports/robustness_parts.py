@@ -65,8 +65,8 @@ def point_curves(curves: Sequence[tuple[str, Points]]) -> str:
         )
         paths.append((name, f"M{joined}{intervals}"))
     words = "; ".join(
-        f"{name}: " + ", ".join(f"{100 * y:.3g}% at {100 * x:.3g}%" for x, y, _, _ in points)
-        for name, points in curves
+        f"{name}: " + ", ".join(f"{100 * y:.3g}% at {100 * x:.3g}%" for x, y, _, _ in line)
+        for name, line in curves
     )
     return _figure(_axes(across, up, reach), paths, f"{up} over {across}: {words}")
 

@@ -325,10 +325,8 @@ class Session(Deciding):
             expect = bench.ruleset.rules[self._place(instead_of)].expectation
         effects = self.trials.ask(text, deadline, expect=expect)
         answer_count = sum(answer is not None for answer in effects.answers)
-        saved: set[int] = set()
-        for written in self.state.written:
-            if written.text != text:
-                saved |= self.trials.known(written.text).rows_flipped(0)
+        others = [each.text for each in self.state.written if each.text != text]
+        saved = set[int]().union(*(self.trials.known(each).rows_flipped(0) for each in others))
         total, examples = bench.examples(effects, 0, mistakes=True)
         _, rows = bench.examples(effects, 0, mistakes=False)
         return {
