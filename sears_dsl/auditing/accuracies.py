@@ -21,10 +21,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int64Array
 from sears_dsl.statistics import Share, difference_interval, share_of
@@ -69,7 +71,10 @@ def semantic_robustness(
 ) -> SemanticRobustness:
     """How far accuracy falls from some rows to their rewrites (La Malfa and Kwiatkowska, Def. 5).
 
-    Of each row of the data: is it right? Of each rewrite: its row, and is it as expected?
+    Args:
+        right: bool (rows of the data,): whether the model has each right.
+        rows: int (rewrites,): the row of each rewrite.
+        correct: bool (rewrites,): whether the answer to it is as expected.
 
     Example:
         >>> result = semantic_robustness([True, True, False], [0, 0, 1], [True, False, True])
@@ -107,9 +112,12 @@ def sentence_robustness(
     """How far accuracy falls from rows of data to sentences that have a phenomenon.
 
     The framework of the paper: p is the accuracy on a test set, p′ on other sentences. They are not
-    made of rows, so nothing is paired: the interval of the gap is Newcombe's. Before are the rows
-    of data that the model has right, and all of them; None for a perfect model, whose p is 1: then
-    a tolerance says which accuracy is asked for.
+    made of rows, so nothing is paired: the interval of the gap is Newcombe's.
+
+    Args:
+        right: bool (sentences,): whether the model has each right.
+        before: rows of data that the model has right, and all of them; None for a perfect model,
+            whose p is 1: then a tolerance says which accuracy is asked for.
 
     Example:
         >>> result = sentence_robustness([True, True, False, False], (9, 10))
@@ -187,7 +195,19 @@ def gap_interval(
     Drawing rows keeps what comes before and after together. Two rows are added, one that does not
     change and two halves that change by -1 and by 1, as `paired_difference_interval` does (Agresti
     and Min 2005): otherwise twenty rows without a failure would prove that there are none. Drawing
-    how often each kind of row comes is drawing the rows, only faster. Of no row it is (-1, 1).
+    how often each kind of row comes is drawing the rows, only faster.
+
+    Args:
+        differences: of each kind of row, after minus before, in [-1, 1].
+        draws: how many samples are drawn.
+
+    Returns:
+        Lower and upper end, in [-1, 1]; (-1, 1) where there is no row.
+
+    Example:
+        >>> low, high = gap_interval([-1.0, 0.0], [30, 170])
+        >>> round(low, 2), round(high, 2)
+        (-0.2, -0.1)
     """
     values = np.asarray(differences, np.float64).ravel()
     counts = np.asarray(times, np.float64).ravel()
@@ -210,10 +230,69 @@ def gap_interval(
     return float(low), float(high)
 
 
+class Gap(Protocol):
+    """How far p′ is from p, with its interval, as `SemanticRobustness` has it."""
+
+    @property
+    def gap(self) -> float | None:
+        """p′ - p; None where there is no row."""
+
+    @property
+    def low(self) -> float:
+        """Lower end of its 95% interval."""
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+
+
+def is_robust(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
+    """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
+
+    Args:
+        judge_by: what decides: the ``rate`` that was observed; ``evidence``, by which it holds
+            unless the whole interval of the gap lies below -τ; ``proof``, by which it holds only
+            where the whole interval lies above.
+
+    Example:
+        >>> measured = semantic_robustness([True] * 20, range(20), [True] * 18 + [False] * 2)
+        >>> is_robust(measured, 0.1), is_robust(measured, 0.09)
+        (True, False)
+        >>> is_robust(measured, 0.1, judge_by="proof")
+        False
+    """
+    if accuracies.gap is None:
+        return False
+    below = {"rate": accuracies.gap, "evidence": accuracies.high, "proof": accuracies.low}[judge_by]
+    return below >= -tolerance
+
+
+def is_invariant(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
+    """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row.
+
+    Example:
+        >>> better = semantic_robustness([False] * 20, range(20), [True] * 20)
+        >>> is_robust(better, 0.1), is_invariant(better, 0.1)
+        (True, False)
+    """
+    if accuracies.gap is None:
+        return False
+    above = {"rate": accuracies.gap, "evidence": accuracies.low, "proof": accuracies.high}[judge_by]
+    return is_robust(accuracies, tolerance, judge_by=judge_by) and above <= tolerance
+
+
 def chance_corrected(rate: float | None, labels: int | None) -> float | None:
     """Accuracy with 0 for a guess and 1 for perfection, as definition 5 wants p; below 0 is worse.
 
-    None without a rate, with fewer than two labels, or where answers are free and nobody guesses.
+    Args:
+        labels: how many labels there are; None where answers are free, so that nobody guesses.
+
+    Returns:
+        (rate - 1/labels) / (1 - 1/labels); None without a rate or with fewer than two labels.
+
+    Example:
+        >>> chance_corrected(0.75, 2), chance_corrected(0.5, 2), chance_corrected(0.9, None)
+        (0.5, 0.0, None)
     """
     if rate is None or labels is None or labels < 2:
         return None
@@ -234,6 +313,15 @@ def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
 
     The sentences of a template are right or wrong together, and one template may have half of all
     sentences: then the mean over templates says more than the accuracy of all sentences.
+
+    Args:
+        correct: bool (rows,): whether the model is right.
+        group: int (rows,): the group of each, from 0.
+
+    Example:
+        >>> result = accuracy_by_group([True, True, True, False], [0, 0, 0, 1])
+        >>> result.pooled.rate, result.mean, [each.rate for each in result.groups]
+        (0.75, 0.5, [1.0, 0.0])
     """
     places = np.asarray(group, np.int64).ravel()
     good, count = _of_rows(int(places.max()) + 1 if len(places) else 0, places, correct)
@@ -257,10 +345,22 @@ class ConstantAnswer:
 def constant_answer(
     correct: Sequence[ArrayLike], answers: Sequence[str], rows: ArrayLike, group: ArrayLike
 ) -> ConstantAnswer | None:
-    """The one answer that would score most if it were always given, the first of equal ones.
+    """The one answer that would score most if it were always given.
 
-    A bed of tests that all want one label is passed by a model that knows nothing. Of each answer
-    there is, for each rewrite, whether it would be right there.
+    A bed of tests that all want one label is passed by a model that knows nothing.
+
+    Args:
+        correct: of each answer, bool (rewrites,): whether it would be right there.
+        answers: what they are; the first one counts where several score the same.
+        rows: int (rewrites,): the row of each rewrite, from 0.
+        group: int (rewrites,): the group of each, from 0.
+
+    Example:
+        >>> labels = np.array([0, 0, 0, 1])
+        >>> best = constant_answer([labels == 0, labels == 1], ["bad", "good"], range(4),
+        ...                        [0, 0, 0, 1])
+        >>> best.answer, best.rate, best.mean
+        ('bad', 0.75, 0.5)
     """
     best: tuple[Fraction, str, ArrayLike] | None = None
     for answer, flags in zip(answers, correct, strict=True):

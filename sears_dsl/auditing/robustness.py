@@ -312,7 +312,7 @@ def record_of(
     enough, number = robustness.rows >= gates.support, labels or None
     robust, invariant = (
         holds(robustness, tolerance, judge_by=gates.judge_by) if enough else None
-        for holds in (is_robust, is_invariant)
+        for holds in (accuracies.is_robust, accuracies.is_invariant)
     )
     return RobustnessRecord(
         **asdict(robustness),
@@ -335,37 +335,6 @@ def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
     return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
 
 
-_Gap: TypeAlias = accuracies.SemanticRobustness | RobustnessRecord
-
-
-def is_robust(measured: _Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
-    """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
-
-    By the ``rate`` that was observed; by ``evidence``, unless the whole interval of the gap lies
-    below -τ; by ``proof``, only where the whole interval lies above.
-
-    Example:
-        >>> correct = [True] * 18 + [False] * 2
-        >>> measured = accuracies.semantic_robustness([True] * 20, range(20), correct)
-        >>> is_robust(measured, 0.1), is_robust(measured, 0.09)
-        (True, False)
-        >>> is_robust(measured, 0.1, judge_by="proof")
-        False
-    """
-    if measured.gap is None:
-        return False
-    below = {"rate": measured.gap, "evidence": measured.high, "proof": measured.low}[judge_by]
-    return below >= -tolerance
-
-
-def is_invariant(measured: _Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
-    """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row."""
-    if measured.gap is None:
-        return False
-    above = {"rate": measured.gap, "evidence": measured.low, "proof": measured.high}[judge_by]
-    return is_robust(measured, tolerance, judge_by=judge_by) and above <= tolerance
-
-
 def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
     """What comes of a gate on a record, and why in a sentence."""
     if not record.rows:
@@ -375,7 +344,7 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
         return "not judged", f"too little support: {counts}"
     if gate.demand not in ("robust", "invariant"):
         return _at_least(gate, record, gates.judge_by)
-    holds = is_robust if gate.demand == "robust" else is_invariant
+    holds = accuracies.is_robust if gate.demand == "robust" else accuracies.is_invariant
     may = "fall" if gate.demand == "robust" else "move"
     words = f"{in_words(record)}; it may {may} by {100 * gate.rate:g}%"
     if holds(record, gate.rate, judge_by=gates.judge_by):

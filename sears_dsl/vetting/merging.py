@@ -55,7 +55,13 @@ class Kappa:
 
 
 def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> Kappa:
-    """Agreement of two reviewers on the same items."""
+    """Agreement of two reviewers on the same items.
+
+    Example:
+        >>> kappa = cohen_kappa(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"])
+        >>> kappa.observed, kappa.value
+        (0.75, 0.5)
+    """
     if len(first) != len(second):
         raise UsageError(
             f"one reviewer judged {len(first)} items and the other {len(second)}",

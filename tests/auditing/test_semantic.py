@@ -16,9 +16,10 @@ from sears_dsl.auditing.accuracies import (
     chance_corrected,
     constant_answer,
     gap_interval,
+    is_invariant,
+    is_robust,
     semantic_robustness,
 )
-from sears_dsl.auditing.robustness import is_invariant, is_robust
 from sears_dsl.errors import UsageError
 
 Answers = list[tuple[bool, list[bool]]]
