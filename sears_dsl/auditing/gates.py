@@ -173,9 +173,6 @@ def read_gate(written: str) -> Gate:
     """A gate as it is written on a command line: ``SELECTOR=RATE``.
 
     Example:
-        >>> gate = read_gate("severity:high=0.5%")
-        >>> gate.selector, gate.rate, gate.demand
-        ('severity:high', 0.005, 'failures')
         >>> gate = read_gate("robust:tag:negation=5%")
         >>> gate.selector, gate.rate, gate.demand
         ('tag:negation', 0.05, 'robust')

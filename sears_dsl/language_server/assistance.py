@@ -115,12 +115,7 @@ class NameSpan(NamedTuple):
 
 
 def names(text: str) -> Iterator[tuple[str, NameSpan]]:
-    r"""Every name of a set in a file, where it is defined and where it is used.
-
-    Example:
-        >>> list(names('set WH = What | "@no"\n@WH -> a # @WH'))
-        [('WH', NameSpan(line=0, start=4, end=6)), ('WH', NameSpan(line=1, start=1, end=3))]
-    """
+    """Every name of a set in a file, where it is defined and where it is used."""
     for number, line in enumerate(text.split("\n")):
         defined = _DEFINED.match(line)
         if defined:
@@ -191,10 +186,6 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
 
     After those of the parser: TaggerError where the default tagger is not installed, CompileError
     where the rules are for another language than the tagger.
-
-    Example:
-        >>> [[finding.code for finding in found] for found in find_all("NUON -> it", "a.sear")]
-        [['E201']]
     """
     try:
         ruleset = parse(text, path=path)

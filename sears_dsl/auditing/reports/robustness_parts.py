@@ -208,10 +208,8 @@ def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable | None]:
     if not document.drawn:
         yield None
     else:
-        title, drawn = (
-            f"Over {document.draws} draws",
-            [(e, _draws_cells(e)) for e in document.drawn],
-        )
+        drawn = [(each, _draws_cells(each)) for each in document.drawn]
+        title = f"Over {document.draws} draws"
         yield _NoiseTable(title, _DRAWS_READING, "", _DRAWS_HEADS, drawn)
     if not document.rates:
         yield None

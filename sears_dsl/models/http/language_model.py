@@ -308,8 +308,8 @@ class LanguageModel:
             "timeout": settings.timeout,
             "retries": settings.retries,
             "connections": settings.connections,
+            **waits,
         }
-        own.update(waits)
         self._posting = Posting(settings.url, headers=settings.headers, **own)
         self.connections = self._posting.connections
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
