@@ -97,14 +97,21 @@ def redirection(address: str) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
+def settle() -> None:
+    """Keep the garbage collector away from all that is loaded now.
+
+    It would go through the millions of objects of rows and taggers again and again, for up to half
+    a second each time, while somebody types and waits.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def serve(
     app: ASGIApp, listening: socket.socket, *, on_ready: Callable[[], None] = lambda: None
 ) -> None:
     """Answer requests until Ctrl-C."""
-    # Else it would go through the millions of objects of rows and taggers again and again, for up
-    # to half a second each time, while somebody types and waits.
-    gc.collect()
-    gc.freeze()
+    settle()
     on_ready()
     try:
         uvicorn.Server(_config(app)).run(sockets=[listening])
