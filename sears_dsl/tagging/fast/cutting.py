@@ -70,6 +70,11 @@ class Patterns:
         """To be matched with a whole string."""
         return re.compile(self.url)
 
+    @classmethod
+    def of(cls, fields: Mapping[str, str]) -> Patterns:
+        """Those in a file."""
+        return cls(fields["prefix"], fields["suffix"], fields["infix"], fields["url"])
+
 
 @dataclass(frozen=True)
 class TokenizerTables:
@@ -126,8 +131,8 @@ def read_tables(path: Path) -> TokenizerTables:
         version=f"{FORMAT}.{fields['hash']}",
         language=fields["language"],
         source=fields["source"],
-        patterns=Patterns(**fields["patterns"]),
-        plain_patterns=Patterns(**fields["plain_patterns"]),
+        patterns=Patterns.of(fields["patterns"]),
+        plain_patterns=Patterns.of(fields["plain_patterns"]),
         plain_marks=fields["plain_marks"],
         specials={string: tuple(tokens.split()) for string, tokens in fields["specials"].items()},
         joined={string: tuple(tokens.split()) for string, tokens in fields["joined"].items()},
