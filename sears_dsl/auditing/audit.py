@@ -18,38 +18,10 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.answers import Comparison
-from sears_dsl.auditing.document import (
-    EQUIVALENT,
-    AuditDocument,
-    Confidence,
-    Example,
-    GateRecord,
-    Meaning,
-    RuleRecord,
-    RulesetIdentity,
-    Verdict,
-    per_row_text,
-)
+from sears_dsl.auditing import document, template_answers, totals
 from sears_dsl.auditing.gates import CERTAIN, Gates, Judgement, JudgementOutcome, judge, judge_share
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
 from sears_dsl.auditing.slices import Computed, SliceResult, slice_results, slicings
-from sears_dsl.auditing.template_answers import (
-    TemplateAnswers,
-    filler_grid,
-    template_column,
-    template_notes,
-    template_parts,
-    with_templates,
-)
-from sears_dsl.auditing.totals import (
-    DrawnRule,
-    Together,
-    accuracy_p_value,
-    flips_alone,
-    over_draws,
-    over_rates,
-    together,
-)
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
@@ -66,17 +38,17 @@ from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
 def decide(
     effects: Effects,
     judgements: Sequence[Judgement],
-    whole: Together,
+    whole: totals.Together,
     gates: Gates,
     robustness: Robustness | None = None,
-) -> Verdict:
+) -> document.Verdict:
     """The decision, with its reasons: what failed first, then what could not be judged."""
     counts: Counter[JudgementOutcome] = Counter(each.outcome for each in judgements)
     all_counts: dict[JudgementOutcome, int] = {
         outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
     }
     if not gates.any_limit:
-        return Verdict(outcome="measured", reasons=("no limit is set",), counts=all_counts)
+        return document.Verdict(outcome="measured", reasons=("no limit is set",), counts=all_counts)
     all_rules, about_all = _judge_all(whole, gates)
     fails = ("failed", "not judged") if gates.require_support else ("failed",)
     failures = [
@@ -99,7 +71,7 @@ def decide(
     if not (failures or unjudged or passed):
         unjudged.append("no rule was tested on enough rows to be judged")
     outcome: JudgementOutcome = "failed" if failures else "not judged" if unjudged else "passed"
-    return Verdict(
+    return document.Verdict(
         outcome=outcome,
         reasons=(*failures, *unjudged) if outcome != "passed" else (),
         counts=all_counts,
@@ -119,7 +91,7 @@ def _unjudged(judgements: Sequence[Judgement]) -> Iterator[str]:
             yield f"{gate}: no rule was tested on enough rows to be judged"
 
 
-def _judge_all(whole: Together, gates: Gates) -> tuple[JudgementOutcome, str]:
+def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, str]:
     """Rows that any rule flips, judged as one test of its own."""
     limit, flipped = gates.rows_flipped, whole.flipped
     if limit is None:
@@ -186,17 +158,17 @@ def audit(
     circumstances: Circumstances,
     gates: Gates = Gates(),  # noqa: B008 - a frozen value
     columns: Mapping[str, Sequence[Any] | Computed] | None = None,
-    sentences: TemplateAnswers | None = None,
+    sentences: template_answers.TemplateAnswers | None = None,
     later: Sequence[Effects] = (),
     by_rate: Sequence[tuple[float, Effects]] = (),
-) -> AuditDocument:
+) -> document.AuditDocument:
     """Count, judge and explain; sliced by columns, a value for each row, and what is computed."""
     choices = circumstances.choices
     judgements = judge(
         effects.rules, gates, templates=None if sentences is None else sentences.templates
     )
-    alone = flips_alone(effects)
-    whole = together(effects)
+    alone = totals.flips_alone(effects)
+    whole = totals.together(effects)
     parts = slicings(effects.data, columns or {}, effects.answers)
     slices = slice_results(
         effects, {_whole(name): list(map(_whole, values)) for name, values in parts.items()}
@@ -212,12 +184,12 @@ def audit(
         effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later
     )
     if sentences is not None:
-        robust = with_templates(robust, sentences, effects, gates=gates)
-    drawn = tuple(over_draws(effects, later))
+        robust = template_answers.with_templates(robust, sentences, effects, gates=gates)
+    drawn = tuple(totals.over_draws(effects, later))
     plain = {
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
     }
-    return AuditDocument(
+    return document.AuditDocument(
         verdict=decide(effects, judgements, whole, gates, robust),
         model=circumstances.model,
         data=DataIdentity.of(effects.data, label=choices.label, also=choices.also),
@@ -231,38 +203,47 @@ def audit(
         tau=circumstances.tau,
         score_at_most=None if circumstances.scorer is None else choices.score_at_most,
         seed=choices.seed,
-        gates=GateRecord(
-            **{name: getattr(gates, name) for name in GateRecord.model_fields if name != "own"},
+        gates=document.GateRecord(
+            **{
+                name: getattr(gates, name)
+                for name in document.GateRecord.model_fields
+                if name != "own"
+            },
             own={gate.name: gate.rate for gate in gates.own},
         ),
         together=whole,
         rules=records,
-        slices=(*slices, *template_parts(sentences)),
+        slices=(*slices, *template_answers.template_parts(sentences)),
         notes=(
             *_notes(effects, gates, slices),
             *_rejections(effects, circumstances.oracle),
-            *template_notes(sentences, effects, circumstances.oracle, circumstances.rulesets),
+            *template_answers.template_notes(
+                sentences, effects, circumstances.oracle, circumstances.rulesets
+            ),
             *_doubts(records),
             *_unscored(effects, circumstances),
             *_worse_draws(drawn, records),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
-        answer_words=per_row_text(_words(answer.label) for answer in effects.answers),
-        confidences=per_row_text(answer.confidence for answer in effects.answers),
+        answer_words=document.per_row_text(_words(answer.label) for answer in effects.answers),
+        confidences=document.per_row_text(answer.confidence for answer in effects.answers),
         versions=package_versions(),
         robustness=robust,
-        columns=(*column_accuracies(effects, plain), *template_column(sentences, effects)),
+        columns=(
+            *column_accuracies(effects, plain),
+            *template_answers.template_column(sentences, effects),
+        ),
         draws=1 + len(later),
         drawn=drawn,
-        rates=tuple(over_rates(effects, by_rate)),
-        fillers=None if sentences is None else filler_grid(sentences),
+        rates=tuple(totals.over_rates(effects, by_rate)),
+        fillers=None if sentences is None else template_answers.filler_grid(sentences),
         oracle=circumstances.oracle,
         noise=dict(circumstances.noise),
     )
 
 
-def _identity(ruleset: Ruleset) -> RulesetIdentity:
-    return RulesetIdentity(
+def _identity(ruleset: Ruleset) -> document.RulesetIdentity:
+    return document.RulesetIdentity(
         name=ruleset.name or ruleset.path.replace("\\", "/").rsplit("/", 1)[-1],
         version=ruleset.version,
         sha256=hashlib.sha256(ruleset.format().encode("utf-8")).hexdigest(),
@@ -276,10 +257,10 @@ def _record(
     alone: int,
     effects: Effects,
     circumstances: Circumstances,
-) -> RuleRecord:
+) -> document.RuleRecord:
     metadata = effect.rule.metadata
     right = int(effect.right_before.sum())
-    return RuleRecord(
+    return document.RuleRecord(
         id=effect.id,
         rule=effect.text,
         expect=str(effect.expect),
@@ -291,7 +272,7 @@ def _record(
         flips=share_of(int(effect.flipped.sum()), right),
         flips_alone=alone,
         gained=int(effect.gained.sum()),
-        accuracy_p_value=accuracy_p_value(effect),
+        accuracy_p_value=totals.accuracy_p_value(effect),
         judgement=judgement,
         confidence=_confidence(effect, circumstances.choices.sure_from),
         meaning=_meaning(effect, circumstances.tau),
@@ -301,10 +282,10 @@ def _record(
         examples=_examples(effect, effects, circumstances.choices.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),
-        answer_words=per_row_text(map(_words, effect.after)),
+        answer_words=document.per_row_text(map(_words, effect.after)),
         confidences=""
         if effect.confidence_after is None
-        else per_row_text(effect.confidence_after.tolist()),
+        else document.per_row_text(effect.confidence_after.tolist()),
     )
 
 
@@ -319,7 +300,7 @@ def _outcomes(effect: RuleEffect) -> str:
     return "".join(letters[each] for each in both)
 
 
-def _confidence(effect: RuleEffect, sure_from: float) -> Confidence | None:
+def _confidence(effect: RuleEffect, sure_from: float) -> document.Confidence | None:
     before, after = effect.confidence_before, effect.confidence_after
     if before is None or after is None:
         return None
@@ -329,7 +310,7 @@ def _confidence(effect: RuleEffect, sure_from: float) -> Confidence | None:
     change = after - before
     unchanged = known & (np.array(effect.before, object) == np.array(effect.after, object))
     sure = known & effect.flipped & (before >= sure_from) & (after >= sure_from)
-    return Confidence(
+    return document.Confidence(
         rows=int(known.sum()),
         before=float(before[known].mean()),
         after=float(after[known].mean()),
@@ -341,7 +322,7 @@ def _confidence(effect: RuleEffect, sure_from: float) -> Confidence | None:
     )
 
 
-def _meaning(effect: RuleEffect, tau: float | None) -> Meaning | None:
+def _meaning(effect: RuleEffect, tau: float | None) -> document.Meaning | None:
     if effect.scores is None or tau is None:
         return None
     scored = np.isfinite(effect.scores)
@@ -349,7 +330,7 @@ def _meaning(effect: RuleEffect, tau: float | None) -> Meaning | None:
         return None
     above_tau = scored & (effect.scores >= tau)
     flips = effect.flipped
-    return Meaning(
+    return document.Meaning(
         scored=int(scored.sum()),
         mean=float(effect.scores[scored].mean()),
         at_tau=share_of(int(above_tau.sum()), int(scored.sum())),
@@ -357,7 +338,7 @@ def _meaning(effect: RuleEffect, tau: float | None) -> Meaning | None:
     )
 
 
-def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[Example, ...]:
+def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[document.Example, ...]:
     """Failures first: those that keep the meaning best, then those the model is most sure of."""
     scores = np.zeros(len(effect)) if effect.scores is None else np.nan_to_num(effect.scores)
     sure = effect.confidence_after
@@ -365,7 +346,7 @@ def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[Example,
     order = np.lexsort((effect.rows, -sure, -scores, ~effect.tested, ~effect.failed))
     labels = effects.data.labels
     return tuple(
-        Example(
+        document.Example(
             row=effects.data.number(row),
             picture=effects.data.picture_at(row),
             choices=effects.data.choices_at(row),
@@ -513,7 +494,9 @@ def _nothing_right(effects: Effects) -> str:
     )
 
 
-def _worse_draws(drawn: Sequence[DrawnRule], records: Sequence[RuleRecord]) -> Iterator[str]:
+def _worse_draws(
+    drawn: Sequence[totals.DrawnRule], records: Sequence[document.RuleRecord]
+) -> Iterator[str]:
     """Rules that pass their limit by the first draw, and would not by another."""
     judged = {each.id: each.judgement for each in records}
     worse = [
@@ -545,7 +528,7 @@ def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:
         )
 
 
-def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:
+def _doubts(records: Sequence[document.RuleRecord]) -> Iterator[str]:
     """Rules whose flips may be right answers, since they change what the row means."""
     unsure = [
         record.name
@@ -555,6 +538,7 @@ def _doubts(records: Sequence[RuleRecord]) -> Iterator[str]:
     if unsure:
         rules = counted(len(unsure), "rule keeps", "rules keep")
         yield (
-            f"{rules} the meaning of clearly fewer than {percent(EQUIVALENT)} of the rows, by the "
-            f"scorer: {_some(unsure)}. A flip on a row whose meaning changed may be a right answer."
+            f"{rules} the meaning of clearly fewer than {percent(document.EQUIVALENT)} of the "
+            f"rows, by the scorer: {_some(unsure)}. A flip on a row whose meaning changed may be a "
+            "right answer."
         )

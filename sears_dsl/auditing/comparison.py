@@ -18,25 +18,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal, TypeAlias, TypeVar
 
-from sears_dsl.auditing.document import (
-    AnswerConfidence,
-    AuditDocument,
-    DocumentRecord,
-    RuleRecord,
-    answer_confidences,
-)
+from sears_dsl import statistics
+from sears_dsl.auditing import document as documents
 from sears_dsl.auditing.gates import CERTAIN, JudgementOutcome
 from sears_dsl.errors import UsageError
 from sears_dsl.language.diff import read_otherwise
 from sears_dsl.language.printer import rule_called
-from sears_dsl.statistics import (
-    Share,
-    holm_values,
-    mcnemar_exact,
-    paired_difference_interval,
-    percent,
-    q_values,
-)
 
 _Key = TypeVar("_Key")
 # What is compared: a rule by its id, or an accuracy.
@@ -84,6 +71,11 @@ class Paired:
         return self.second / self.rows if self.rows else None
 
     @property
+    def in_percent(self) -> str:
+        """Both rates."""
+        return f"{statistics.percent(self.first_rate)} → {statistics.percent(self.second_rate)}"
+
+    @property
     def in_points(self) -> str:
         """The difference in points with its interval."""
         if not self.rows:
@@ -114,7 +106,7 @@ class RuleComparison:
         return bool(self.note) and self.note not in {NO_ROW, FIRST_ALONE, SECOND_ALONE}
 
 
-class ComparisonDocument(DocumentRecord):
+class ComparisonDocument(documents.DocumentRecord):
     """Two audits side by side. Rates of accuracy are of rows that are right, not of failures."""
 
     format: Literal["sears-comparison"] = "sears-comparison"
@@ -131,7 +123,7 @@ class ComparisonDocument(DocumentRecord):
     summary: tuple[str, ...]
 
 
-def compare(first: AuditDocument, second: AuditDocument) -> ComparisonDocument:
+def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> ComparisonDocument:
     """Set two audits of the same rows, changed and compared in the same ways, side by side."""
     _check(first, second)
     before, after = ({each.id: each for each in audit.rules} for audit in (first, second))
@@ -191,8 +183,8 @@ def one_family(
     """Each test with p after Holm over all of them, and its q; None where nothing is compared."""
     p_values = {key: each.p_value for key, each in tests.items() if each.p_value is not None}
     values = list(p_values.values())
-    adjusted = dict(zip(p_values, holm_values(values).tolist(), strict=True))
-    q = dict(zip(p_values, q_values(values).tolist(), strict=True))
+    adjusted = dict(zip(p_values, statistics.holm_values(values).tolist(), strict=True))
+    q = dict(zip(p_values, statistics.q_values(values).tolist(), strict=True))
     return {
         key: (replace(each, adjusted_p_value=adjusted.get(key)), q.get(key))
         for key, each in tests.items()
@@ -208,7 +200,7 @@ def rate_change(paired: Paired, *, more_is_better: bool = False) -> RateChange:
     return "better" if (paired.second > paired.first) == more_is_better else "worse"
 
 
-def compared_draws(audits: Sequence[AuditDocument]) -> Iterator[str]:
+def compared_draws(audits: Sequence[documents.AuditDocument]) -> Iterator[str]:
     """What is compared where an audit has several draws: a line, or none."""
     draws = [each.draws for each in audits]
     if max(draws) > 1:
@@ -216,7 +208,7 @@ def compared_draws(audits: Sequence[AuditDocument]) -> Iterator[str]:
         yield f"draws of noise in each audit: {counts}; the first draw of each is what is compared"
 
 
-def _check(first: AuditDocument, second: AuditDocument) -> None:
+def _check(first: documents.AuditDocument, second: documents.AuditDocument) -> None:
     if first.data.sha256 != second.data.sha256:
         raise UsageError(
             f"the audits are of other rows: {first.data.rows:,} rows "
@@ -238,7 +230,7 @@ def _check(first: AuditDocument, second: AuditDocument) -> None:
             )
 
 
-def _otherwise(first: RuleRecord, second: RuleRecord) -> str:
+def _otherwise(first: documents.RuleRecord, second: documents.RuleRecord) -> str:
     """How the rule of an id was another one in the first audit; nothing where it is the same.
 
     Only then a difference is the model's. Audits of earlier versions do not say how rules are read.
@@ -252,14 +244,14 @@ def _otherwise(first: RuleRecord, second: RuleRecord) -> str:
     return read_otherwise(first.reading, second.reading)
 
 
-def _rule_pairs(first: RuleRecord | None, second: RuleRecord | None) -> Paired:
+def _rule_pairs(first: documents.RuleRecord | None, second: documents.RuleRecord | None) -> Paired:
     if first is None or second is None or _otherwise(first, second):
         return _pairs(set(), set(), set())
     tested, failed = zip(*map(_tested_and_failed, (first, second)), strict=True)
     return _pairs(tested[0] & tested[1], *failed)
 
 
-def _tested_and_failed(record: RuleRecord) -> tuple[set[int], set[int]]:
+def _tested_and_failed(record: documents.RuleRecord) -> tuple[set[int], set[int]]:
     """The numbers of the rows on which a rule was tested, and of those that failed."""
     rows = [int(row) for row in record.rows.split()]
     outcomes = dict(zip(rows, record.outcomes, strict=True))
@@ -275,7 +267,7 @@ def _tested_and_failed(record: RuleRecord) -> tuple[set[int], set[int]]:
 def _pairs(rows: set[int], first: set[int], second: set[int]) -> Paired:
     one, other = first & rows, second & rows
     only_first, only_second = len(one - other), len(other - one)
-    low, high = paired_difference_interval(only_first, only_second, len(rows))
+    low, high = statistics.paired_difference_interval(only_first, only_second, len(rows))
     return Paired(
         rows=len(rows),
         first=len(one),
@@ -284,14 +276,14 @@ def _pairs(rows: set[int], first: set[int], second: set[int]) -> Paired:
         only_second=only_second,
         low=float(low),
         high=float(high),
-        p_value=float(mcnemar_exact(only_first, only_second)) if rows else None,
+        p_value=float(statistics.mcnemar_exact(only_first, only_second)) if rows else None,
     )
 
 
 def _change(
     name: str,
-    first: RuleRecord | None,
-    second: RuleRecord | None,
+    first: documents.RuleRecord | None,
+    second: documents.RuleRecord | None,
     paired: Paired,
     q_value: float | None,
 ) -> RuleComparison:
@@ -329,8 +321,8 @@ def _summary(
     for name, paired in (("accuracy", accuracy), ("accuracy against the worst rule", worst)):
         if paired is not None:
             lines.append(
-                f"{name}: {percent(paired.first_rate)} → {percent(paired.second_rate)}, "
-                f"difference {paired.in_points} points, p = {paired.adjusted_p_value:.2g} (Holm)"
+                f"{name}: {paired.in_percent}, difference {paired.in_points} points, "
+                f"p = {paired.adjusted_p_value:.2g} (Holm)"
             )
     return lines
 
@@ -359,7 +351,7 @@ class Contrast:
 class Cell:
     """A rule on a model, with None where its audit has no such rule, held against the first."""
 
-    failures: Share | None
+    failures: statistics.Share | None
     against_first: Contrast | None
 
 
@@ -374,9 +366,9 @@ class GridModel:
     name: str
     model: str
     verdict: JudgementOutcome
-    flipped: Share
-    accuracy: Share | None
-    worst: Share | None
+    flipped: statistics.Share
+    accuracy: statistics.Share | None
+    worst: statistics.Share | None
     accuracy_against_first: Contrast | None
     worst_against_first: Contrast | None
 
@@ -417,7 +409,7 @@ class GridConfidence:
     cells: tuple[MeanConfidence | None, ...]
 
 
-class GridDocument(DocumentRecord):
+class GridDocument(documents.DocumentRecord):
     """Several audits side by side; the first model is what the others are held against."""
 
     format: Literal["sears-grid"] = "sears-grid"
@@ -431,7 +423,7 @@ class GridDocument(DocumentRecord):
     confidences: tuple[GridConfidence, ...] = ()
 
 
-def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
+def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:
     """Set audits side by side, by the names of their columns, held against the first."""
     if len(audits) < _LEAST:
         raise UsageError("one audit is not a grid", help="name two audits or more")
@@ -481,9 +473,12 @@ def grid(audits: Mapping[str, AuditDocument]) -> GridDocument:
     )
 
 
-def _confidences(audits: Iterable[AuditDocument]) -> Iterator[GridConfidence]:
+def _confidences(audits: Iterable[documents.AuditDocument]) -> Iterator[GridConfidence]:
     """Of the untouched rows, then of each rule, where any model says how sure it is."""
-    known = [{(each.id, each.name): each for each in answer_confidences(audit)} for audit in audits]
+    known = [
+        {(each.id, each.name): each for each in documents.answer_confidences(audit)}
+        for audit in audits
+    ]
     for key in dict.fromkeys(key for of_audit in known for key in of_audit):
         cells = [of_audit.get(key) for of_audit in known]
         yield GridConfidence(
@@ -491,7 +486,7 @@ def _confidences(audits: Iterable[AuditDocument]) -> Iterator[GridConfidence]:
         )
 
 
-def _mean(confidences: AnswerConfidence) -> MeanConfidence:
+def _mean(confidences: documents.AnswerConfidence) -> MeanConfidence:
     return MeanConfidence(
         right=fmean(confidences.right) if confidences.right else None,
         right_answers=len(confidences.right),
@@ -518,7 +513,7 @@ def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_GridTest, Contrast]
     }
 
 
-def _verdicts(audits: Mapping[str, AuditDocument]) -> Iterator[str]:
+def _verdicts(audits: Mapping[str, documents.AuditDocument]) -> Iterator[str]:
     """What the gates say of each model, where any are set."""
     for name, audit in audits.items():
         verdict = audit.verdict
@@ -539,10 +534,7 @@ def _grid_summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Ite
         contrast = model.accuracy_against_first
         if contrast is not None:
             paired = contrast.paired
-            sentence += (
-                f"; accuracy {percent(paired.first_rate)} → {percent(paired.second_rate)}, "
-                f"p = {paired.adjusted_p_value:.2g} (Holm)"
-            )
+            sentence += f"; accuracy {paired.in_percent}, p = {paired.adjusted_p_value:.2g} (Holm)"
         yield sentence
     yield from _shared(models, rules)
 
@@ -556,8 +548,7 @@ def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) ->
             if each.changed
         ]
         if changed:
-            more = f" and {len(changed) - _FEW:,} more" if changed[_FEW:] else ""
-            yield f"changed in {name}, and not compared: {', '.join(changed[:_FEW])}{more}"
+            yield f"changed in {name}, and not compared: {_listed(changed)}"
 
 
 def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:

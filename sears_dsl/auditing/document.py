@@ -45,23 +45,13 @@ _UNKNOWN = "-"
 
 
 def per_row_text(numbers: Iterable[float | None]) -> str:
-    """Numbers with four digits each, spaces between.
-
-    Example:
-        >>> per_row_text([0.25, None, 0.123456]), per_row_text([None, None])
-        ('0.25 - 0.1235', '')
-    """
+    """Numbers with four digits each, spaces between; nothing where none is known."""
     words = [_UNKNOWN if each is None or math.isnan(each) else f"{each:.4g}" for each in numbers]
     return "" if all(each == _UNKNOWN for each in words) else " ".join(words)
 
 
 def per_row_numbers(text: str, rows: int) -> Sequence[float | None]:
-    """The numbers of so many rows.
-
-    Example:
-        >>> per_row_numbers("0.25 - 0.1235", 3), per_row_numbers("", 2)
-        ([0.25, None, 0.1235], [None, None])
-    """
+    """The numbers of so many rows."""
     if not text:
         return [None] * rows
     return [None if each == _UNKNOWN else float(each) for each in text.split()]

@@ -30,16 +30,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.auditing import slices
 from sears_dsl.auditing.document import AuditDocument, DocumentRecord, per_row_numbers
-from sears_dsl.auditing.slices import (
-    ANSWER,
-    Computed,
-    SliceValue,
-    in_order,
-    largest,
-    parts_of,
-    read_slicings,
-)
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -151,7 +143,7 @@ class Feature:
 
     name: str
     kind: FeatureKind
-    values: Sequence[SliceValue]
+    values: Sequence[slices.SliceValue]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +168,8 @@ class _JudgedAnswer(NamedTuple):
 
 
 def instances(
-    audits: Mapping[str, AuditDocument], of_rows: Mapping[str, Sequence[SliceValue]] | None = None
+    audits: Mapping[str, AuditDocument],
+    of_rows: Mapping[str, Sequence[slices.SliceValue]] | None = None,
 ) -> LearningRows:
     """Lay out the answers of audits with what is known of them, and of the rows of the data."""
     same_rows(audits)
@@ -321,29 +314,26 @@ def fold_interval(values: Sequence[float] | Floats) -> tuple[float, float]:
 
 def _check(answers: LearningRows) -> None:
     total, wrong = len(answers.wrong), int(answers.wrong.sum())
-    if total < LEAST_INSTANCES:
-        raise UsageError(
-            f"{total} answers are too few to learn from: {LEAST_INSTANCES} are needed",
-            help="audit more rows or rules",
-        )
-    for count, name in ((wrong, "wrong"), (total - wrong, "right")):
-        if count < LEAST_OF_A_CLASS:
-            subject = "answer is" if count == 1 else "answers are"
-            raise UsageError(
-                f"only {count} of {total:,} {subject} {name}: nothing can be learned of them",
-                help=f"audit rows of which the model has at least {LEAST_OF_A_CLASS} {name}",
-            )
     rows = len(np.unique(answers.rows))
-    if rows < FOLDS:
-        raise UsageError(
-            f"the answers are to {rows} rows of the data: {FOLDS} folds need as many",
-            help="audit more rows",
-        )
-    if not answers.features:
-        raise UsageError(
-            "nothing that is known of the answers differs between them",
-            help="name the audited file with --data, so that the texts are known",
-        )
+    classes = ((wrong, "wrong"), (total - wrong, "right"))
+    few = next((each for each in classes if each[0] < LEAST_OF_A_CLASS), None)
+    if total < LEAST_INSTANCES:
+        problem = f"{total} answers are too few to learn from: {LEAST_INSTANCES} are needed"
+        advice = "audit more rows or rules"
+    elif few is not None:
+        count, name = few
+        subject = "answer is" if count == 1 else "answers are"
+        problem = f"only {count} of {total:,} {subject} {name}: nothing can be learned of them"
+        advice = f"audit rows of which the model has at least {LEAST_OF_A_CLASS} {name}"
+    elif rows < FOLDS:
+        problem = f"the answers are to {rows} rows of the data: {FOLDS} folds need as many"
+        advice = "audit more rows"
+    elif not answers.features:
+        problem = "nothing that is known of the answers differs between them"
+        advice = "name the audited file with --data, so that the texts are known"
+    else:
+        return
+    raise UsageError(problem, help=advice)
 
 
 def _folds(rows: NDArray[np.int64], seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
@@ -401,7 +391,7 @@ def predict_errors(
     same_rows(audits)
     first = next(iter(audits.values()))
     notes = []
-    of_rows: dict[str, Sequence[SliceValue]] = {}
+    of_rows: dict[str, Sequence[slices.SliceValue]] = {}
     if data is not None:
         options = replace(reading, limit=first.data.rows)
         names = _default_features(_audited_rows(first, data, format_name, options))
@@ -410,7 +400,9 @@ def predict_errors(
                 "Readability is left out: textstat is not installed (sears-dsl[analysis])."
             )
         columns = dict.fromkeys((*names, *features))
-        slicings = read_slicings(data, list(columns), format_name=format_name, options=options)
+        slicings = slices.read_slicings(
+            data, list(columns), format_name=format_name, options=options
+        )
         of_rows = {name: _values(name, cells) for name, cells in slicings.items()}
     elif features:
         raise UsageError(
@@ -471,12 +463,12 @@ def _default_features(rows: LabelledRows) -> list[str]:
     return names
 
 
-def _values(name: str, cells: Sequence[object] | Computed) -> Sequence[SliceValue]:
-    if isinstance(cells, Computed):
+def _values(name: str, cells: Sequence[object] | slices.Computed) -> Sequence[slices.SliceValue]:
+    if isinstance(cells, slices.Computed):
         if cells.cells is None:
             raise UsageError(
                 f"{name} is not a feature of rows",
-                help=f"words({ANSWER}) is among the features already",
+                help=f"words({slices.ANSWER}) is among the features already",
             )
         return cells.values()
     numbers = all(each is None or isinstance(each, (int, float)) for each in cells)
@@ -543,15 +535,15 @@ def over_folds(values: Floats) -> OverFolds:
 def _parts(feature: Feature, answers: LearningRows) -> tuple[PartErrors, ...]:
     """Numbers in ranges, names as they are; those with numbers in their order."""
     if feature.kind == "number":
-        of_instances = parts_of(feature.values)
+        of_instances = slices.parts_of(feature.values)
     else:
-        of_instances = largest([each if isinstance(each, str) else "(empty)"
-                                for each in feature.values])  # fmt: skip
+        names = [each if isinstance(each, str) else slices.EMPTY for each in feature.values]
+        of_instances = slices.largest(names)
     values = np.array(of_instances, object)
     return tuple(
         PartErrors(
             value=value,
             wrong=share_of(int(answers.wrong[values == value].sum()), int((values == value).sum())),
         )
-        for value in in_order(of_instances)
+        for value in slices.in_order(of_instances)
     )

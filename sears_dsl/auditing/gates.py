@@ -173,9 +173,6 @@ def read_gate(written: str) -> Gate:
     """A gate as it is written on a command line: ``SELECTOR=RATE``.
 
     Example:
-        >>> gate = read_gate("severity:high=0.5%")
-        >>> gate.selector, gate.rate, gate.demand
-        ('severity:high', 0.005, 'failures')
         >>> gate = read_gate("robust:tag:negation=5%")
         >>> gate.selector, gate.rate, gate.demand
         ('tag:negation', 0.05, 'robust')
@@ -204,12 +201,7 @@ def read_gate(written: str) -> Gate:
 
 
 def read_rate(written: str) -> float:
-    """A rate as people write one.
-
-    Example:
-        >>> read_rate("5%"), read_rate("0.05")
-        (0.05, 0.05)
-    """
+    """A rate as people write one."""
     return float(written[:-1]) / 100 if written.endswith("%") else float(written)
 
 
@@ -283,12 +275,7 @@ def judge(
 
 
 def lost_rewrites(refused: int, rejected: int) -> str:
-    """What became of rewrites that do not count; nothing where there are none.
-
-    Example:
-        >>> lost_rewrites(12, 0), lost_rewrites(0, 0)
-        ('the model refused 12 rewrites or their rows', '')
-    """
+    """What became of rewrites that do not count; nothing where there are none."""
     words = []
     if refused:
         words.append(

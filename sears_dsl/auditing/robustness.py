@@ -16,17 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import answers_equal
-from sears_dsl.auditing.accuracies import (
-    ConstantAnswer,
-    GroupAccuracy,
-    SemanticRobustness,
-    accuracy_by_group,
-    chance_corrected,
-    constant_answer,
-    is_invariant,
-    is_robust,
-    semantic_robustness,
-)
+from sears_dsl.auditing import accuracies
 from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.errors import counted
@@ -75,7 +65,7 @@ class RobustnessRecord:
     local: Share  # rows of which the mean over their rewrites is at least p - τ
     smallest_tau_everywhere: float | None
     curve: tuple[tuple[float, int], ...]
-    constant: ConstantAnswer | None  # what the best one would score on the rewrites
+    constant: accuracies.ConstantAnswer | None  # what the best one would score on the rewrites
 
     @property
     def selector(self) -> str:
@@ -144,7 +134,7 @@ class ColumnAccuracy:
     values: int
     pooled: Share
     mean: float | None
-    constant: ConstantAnswer | None
+    constant: accuracies.ConstantAnswer | None
 
 
 def robustness(
@@ -198,13 +188,13 @@ def column_accuracies(
         if len(words) != len(rows) or _are_numbers(words):
             continue
         names, group = np.unique(np.array(words, object), return_inverse=True)
-        accuracy: GroupAccuracy = accuracy_by_group(effects.right, group)
+        accuracy: accuracies.GroupAccuracy = accuracies.accuracy_by_group(effects.right, group)
         yield ColumnAccuracy(
             column=writable(column),
             values=len(names),
             pooled=accuracy.pooled,
             mean=accuracy.mean,
-            constant=constant_answer(flags, list(map(writable, labels)), rows, group),
+            constant=accuracies.constant_answer(flags, list(map(writable, labels)), rows, group),
         )
 
 
@@ -285,12 +275,14 @@ class _Counting:
             for label, right in self.right.items()
         ]
         return record_of(
-            semantic_robustness(self.effects.right, rows, correct, seed=self.seed),
+            accuracies.semantic_robustness(self.effects.right, rows, correct, seed=self.seed),
             about=about,
             name=name,
             rules=len(members),
-            mean=accuracy_by_group(correct, group).mean,
-            constant=constant_answer(flags, list(map(writable, self.right)), rows, group),
+            mean=accuracies.accuracy_by_group(correct, group).mean,
+            constant=accuracies.constant_answer(
+                flags, list(map(writable, self.right)), rows, group
+            ),
             labels=len(self.right),
             gates=self.gates,
             tolerance=tolerance,
@@ -305,30 +297,34 @@ class _Counting:
 
 
 def record_of(
-    robustness: SemanticRobustness,
+    robustness: accuracies.SemanticRobustness,
     *,
     about: About,
     name: str,
     rules: int,
     mean: float | None,
-    constant: ConstantAnswer | None,
+    constant: accuracies.ConstantAnswer | None,
     labels: int,
     gates: Gates,
     tolerance: float,
 ) -> RobustnessRecord:
     """What was counted of some rules or templates, with what is to be thought of it."""
     enough, number = robustness.rows >= gates.support, labels or None
+    robust, invariant = (
+        holds(robustness, tolerance, judge_by=gates.judge_by) if enough else None
+        for holds in (accuracies.is_robust, accuracies.is_invariant)
+    )
     return RobustnessRecord(
         **asdict(robustness),
         about=about,
         name=name,
         rules=rules,
         mean=mean,
-        before_corrected=chance_corrected(robustness.before, number),
-        after_corrected=chance_corrected(robustness.after, number),
+        before_corrected=accuracies.chance_corrected(robustness.before, number),
+        after_corrected=accuracies.chance_corrected(robustness.after, number),
         tolerance=tolerance,
-        robust=is_robust(robustness, tolerance, judge_by=gates.judge_by) if enough else None,
-        invariant=is_invariant(robustness, tolerance, judge_by=gates.judge_by) if enough else None,
+        robust=robust,
+        invariant=invariant,
         local=robustness.local(tolerance),
         smallest_tau_everywhere=robustness.smallest_tau_everywhere,
         constant=constant,
@@ -348,7 +344,7 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
         return "not judged", f"too little support: {counts}"
     if gate.demand not in ("robust", "invariant"):
         return _at_least(gate, record, gates.judge_by)
-    holds = is_robust if gate.demand == "robust" else is_invariant
+    holds = accuracies.is_robust if gate.demand == "robust" else accuracies.is_invariant
     may = "fall" if gate.demand == "robust" else "move"
     words = f"{in_words(record)}; it may {may} by {100 * gate.rate:g}%"
     if holds(record, gate.rate, judge_by=gates.judge_by):
@@ -412,12 +408,7 @@ def _number_of(record: RobustnessRecord) -> str:
 
 
 def tenths(rate: float | None) -> str:
-    """A rate with a tenth of a per cent; a dash where there is none.
-
-    Example:
-        >>> tenths(0.59615), tenths(None)
-        ('59.6%', '–')
-    """
+    """A rate with a tenth of a per cent; a dash where there is none."""
     return "–" if rate is None else f"{100 * rate:.1f}%"
 
 

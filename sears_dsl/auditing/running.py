@@ -45,12 +45,7 @@ if TYPE_CHECKING:
 
 
 def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
-    """Rates of noise as a person writes them, in millionths and ascending.
-
-    Example:
-        >>> read_rates("25%, 5%"), read_rates(["0.5%"])
-        ((50000, 250000), (5000,))
-    """
+    """Rates of noise as a person writes them, in millionths and ascending."""
     rates = set()
     for name in written.split(",") if isinstance(written, str) else written:
         share = read_share(name.strip())

@@ -149,12 +149,7 @@ def slicings(
 
 
 def question_type(text: str) -> str:
-    """What a question asks for, by its words; ``(no question)`` of other texts.
-
-    Example:
-        >>> [question_type(text) for text in ("How many are red?", "In which city?", "Red.")]
-        ['how many', 'which', '(no question)']
-    """
+    """What a question asks for, by its words; ``(no question)`` of other texts."""
     lower = text.strip().lower()
     if not lower.endswith("?"):
         return "(no question)"
@@ -180,12 +175,7 @@ _FEW_VALUES = 8
 
 
 def parts_of(values: Sequence[Any]) -> list[str]:
-    """Numbers as ranges where there are many of them, other values as they are.
-
-    Example:
-        >>> parts_of(["web", None, "web"]), sorted(set(parts_of(list(range(100)))))
-        (['web', '(empty)', 'web'], ['0 to 24', '25 to 49', '50 to 74', '75 to 99'])
-    """
+    """Numbers as ranges where there are many of them, other values as they are."""
     numbers = [value for value in values if value is not None and value != ""]
     if len(set(map(str, numbers))) > _FEW_VALUES:
         try:
@@ -286,12 +276,7 @@ class Computed:
 
 
 def computed(name: str) -> tuple[str, str] | None:
-    """The function and the column that a name says, as in ``words(context)``; None of others.
-
-    Example:
-        >>> computed("words(context)"), computed("source")
-        (('words', 'context'), None)
-    """
+    """The function and the column that a name says, as in ``words(context)``; None of others."""
     match = _NAME.fullmatch(name.strip())
     if match is None:
         return None

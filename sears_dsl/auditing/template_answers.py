@@ -19,24 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import Comparison, answers_equal
-from sears_dsl.auditing.accuracies import (
-    ConstantAnswer,
-    accuracy_by_group,
-    constant_answer,
-    sentence_robustness,
-)
+from sears_dsl.auditing import accuracies
+from sears_dsl.auditing import robustness as semantic
 from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
-from sears_dsl.auditing.robustness import (
-    About,
-    ColumnAccuracy,
-    Robustness,
-    RobustnessGate,
-    RobustnessRecord,
-    judged_gate,
-    labels_of,
-    record_of,
-    writable,
-)
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.rule_effects import Effects
@@ -137,10 +122,10 @@ def template_notes(
             names = [name for name, e in answers.templates.items() if e.metadata.label == label]
             more = ", …" if len(names) > _NAMED else ""
             has = "has" if len(names) == 1 else "have"
-            there = ", ".join(map(repr, map(writable, sorted(known)[:_NAMED])))
+            there = ", ".join(map(repr, map(semantic.writable, sorted(known)[:_NAMED])))
             yield (
-                f"{', '.join(names[:_NAMED])}{more} {has} the label {writable(label)!r}, which no "
-                f"row of the data has: those have {there}."
+                f"{', '.join(names[:_NAMED])}{more} {has} the label {semantic.writable(label)!r}, "
+                f"which no row of the data has: those have {there}."
             )
 
 
@@ -154,7 +139,7 @@ def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
             right = share_of(int(answers.right[here].sum()), int(here.sum()))
             yield SliceResult(
                 slicing=OF_SENTENCES,
-                value=writable(name),
+                value=semantic.writable(name),
                 rows=right.total,
                 accuracy=right,
                 worst=None,
@@ -164,12 +149,14 @@ def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
             )
 
 
-def template_column(answers: TemplateAnswers | None, effects: Effects) -> Iterator[ColumnAccuracy]:
+def template_column(
+    answers: TemplateAnswers | None, effects: Effects
+) -> Iterator[semantic.ColumnAccuracy]:
     """The same over all templates, with the mean and what a constant answer would score."""
     if answers is not None and answers.before is not None:
         labels = _labels(answers, effects)
-        accuracy = accuracy_by_group(answers.right, answers.template)
-        yield ColumnAccuracy(
+        accuracy = accuracies.accuracy_by_group(answers.right, answers.template)
+        yield semantic.ColumnAccuracy(
             column=OF_SENTENCES,
             values=len(np.unique(answers.template)),
             pooled=accuracy.pooled,
@@ -180,29 +167,29 @@ def template_column(answers: TemplateAnswers | None, effects: Effects) -> Iterat
 
 def _constant(
     answers: TemplateAnswers, labels: Sequence[str], here: NDArray[np.int64]
-) -> ConstantAnswer | None:
+) -> accuracies.ConstantAnswer | None:
     """What the best constant answer scores on some sentences."""
     nowhere = np.zeros(len(here), np.bool_)
     flags = [
         answers.of_label[label][here] if label in answers.of_label else nowhere for label in labels
     ]
-    named = list(map(writable, labels))
-    return constant_answer(flags, named, np.arange(len(here)), answers.template[here])
+    named = list(map(semantic.writable, labels))
+    return accuracies.constant_answer(flags, named, np.arange(len(here)), answers.template[here])
 
 
 def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
     """Of the rows and of the sentences; none where answers are free."""
-    labels = labels_of(effects)
+    labels = semantic.labels_of(effects)
     return tuple(sorted({*labels, *answers.table.columns[LABEL]})) if labels else ()
 
 
 def with_templates(
-    robustness: Robustness | None,
+    robustness: semantic.Robustness | None,
     answers: TemplateAnswers,
     effects: Effects,
     *,
     gates: Gates,
-) -> Robustness | None:
+) -> semantic.Robustness | None:
     """Semantic robustness of rules, and after it that of all templates, each tag, each template.
 
     A gate that means rules and templates holds where both do.
@@ -211,7 +198,7 @@ def with_templates(
         return None
     labels = _labels(answers, effects)
     known = answers.templates
-    chosen: list[tuple[About, str, list[str]]] = [("all templates", "", list(known))]
+    chosen: list[tuple[semantic.About, str, list[str]]] = [("all templates", "", list(known))]
     for tag in dict.fromkeys(tag for each in known.values() for tag in each.metadata.tags):
         of_tag = [name for name, each in known.items() if tag in each.metadata.tags]
         chosen.append(("templates of a tag", tag, of_tag))
@@ -221,7 +208,7 @@ def with_templates(
         for about, name, names in chosen
     )
 
-    def judged(gate: Gate, of_rules: RobustnessGate) -> RobustnessGate:
+    def judged(gate: Gate, of_rules: semantic.RobustnessGate) -> semantic.RobustnessGate:
         """What comes of a gate on rules and templates together."""
         names = [name for name, each in known.items() if gate.is_about_template(name, each)]
         if not names:
@@ -230,7 +217,7 @@ def with_templates(
             "template", gate.selector, names, answers, labels, gates=gates,
             tolerance=gate.tolerance(robustness.tolerance),
         )  # fmt: skip
-        outcome, reason = judged_gate(gate, record, gates)
+        outcome, reason = semantic.judged_gate(gate, record, gates)
         if any(map(gate.is_about, effects.rules)):
             both = (of_rules.outcome, outcome)
             outcome = next(each for each in _WORST_FIRST if each in both)
@@ -248,7 +235,7 @@ def with_templates(
 
 
 def _record(
-    about: About,
+    about: semantic.About,
     name: str,
     names: Sequence[str],
     answers: TemplateAnswers,
@@ -256,16 +243,16 @@ def _record(
     *,
     gates: Gates,
     tolerance: float,
-) -> RobustnessRecord:
+) -> semantic.RobustnessRecord:
     places = {each: number for number, each in enumerate(answers.templates)}
     here = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
     right = answers.right[here]
-    return record_of(
-        sentence_robustness(right, answers.before),
+    return semantic.record_of(
+        accuracies.sentence_robustness(right, answers.before),
         about=about,
         name=name,
         rules=len(names),
-        mean=accuracy_by_group(right, answers.template[here]).mean,
+        mean=accuracies.accuracy_by_group(right, answers.template[here]).mean,
         constant=_constant(answers, labels, here),
         labels=len(labels),
         gates=gates,

@@ -29,16 +29,7 @@ NAME = "sears"
 
 
 class RuleComponent:
-    """The component; `Language.add_pipe` makes it.
-
-    Args:
-        rules: rule files, folders or names of shipped rulesets.
-        scope: the ``first`` match of a rule in a text, or ``all``.
-
-    Raises:
-        RuleSyntaxError: a rule file with errors.
-        UsageError: a name that stands for no rules.
-    """
+    """The component, of rule files, folders or names of rulesets; `Language.add_pipe` makes it."""
 
     def __init__(self, rules: list[str], *, scope: Scope) -> None:
         self._matcher = compile_rules(load_rulesets(rules))
@@ -47,11 +38,7 @@ class RuleComponent:
             Doc.set_extension(NAME, default=())
 
     def __call__(self, doc: Doc) -> Doc:
-        """Note what the rules match in a Doc and what they make of it.
-
-        Raises:
-            UsageError: the rules read tags and the pipeline has set none.
-        """
+        """Note what the rules match in a Doc and what they make of it."""
         tagged = doc.has_annotation("TAG")
         if self._matcher.needs_tags and not tagged:
             raise UsageError(

@@ -29,15 +29,9 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError, counted
 from sears_dsl.generating.sentences import Sentences, set_texts, template_findings
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
-from sears_dsl.language.rule import (
-    FUNCTIONS,
-    INFLECTIONS,
-    TYPING_KINDS,
-    SetDefinition,
-    SetReference,
-)
 from sears_dsl.language.ruleset import Ruleset, home
 from sears_dsl.language.words import quote
 from sears_dsl.runtime.files import read_document
@@ -121,12 +115,7 @@ class NameSpan(NamedTuple):
 
 
 def names(text: str) -> Iterator[tuple[str, NameSpan]]:
-    r"""Every name of a set in a file, where it is defined and where it is used.
-
-    Example:
-        >>> list(names('set WH = What | "@no"\n@WH -> a # @WH'))
-        [('WH', NameSpan(line=0, start=4, end=6)), ('WH', NameSpan(line=1, start=1, end=3))]
-    """
+    """Every name of a set in a file, where it is defined and where it is used."""
     for number, line in enumerate(text.split("\n")):
         defined = _DEFINED.match(line)
         if defined:
@@ -179,12 +168,7 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
 
 
 def with_name(text: str, places: list[NameSpan], new: str) -> str:
-    """A text with another name at some places.
-
-    Example:
-        >>> with_name("@A -> @A", [NameSpan(0, 1, 2), NameSpan(0, 7, 8)], "WH")
-        '@WH -> @WH'
-    """
+    """A text with another name at some places."""
     lines = text.split("\n")
     for place in sorted(places, reverse=True):
         line = lines[place.line]
@@ -202,10 +186,6 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
 
     After those of the parser: TaggerError where the default tagger is not installed, CompileError
     where the rules are for another language than the tagger.
-
-    Example:
-        >>> [[finding.code for finding in found] for found in find_all("NUON -> it", "a.sear")]
-        [['E201']]
     """
     try:
         ruleset = parse(text, path=path)
@@ -244,13 +224,7 @@ class Action:
 def actions(
     text: str, path: str, first: int, last: int, *, tagger: Tagger | None = None
 ) -> list[Action]:
-    r"""What may be done about some lines.
-
-    Example:
-        >>> [action] = actions("What NUON -> Which NOUN\n", "a.sear", 0, 0)
-        >>> action.title, action.place, action.new
-        ('Write NOUN', NameSpan(line=0, start=5, end=9), 'NOUN')
-    """
+    """What may be done about some lines."""
     return [*_fixes(text, path, first, last)] or [*_tests(text, path, first, tagger)]
 
 
@@ -304,8 +278,8 @@ def _same(one: Diagnostic, other: Diagnostic) -> bool:
 
 _AMOUNTS = "; `(2)` in two places, `(25%)` of all the text that it is given"
 _HOW_TO_WRITE = {
-    **dict.fromkeys(INFLECTIONS, ", where there is just one"),
-    **dict.fromkeys(("homoglyph", *TYPING_KINDS, "typo"), _AMOUNTS),
+    **dict.fromkeys(syntax.INFLECTIONS, ", where there is just one"),
+    **dict.fromkeys(("homoglyph", *syntax.TYPING_KINDS, "typo"), _AMOUNTS),
     "neighbor": ", by cosine; `option vectors` names the vectors",
     "paraphrase": ": the best one of a whole unit, that differs in a word",
 }
@@ -373,12 +347,7 @@ class FilePlace:
 def explained(
     text: str, path: str, line: int, column: int, *, tagger: Tagger | None = None
 ) -> str | None:
-    r"""What is to be known about a place, its column in characters, in Markdown; None for nothing.
-
-    Example:
-        >>> explained("_ -> $1.typo\n  rate: 25%\n", "a.sear", 1, 4)[:37]
-        '`rate`: the share of its instances in'
-    """
+    """What is to be known about a place, its column in characters, in Markdown, or None."""
     lines = text.split("\n")
     source = lines[line] if line < len(lines) else ""
     function = _match_at(_FUNCTION, source, column)
@@ -425,7 +394,7 @@ def _describe_set(name: str, ruleset: Ruleset) -> str | None:
     if known is None:
         return None
     module, _, own = known.rpartition(".")
-    members = set_texts(ruleset, SetReference(own, module or None))
+    members = set_texts(ruleset, syntax.SetReference(own, module or None))
     more = f" | … {len(members):,} in all" if len(members) > _FEW_MEMBERS else ""
     return f"`{known}` = {' | '.join(members[:_FEW_MEMBERS])}{more}"
 
@@ -453,15 +422,9 @@ def _describe_template(line: int, ruleset: Ruleset) -> str | None:
 
 
 def definition(text: str, path: str, line: int, column: int) -> FilePlace | None:
-    r"""Where the set, the captured word or the imported file that a place names is defined.
+    """Where the set, the captured word or the imported file that a place names is defined.
 
     None for anything else. Sets of the file are found while other lines of it have errors.
-
-    Example:
-        >>> definition("set GOOD = good | nice\nmovie -> @GOOD\n", "a.sear", 1, 12)
-        FilePlace(path='a.sear', line=0, column=0)
-        >>> definition("be:lemma=be ADJ -> $be not ADJ", "a.sear", 0, 20)
-        FilePlace(path='a.sear', line=0, column=0)
     """
     lines = text.split("\n")
     source = lines[line] if line < len(lines) else ""
@@ -481,7 +444,7 @@ def _set_place(name: str, text: str, path: str) -> FilePlace | None:
     own = {
         entry.node.name: entry.node
         for entry in parse_lines(text, path=path).entries
-        if isinstance(entry.node, SetDefinition)
+        if isinstance(entry.node, syntax.SetDefinition)
     }
     known = _known(name, own)
     if known is not None:
@@ -495,18 +458,12 @@ def _set_place(name: str, text: str, path: str) -> FilePlace | None:
     return _begins(next(each for each in file.sets if each.name == last), file.path)
 
 
-def _begins(node: SetDefinition, path: str) -> FilePlace | None:
+def _begins(node: syntax.SetDefinition, path: str) -> FilePlace | None:
     return FilePlace(path, node.span.line - 1) if node.span is not None else None
 
 
 def completions(text: str, path: str, line: int, column: int) -> list[Completion]:
-    r"""What may be written at a place.
-
-    Example:
-        >>> found = completions('set GOOD = good | nice\ntemplate "A {', "a.sear", 1, 13)
-        >>> [(each.label, each.detail) for each in found]
-        [('GOOD', 'good | nice')]
-    """
+    """What may be written at a place."""
     lines = text.split("\n")
     before = lines[line][:column] if line < len(lines) else ""
     if _INDENTED.fullmatch(before):
@@ -519,7 +476,7 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
         return [Completion(tag, "tag", TAG_MEANINGS[tag]) for tag in tags]
     sets = list(_sets(named[1], text, path, line)) if named else []
     if not sets and _AFTER_DOT.search(before):
-        return [Completion(name, "function", FUNCTION_HELP[name]) for name in FUNCTIONS]
+        return [Completion(name, "function", FUNCTION_HELP[name]) for name in syntax.FUNCTIONS]
     return sets
 
 
@@ -530,14 +487,14 @@ def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
     if ruleset is None:
         parsed = parse_lines(text, path=path).entries
         nodes = (entry.node for entry in parsed)
-        names = [node.name for node in nodes if isinstance(node, SetDefinition)]
+        names = [node.name for node in nodes if isinstance(node, syntax.SetDefinition)]
         yield from (Completion(name, "set", "a set of this file") for name in names if not module)
         return
     for name in ruleset.set_names():
         if module and not name.startswith(f"{module}."):
             continue
         own = name.rpartition(".")
-        members = set_texts(ruleset, SetReference(own[2], own[0] or None))
+        members = set_texts(ruleset, syntax.SetReference(own[2], own[0] or None))
         more = " | …" if len(members) > _FEW_MEMBERS else ""
         shown = " | ".join(members[:_FEW_MEMBERS]) + more
         yield Completion(own[2] if module else name, "set", shown)

@@ -13,15 +13,7 @@ from typing import Any, TypeVar
 
 from cattrs import BaseValidationError, Converter, transform_error
 from lsprotocol import types
-from pygls.exceptions import (
-    FeatureRequestError,
-    JsonRpcException,
-    JsonRpcInternalError,
-    JsonRpcInvalidParams,
-    JsonRpcInvalidRequest,
-    JsonRpcParseError,
-    JsonRpcServerNotInitialized,
-)
+from pygls import exceptions
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 
@@ -35,7 +27,7 @@ class _MessageError(Exception):
     """A message that is not taken; ``news`` ask for nothing, so they are told and not answered."""
 
     def __init__(
-        self, answer: JsonRpcException, *, identity: Any = None, news: bool = False
+        self, answer: exceptions.JsonRpcException, *, identity: Any = None, news: bool = False
     ) -> None:
         super().__init__(answer.message)
         self.answer, self.identity, self.news = answer, identity, news
@@ -48,25 +40,27 @@ class Protocol(LanguageServerProtocol):
         """The message in an object of JSON; what is inside of one comes as it is."""
         try:
             return super().structure_message(data)
-        except JsonRpcException as error:
+        except exceptions.JsonRpcException as error:
             cause = error.__cause__
             odd = transform_error(cause) if isinstance(cause, BaseValidationError) else [str(cause)]
             reason = f"this {data.get('method')} makes no sense to sears: {'; '.join(odd)}"
             identity = data.get("id")
-            answer = JsonRpcInvalidParams(reason)
+            answer = exceptions.JsonRpcInvalidParams(reason)
             raise _MessageError(answer, identity=identity, news=identity is None) from error
 
     def handle_message(self, message: Any) -> None:
         """Hand a message to who takes it, as things stand."""
         if not hasattr(message, "jsonrpc"):
-            raise _MessageError(JsonRpcParseError("this is not a message of JSON-RPC 2.0"))
+            raise _MessageError(
+                exceptions.JsonRpcParseError("this is not a message of JSON-RPC 2.0")
+            )
         method, identity = getattr(message, "method", None), getattr(message, "id", None)
         if method is not None and identity is not None:
             if self._workspace is None and method != types.INITIALIZE:
-                early = JsonRpcServerNotInitialized("`initialize` comes first")
+                early = exceptions.JsonRpcServerNotInitialized("`initialize` comes first")
                 raise _MessageError(early, identity=identity)
             if self._shutdown:
-                late = JsonRpcInvalidRequest("the server was shut down")
+                late = exceptions.JsonRpcInvalidRequest("the server was shut down")
                 raise _MessageError(late, identity=identity)
         elif self._workspace is None and method != types.EXIT:
             return  # as the protocol wants it
@@ -75,7 +69,7 @@ class Protocol(LanguageServerProtocol):
             for each in message.params.content_changes
         ):
             part = f"this {method} makes no sense to sears: it changes a part of a text"
-            raise _MessageError(JsonRpcInvalidParams(part), news=True)
+            raise _MessageError(exceptions.JsonRpcInvalidParams(part), news=True)
         super().handle_message(message)
 
 
@@ -103,7 +97,7 @@ class Conversation(LanguageServer):
             try:
                 return handler(params)
             except UsageError as error:
-                raise JsonRpcInvalidParams(f"{error.message} ({error.help})") from error
+                raise exceptions.JsonRpcInvalidParams(f"{error.message} ({error.help})") from error
             # Whatever a defect of ours raises: the editor's next message may go well.
             except Exception as error:
                 ours = (
@@ -111,7 +105,7 @@ class Conversation(LanguageServer):
                     f"{type(error).__name__}: {error}"
                 )
                 if is_request:
-                    raise JsonRpcInternalError(ours) from error
+                    raise exceptions.JsonRpcInternalError(ours) from error
                 self.log(ours, types.MessageType.Error)
                 return None
 
@@ -123,13 +117,13 @@ class Conversation(LanguageServer):
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Tell whom it concerns that a message was not taken; pygls calls this."""
-        if source is FeatureRequestError:
+        if source is exceptions.FeatureRequestError:
             return  # answered already
-        if isinstance(error, JsonRpcException):  # news that pygls itself could not take
+        if isinstance(error, exceptions.JsonRpcException):  # news that pygls itself could not take
             self.log(f"this message makes no sense to sears: {error.message}")
             return
         if not isinstance(error, _MessageError):
-            error = _MessageError(JsonRpcParseError(f"this is not JSON: {error}"))
+            error = _MessageError(exceptions.JsonRpcParseError(f"this is not JSON: {error}"))
         if error.news:
             self.log(error.answer.message)
         else:

@@ -21,17 +21,7 @@ from pygls.uris import to_fs_path
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
 from sears_dsl.language.loader import parse
-from sears_dsl.language_server.assistance import (
-    Findings,
-    NameSpan,
-    actions,
-    completions,
-    definition,
-    explained,
-    find_all,
-    name_at,
-    renamed,
-)
+from sears_dsl.language_server import assistance
 from sears_dsl.language_server.protocol import Conversation
 from sears_dsl.tagging.tagger import Tagger
 
@@ -61,7 +51,7 @@ class RuleServer(Conversation):
     def __init__(
         self,
         *,
-        find: Callable[[str, str], Iterator[Findings]] = find_all,
+        find: Callable[[str, str], Iterator[assistance.Findings]] = assistance.find_all,
         tagger: Tagger | None = None,
     ) -> None:
         super().__init__()
@@ -121,14 +111,14 @@ class RuleServer(Conversation):
 
     def _hover(self, params: types.HoverParams) -> types.Hover | None:
         place = self._place(params)
-        meaning = explained(*place, tagger=self._tagger) if place is not None else None
+        meaning = assistance.explained(*place, tagger=self._tagger) if place is not None else None
         if not meaning:
             return None
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, meaning))
 
     def _definition(self, params: types.DefinitionParams) -> types.Location | None:
         place = self._place(params)
-        target = definition(*place) if place is not None else None
+        target = assistance.definition(*place) if place is not None else None
         if place is None or target is None:
             return None
         here = target.path == place.path
@@ -141,12 +131,14 @@ class RuleServer(Conversation):
         place = self._place(params)
         return [
             types.CompletionItem(each.label, kind=_COMPLETION_KIND[each.kind], detail=each.detail)
-            for each in (completions(*place) if place is not None else ())
+            for each in (assistance.completions(*place) if place is not None else ())
         ]
 
     def _prepared_rename(self, params: types.PrepareRenameParams) -> types.Range | None:
         place = self._place(params)
-        occurrence = name_at(place.text, place.line, place.column) if place is not None else None
+        occurrence = (
+            assistance.name_at(place.text, place.line, place.column) if place is not None else None
+        )
         if place is None or occurrence is None:
             return None
         return self._range(occurrence[1], place.text)
@@ -157,7 +149,7 @@ class RuleServer(Conversation):
             return None
         edits = [
             types.TextEdit(self._range(each, place.text), params.new_name)
-            for each in renamed(*place, new=params.new_name)
+            for each in assistance.renamed(*place, new=params.new_name)
         ]
         return types.WorkspaceEdit(changes={params.text_document.uri: edits})
 
@@ -175,7 +167,7 @@ class RuleServer(Conversation):
                     changes={uri: [types.TextEdit(self._range(each.place, text), each.new)]}
                 ),
             )
-            for each in actions(text, _path(uri), first, last, tagger=self._tagger)
+            for each in assistance.actions(text, _path(uri), first, last, tagger=self._tagger)
         ]
 
     def _text(self, uri: str) -> str | None:
@@ -204,10 +196,10 @@ class RuleServer(Conversation):
         return _AskedPlace(text, _path(uri), position.line, column)
 
     def _diagnostic(self, finding: Diagnostic, text: str) -> types.Diagnostic:
-        place = NameSpan(0, 0, len(text.partition("\n")[0]))
+        place = assistance.NameSpan(0, 0, len(text.partition("\n")[0]))
         if finding.span is not None:
             first, last = finding.span.column - 1, finding.span.end_column - 1
-            place = NameSpan(finding.span.line - 1, first, max(last, first))
+            place = assistance.NameSpan(finding.span.line - 1, first, max(last, first))
         return types.Diagnostic(
             self._range(place, text),
             f"{finding.message}\n{finding.help}" if finding.help else finding.message,
@@ -216,7 +208,7 @@ class RuleServer(Conversation):
             source="sears",
         )
 
-    def _range(self, place: NameSpan, text: str) -> types.Range:
+    def _range(self, place: assistance.NameSpan, text: str) -> types.Range:
         """A place in the units that the editor counts in; behind the last line is the end."""
         lines = text.split("\n")
         line = lines[place.line] if place.line < len(lines) else ""

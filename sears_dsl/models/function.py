@@ -43,14 +43,7 @@ class CallablePredictor(AnsweringPredictor):
 
 
 def inputs_of(rows: Sequence[Row]) -> list[str] | list[dict[str, str]]:
-    """Rows as a function gets them: texts where there is one column, else dictionaries.
-
-    Example:
-        >>> inputs_of([{"text": "Good."}])
-        ['Good.']
-        >>> inputs_of([{"question": "Who?", "context": "He."}])
-        [{'question': 'Who?', 'context': 'He.'}]
-    """
+    """Rows as a function gets them: texts where there is one column, else dictionaries."""
     if all(len(row) == 1 for row in rows):
         return [text for row in rows for text in row.values()]
     return [dict(row) for row in rows]

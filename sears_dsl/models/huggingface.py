@@ -33,15 +33,8 @@ from transformers.utils import logging
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError, counted
+from sears_dsl.models import predictor
 from sears_dsl.models.certainty import from_distributions
-from sears_dsl.models.predictor import (
-    Answer,
-    AnsweringPredictor,
-    Predictor,
-    Row,
-    ask_answers,
-    row_key,
-)
 from sears_dsl.pictures import BETWEEN_CHOICES, decoded_picture, need_pictures
 
 _COLUMNS = ("question", "context")
@@ -51,7 +44,7 @@ _OVERLAP = 128
 _WINDOWS_A_PASS = 32
 
 
-class ExtractionPredictor(AnsweringPredictor):
+class ExtractionPredictor(predictor.AnsweringPredictor):
     """An extractive question answering model of transformers."""
 
     def __init__(self, model: Any, tokenizer: Any, *, identity: str) -> None:
@@ -59,7 +52,7 @@ class ExtractionPredictor(AnsweringPredictor):
         self._tokenizer = tokenizer
         self._identity = identity
 
-    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+    def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
         """The most probable answers, with confidences; None for a context without a token."""
         for row in rows:
             if not set(_COLUMNS) <= set(row):
@@ -68,9 +61,9 @@ class ExtractionPredictor(AnsweringPredictor):
                     f"context; the rows have {', '.join(row)}",
                     help="name both columns, renamed if need be",
                 )
-        return ask_answers(self._identity, rows, lambda: self._answers(rows))
+        return predictor.ask_answers(self._identity, rows, lambda: self._answers(rows))
 
-    def _answers(self, rows: Sequence[Row]) -> list[tuple[str, float] | str]:
+    def _answers(self, rows: Sequence[predictor.Row]) -> list[tuple[str, float] | str]:
         longest = min(_WINDOW, self._tokenizer.model_max_length)
         windows = self._tokenizer(
             [row["question"] for row in rows],
@@ -147,7 +140,7 @@ _PIPELINES: dict[str, tuple[Any, Any]] = {
 }
 
 
-class PipelinePredictor(AnsweringPredictor):
+class PipelinePredictor(predictor.AnsweringPredictor):
     """A ``text-classification`` or ``token-classification`` pipeline of transformers.
 
     The comparison says which kind of answers is wanted: the most probable label; several labels,
@@ -187,14 +180,14 @@ class PipelinePredictor(AnsweringPredictor):
             "rest, so a change there flips nothing"
         ]
 
-    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+    def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
         """The most probable label of each row with its probability."""
         inputs = [self._input(row) for row in rows]
-        self._cut.update(row_key(row) for row in rows if self._is_cut(row))
+        self._cut.update(predictor.row_key(row) for row in rows if self._is_cut(row))
         # Rows of unequal length need a piece to fill up with; some tokenizers have none.
         fills = self._classify.tokenizer.pad_token_id is not None
         size = min(len(rows), _BATCH_SIZE) if fills else 1
-        return ask_answers(
+        return predictor.ask_answers(
             self._identity,
             rows,
             lambda: self._classify_all(inputs, size),
@@ -219,7 +212,7 @@ class PipelinePredictor(AnsweringPredictor):
         predictions = self._classify(inputs, **options)
         return [(each["label"], float(each["score"])) for each in predictions]
 
-    def _is_cut(self, row: Row) -> bool:
+    def _is_cut(self, row: predictor.Row) -> bool:
         """Whether a row has more pieces than the model reads."""
         tokenizer, texts = self._classify.tokenizer, list(row.values())
         # A piece has a character at least, but for the few that mark beginning and end.
@@ -228,7 +221,7 @@ class PipelinePredictor(AnsweringPredictor):
         pieces = tokenizer(*texts, verbose=False)["input_ids"]
         return bool(len(pieces) > tokenizer.model_max_length)
 
-    def _input(self, row: Row) -> str | dict[str, str]:
+    def _input(self, row: predictor.Row) -> str | dict[str, str]:
         texts = list(row.values())
         if len(texts) == 1:
             return texts[0]
@@ -256,7 +249,7 @@ def _without_progress_bars() -> Iterator[None]:
 @_without_progress_bars()
 def load_pipeline(
     name: str, *, download: bool = False, comparison: Comparison = "exact"
-) -> Predictor:
+) -> predictor.Predictor:
     """The model in a folder, or of that name on the hub where it is on this machine already."""
     local = Path(name).is_dir()
     options: dict[str, Any] = {
@@ -352,7 +345,7 @@ _QUESTIONS_A_PASS = 16
 _NEEDED = ("question", "image")
 
 
-class VisualPredictor(AnsweringPredictor):
+class VisualPredictor(predictor.AnsweringPredictor):
     """A network such as ViLT, whose answers are classes."""
 
     def __init__(self, model: Any, processor: Any, *, identity: str) -> None:
@@ -362,7 +355,7 @@ class VisualPredictor(AnsweringPredictor):
         names = model.config.id2label
         self._answers = [str(names[number]) for number in range(len(names))]
 
-    def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
+    def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
         """The likeliest answer to each row, with its probability."""
         if not rows:
             return []
@@ -373,9 +366,9 @@ class VisualPredictor(AnsweringPredictor):
                 f"{', '.join(rows[0])}",
                 help="name the columns so: --column question --image image",
             )
-        return ask_answers(self._identity, rows, lambda: self._answered(rows))
+        return predictor.ask_answers(self._identity, rows, lambda: self._answered(rows))
 
-    def _answered(self, rows: Sequence[Row]) -> list[tuple[str, float]]:
+    def _answered(self, rows: Sequence[predictor.Row]) -> list[tuple[str, float]]:
         answers: list[tuple[str, float]] = []
         for start in range(0, len(rows), _QUESTIONS_A_PASS):
             part = rows[start : start + _QUESTIONS_A_PASS]
@@ -391,7 +384,7 @@ class VisualPredictor(AnsweringPredictor):
             answers += [self._best(row, own) for row, own in zip(part, scores, strict=True)]
         return answers
 
-    def _best(self, row: Row, scores: torch.Tensor) -> tuple[str, float]:
+    def _best(self, row: predictor.Row, scores: torch.Tensor) -> tuple[str, float]:
         choices = set(row.get("choices", "").split(BETWEEN_CHOICES)) - {""}
         among = [
             place for place, answer in enumerate(self._answers) if not choices or answer in choices

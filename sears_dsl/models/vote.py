@@ -100,14 +100,7 @@ def most_frequent(labels: Sequence[str]) -> str:
 
 
 def unanimous(labels: Sequence[str], *, comparison: Comparison = "exact") -> str:
-    """The label that all give; where they differ, all labels together, which is not a label.
-
-    Example:
-        >>> unanimous(["a", "a"]), unanimous(["a", "b"])
-        ('a', '(the models say ["a", "b"])')
-        >>> unanimous(["The cat.", "a cat"], comparison="squad")
-        'The cat.'
-    """
+    """The label that all give; where they differ, all labels together, which is not a label."""
     first, *others = labels
     if all(answers_equal(each, first, comparison=comparison) for each in others):
         return first

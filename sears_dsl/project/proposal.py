@@ -20,16 +20,7 @@ _MOST_LABELS = 100
 
 
 def likely_data(folder: Path) -> str:
-    """The file of rows in a folder that rules are most likely looked for on; empty if none.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     for name in ("train.csv", "dev.csv", "README.md"):
-        ...         Path(folder, name).touch()
-        ...     likely_data(Path(folder))
-        'dev.csv'
-    """
+    """The file of rows in a folder that rules are most likely looked for on; empty if none."""
     files = [path for place in (folder, folder / "data") if place.is_dir()
              for path in sorted(place.iterdir()) if path.suffix in _SUFFIXES]  # fmt: skip
     files.sort(key=lambda path: path.stem.lower() not in _FIRST)
@@ -37,12 +28,7 @@ def likely_data(folder: Path) -> str:
 
 
 def likely_text(columns: Mapping[str, Sequence[Any]]) -> str:
-    """The column that holds text: by its usual name, else the one with the longest values.
-
-    Example:
-        >>> likely_text({"id": ["1"], "said": ["A fun film."], "label": ["good"]})
-        'said'
-    """
+    """The column that holds text: by its usual name, else the one with the longest values."""
     usual = [name for name in columns if name.lower() in _TEXTS]
     if usual:
         return usual[0]
@@ -52,12 +38,7 @@ def likely_text(columns: Mapping[str, Sequence[Any]]) -> str:
 
 
 def likely_label(columns: Mapping[str, Sequence[Any]], *, text: str) -> str:
-    """The column that holds labels: by its usual name, else the one of fewest values; or empty.
-
-    Example:
-        >>> likely_label({"said": ["Fun.", "Dull."] * 9, "good": ["1", "0"] * 9}, text="said")
-        'good'
-    """
+    """The column that holds labels: by its usual name, else the one of fewest values; or empty."""
     others = {name: values for name, values in columns.items() if name != text}
     usual = [name for name in others if name.lower() in _LABELS]
     if usual:
@@ -72,18 +53,7 @@ def likely_label(columns: Mapping[str, Sequence[Any]], *, text: str) -> str:
 def project_text(
     *, data: str, column: str, label: str, model: str, rules: Sequence[str], flip_rate: str
 ) -> str:
-    """The text of a project file; what is empty is left out.
-
-    Example:
-        >>> print(project_text(data="dev.csv", column="text", label="", model="", rules=(),
-        ...                    flip_rate=""))
-        # What sears commands use where the command line says nothing; paths begin at this folder.
-        <BLANKLINE>
-        [datasets.dev]
-        file = "dev.csv"
-        column = "text"
-        <BLANKLINE>
-    """
+    """The text of a project file; what is empty is left out."""
     tables: dict[str, dict[str, str | list[str]]] = {
         "models.main": {"spec": model},
         "datasets.dev": {"file": data, "column": column, "label": label},

@@ -253,14 +253,7 @@ _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(%|x)?")
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How many new rows are wanted.
-
-    Example:
-        >>> Amount.parse("20%").of(50), Amount.parse("2x").of(50), Amount.parse("7").of(50)
-        (10, 100, 7)
-        >>> Amount.parse("all").of(50) is None
-        True
-    """
+    """How many new rows are wanted."""
 
     rows: int | None = None  # so many; None where it depends on the data
     multiple: float | None = None  # so many times the rows of the data; None for all there are

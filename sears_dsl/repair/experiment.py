@@ -25,16 +25,7 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.repair.augmented import (
-    ALL,
-    NO_PROTECTION,
-    Amount,
-    Expansion,
-    augmented,
-    duplicated,
-    expand,
-    expand_table,
-)
+from sears_dsl.repair import augmented as augmented_rows
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, differ, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
 from sears_dsl.runtime.array_types import Flags
@@ -50,13 +41,13 @@ class RepairSettings:
 
     seeds: int = 5
     seed: int = 0
-    amount: Amount = ALL
+    amount: augmented_rows.Amount = augmented_rows.ALL
     balanced: bool = True
     scope: Scope = "first"
     unit: Unit | None = None
     comparison: Comparison = "exact"
     control: bool = True
-    protection: Protection = NO_PROTECTION
+    protection: Protection = augmented_rows.NO_PROTECTION
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -136,17 +127,17 @@ def repair(
         "known": known, "oracle": inputs.oracle, "column": columns.text, "scope": settings.scope,
         "unit": settings.unit,
     }  # fmt: skip
-    added = expand_table(
+    added = augmented_rows.expand_table(
         inputs.matcher, training, labels=labels, protection=settings.protection, **chosen
     )
-    expansion = expand(
+    expansion = augmented_rows.expand(
         inputs.matcher, held_out.texts, labels=[of_row[0] for of_row in held_out.labels],
         guards=held_out.guards, **chosen,
     )  # fmt: skip
     added.require_some(training.path)
     expansion.require_some(held_out.path)
     augmented_by = partial(
-        augmented, training, added, columns=columns, amount=settings.amount,
+        augmented_rows.augmented, training, added, columns=columns, amount=settings.amount,
         balanced=settings.balanced,
     )  # fmt: skip
 
@@ -156,7 +147,7 @@ def repair(
         augmentation = augmented_by(seed=seed)
         if variant == "augmented":
             return augmentation.table
-        return duplicated(training, augmentation.added, columns=columns, seed=seed)
+        return augmented_rows.duplicated(training, augmentation.added, columns=columns, seed=seed)
 
     names = chain(*column_sets(columns.text, tuple(training.columns)))
     training_texts = {text for name in names for text in training.texts(name)}
@@ -209,7 +200,7 @@ class _Items:
     """Held-out rows and their rewrites, with the answers that are right."""
 
     def __init__(
-        self, held_out: LabelledRows, expansion: Expansion, comparison: Comparison
+        self, held_out: LabelledRows, expansion: augmented_rows.Expansion, comparison: Comparison
     ) -> None:
         self._labels = held_out.labels or ()
         self._rewrites = expansion.rewrites

@@ -33,17 +33,8 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError
 from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.repair import augmented as augmented_rows
 from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
-from sears_dsl.repair.augmented import (
-    ALL,
-    NO_PROTECTION,
-    Amount,
-    Augmented,
-    TableColumns,
-    augmented,
-    expand_table,
-    named_rules,
-)
 from sears_dsl.repair.experiment import Repair, RepairSettings, TrainingVariant, repair
 from sears_dsl.repair.report import RepairParticipants
 from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs, OnTraining
@@ -102,25 +93,25 @@ _FREE = ("seeds", "control", "comparison")
 class AugmentationChoices:
     """What a person chooses about new rows: arguments of `sears.augment`."""
 
-    amount: Amount = ALL
+    amount: augmented_rows.Amount = augmented_rows.ALL
     balanced: bool = True
     seed: int = 0
     scope: Scope = "first"
     unit: Unit | None = None
     only_new: bool = False
-    protection: Protection = NO_PROTECTION
+    protection: Protection = augmented_rows.NO_PROTECTION
 
 
 def columns_of(
     table: Table, *, text: str | None, label: str | None, id_column: str | None = None
-) -> TableColumns:
+) -> augmented_rows.TableColumns:
     """Which columns hold text, label and id."""
     names = tuple(table.columns)
     for name in filter(None, (label, id_column)):
         require_column(names, name, where=table.path)
     chosen = text_column(table, chosen=text, label=label)
     own = "id" if "id" in names and "id" not in (chosen, label) else None
-    return TableColumns(text=chosen, label=label, id=id_column or own)
+    return augmented_rows.TableColumns(text=chosen, label=label, id=id_column or own)
 
 
 def augment_table(
@@ -128,15 +119,15 @@ def augment_table(
     matcher: Matcher,
     rulesets: Sequence[Ruleset],
     *,
-    columns: TableColumns,
+    columns: augmented_rows.TableColumns,
     tagger: Tagger,
     choices: AugmentationChoices,
     oracle: Oracle | None,
     some: bool = True,
-) -> tuple[Augmented, Mapping[str, Any]]:
+) -> tuple[augmented_rows.Augmented, Mapping[str, Any]]:
     """A table with rewrites of its own rows, if need be `some`, and a record of how it was made."""
     guards = _guards_of_each(table, choices.protection, column=columns.text)
-    expansion = expand_table(
+    expansion = augmented_rows.expand_table(
         matcher,
         table,
         column=columns.text,
@@ -148,14 +139,14 @@ def augment_table(
     )
     if some:
         expansion.require_some(table.path)
-    augmentation = augmented(
+    augmentation = augmented_rows.augmented(
         table,
         expansion,
         columns=columns,
         amount=choices.amount,
         balanced=choices.balanced,
         seed=choices.seed,
-        rulesets=named_rules(rulesets),
+        rulesets=augmented_rows.named_rules(rulesets),
     )
     protected = {}
     if guards:
@@ -166,7 +157,7 @@ def augment_table(
         "version": 1,
         "sears": __version__,
         "rules_hash": rules_digest(rulesets),
-        "rulesets": list(dict.fromkeys(named_rules(rulesets))),
+        "rulesets": list(dict.fromkeys(augmented_rows.named_rules(rulesets))),
         "tagger": identity_of(tagger),
         "data_sha256": table.digest,
         "settings": {
@@ -248,7 +239,7 @@ def _participants(
     seedless = isinstance(trainer, CommandTrainer) and not trainer.seeded
     return RepairParticipants(
         rules=rules_digest(rulesets),
-        rulesets=tuple(dict.fromkeys(named_rules(rulesets))),
+        rulesets=tuple(dict.fromkeys(augmented_rows.named_rules(rulesets))),
         tagger=identity_of(inputs.matcher.tagger),
         trainer=trainer.identity,
         training=inputs.training.digest,

@@ -124,13 +124,7 @@ def answers_of_trained(
 
 
 def words_of_pair(row: Mapping[str, str]) -> list[str]:
-    """The words of texts that belong together, by column, and which of them both have.
-
-    Example:
-        >>> words_of_pair({"a": "Is it?", "b": "It is."})
-        ['a:is', 'a:it', 'a:?', 'b:it', 'b:is', 'b:.', 'both:is', 'both:it', 'one:.', 'one:?', \
-'shared:2']
-    """
+    """The words of texts that belong together, by column, and which of them both have."""
     texts = {name: _TOKENS(text.lower()) for name, text in sorted(row.items())}
     either, both = set().union(*texts.values()), set.intersection(*map(set, texts.values()))
     return [

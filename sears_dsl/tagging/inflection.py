@@ -266,12 +266,7 @@ def lemma(word: str, fine: str) -> str:
 
 
 def lemma_among(word: str, fine: str, lemmas: AbstractSet[str]) -> str | None:
-    """What `lemma` gives where it is one of some lemmas; None where not, which is told sooner.
-
-    Example:
-        >>> lemma_among("films", "NNS", {"film"}), lemma_among("movies", "NNS", {"film"})
-        ('film', None)
-    """
+    """What `lemma` gives where it is one of some lemmas; None where not, which is told sooner."""
     plain, base = _without_tables(word, fine)
     if base is None and _tables().may_be_among(plain, _WORD_CLASS[fine], lemmas):
         base = _lemma_in_tables(plain, fine)
@@ -288,11 +283,6 @@ def lemma_numbers(
     """The numbers of the lemmas of some words under fine tags, -1 where a lemma has none.
 
     Words and tags are those that there are, ``word_of`` and ``fine_of`` which of them each has.
-
-    Example:
-        >>> places = np.array([0, 1, 1], np.int32), np.array([0, 0, 1], np.int32)
-        >>> lemma_numbers(["is", "films"], places[0], ["VBZ", "NN"], places[1], {"be": 7}).tolist()
-        [7, -1, -1]
     """
     lowers = list(map(str.lower, words))
     ids = np.fromiter(map(numbers.get, lowers, repeat(-1)), np.int32, len(words))[word_of]

@@ -160,10 +160,6 @@ def in_language(name: str, languages: Iterable[str]) -> str:
     """The name of a tagger for rules of these languages: ``fast`` is the fast tagger of theirs.
 
     Where they have several, or none, the name stays as it is.
-
-    Example:
-        >>> in_language("fast", ["en"]), in_language("fast", ["pt"]), in_language("pinned", ["pt"])
-        ('fast', 'fast:pt', 'pinned')
     """
     distinct = set(languages)
     if name != DEFAULT_TAGGER or distinct in ({"en"}, set()) or len(distinct) > 1:

@@ -407,11 +407,6 @@ def dense(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32
     """The distinct codes, none of them negative, ascending, and for each code its place among them.
 
     They are below ``size``; where that is not far above their number, a table replaces sorting.
-
-    Example:
-        >>> distinct, places = dense(np.array([7, 2, 7]), 8)
-        >>> distinct.tolist(), places.tolist()
-        ([2, 7], [1, 0, 1])
     """
     if size > 8 * len(codes) + 10_000:
         distinct, places = np.unique(codes, return_inverse=True)

@@ -137,12 +137,7 @@ class ReviewState:
 
 
 def task_of(kind: str) -> ReviewTask | None:
-    """The task that a kind of entry belongs to; None for undo.
-
-    Example:
-        >>> task_of("accept"), task_of("undo")
-        ('judge', None)
-    """
+    """The task that a kind of entry belongs to; None for undo."""
     return next((task for task, kinds in TASKS.items() if kind in kinds), None)
 
 

@@ -101,13 +101,7 @@ def _cohen_error(shares: NDArray[np.float64], *, kappa: float, count: int) -> fl
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
-    """Agreement of any number of reviewers, by the categories that all of them gave each item.
-
-    Example:
-        >>> kappa = fleiss_kappa([["yes", "yes", "yes"], ["no", "no", "yes"], ["no", "no", "no"]])
-        >>> round(kappa.value, 3)
-        0.55
-    """
+    """Agreement of any number of reviewers, by the categories that all of them gave each item."""
     if not ratings:
         return Kappa(0, None, None)
     raters = len(ratings[0])
@@ -134,11 +128,6 @@ def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Ka
 
     For each item there is what each reviewer chose, as many for each, and how many options there
     were, "none of these" included.
-
-    Example:
-        >>> kappa = choice_kappa([["a film", "a film"], ["", "a show"]], [4, 4])
-        >>> kappa.observed, round(kappa.value, 3)
-        (0.5, 0.333)
     """
     if len(choices) != len(options):
         raise UsageError(

@@ -27,16 +27,9 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.tagger import Tagger
+from sears_dsl.vetting import merging
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
-from sears_dsl.vetting.merging import (
-    Decided,
-    Policy,
-    Review,
-    ReviewOutcome,
-    VettingOutcomes,
-    vetting_outcomes,
-)
 from sears_dsl.vetting.review.deciding import is_unicode
 from sears_dsl.vetting.review.trials import RuleReader
 
@@ -55,12 +48,7 @@ class WrittenFiles:
 
 
 def written_sentence(written: WrittenFiles) -> str:
-    """What was written, in a sentence.
-
-    Example:
-        >>> written_sentence(WrittenFiles(Path("a.vetted.sear"), None, {"kept": 1}, 0))
-        '1 rule kept, in a.vetted.sear'
-    """
+    """What was written, in a sentence."""
     counts, templates = written.counts, written.templates
     rules = counts.get("kept", 0) + counts.get("edited", 0)
     parts = []
@@ -83,22 +71,17 @@ def written_sentence(written: WrittenFiles) -> str:
 
 
 def left_out_path(vetted: Path) -> Path:
-    """Where the rules stand that a vetted ruleset leaves out.
-
-    Example:
-        >>> left_out_path(Path("found.vetted.sear")).name
-        'found.vetted.left-out.sear'
-    """
+    """Where the rules stand that a vetted ruleset leaves out."""
     return vetted.with_name(f"{vetted.stem}{LEFT_OUT}")
 
 
 def write_vetted(
     ruleset: Ruleset,
-    reviews: Sequence[Review],
+    reviews: Sequence[merging.Review],
     path: Path,
     *,
     tagger: Tagger,
-    policy: Policy = "majority",
+    policy: merging.Policy = "majority",
 ) -> WrittenFiles:
     """Write the vetted ruleset, and beside it the rules that were left out and its origin."""
     if path.suffix != ".sear":
@@ -112,7 +95,7 @@ def write_vetted(
             f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
             help="write the vetted ruleset into the same folder",
         )
-    outcomes = vetting_outcomes(ruleset, reviews, policy=policy)
+    outcomes = merging.vetting_outcomes(ruleset, reviews, policy=policy)
     text = vetted_text(ruleset, outcomes, reviews, tagger=tagger)
     counts, templates = (
         Counter[str](outcome.decided for outcome in of_kind or ())
@@ -147,7 +130,7 @@ def _carry_manifest(source: Path, vetted: Path) -> None:
         write_atomically(copy, content)
 
 
-def write_pairs(reviews: Sequence[Review], path: Path) -> int:
+def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
     """Write the pairs that reviewers judged, as ``sears calibrate`` reads them; how many.
 
     Columns: those of `JudgedPair`.
@@ -182,8 +165,8 @@ class JudgedPair:
 
 def vetted_text(
     ruleset: Ruleset,
-    outcomes: VettingOutcomes,
-    reviews: Sequence[Review],
+    outcomes: merging.VettingOutcomes,
+    reviews: Sequence[merging.Review],
     *,
     tagger: Tagger,
 ) -> str:
@@ -203,7 +186,7 @@ def vetted_text(
     return _file(entries, ruleset, _heading(ruleset, outcomes, reviews))
 
 
-def left_out_text(ruleset: Ruleset, outcomes: VettingOutcomes) -> str:
+def left_out_text(ruleset: Ruleset, outcomes: merging.VettingOutcomes) -> str:
     """What was left out, each with who rejected it and why; a ruleset without a name."""
     entries: list[Entry] = []
     for entry, outcome in _with_outcomes(ruleset, outcomes):
@@ -218,8 +201,8 @@ def left_out_text(ruleset: Ruleset, outcomes: VettingOutcomes) -> str:
 
 
 def _with_outcomes(
-    ruleset: Ruleset, outcomes: VettingOutcomes
-) -> Iterator[tuple[Entry, ReviewOutcome | None]]:
+    ruleset: Ruleset, outcomes: merging.VettingOutcomes
+) -> Iterator[tuple[Entry, merging.ReviewOutcome | None]]:
     """The statements as they lie in the file; None of what was not up for judgement."""
     rules, templates = iter(outcomes.rules or ()), iter(outcomes.templates or ())
     for entry in ruleset.layout or _again(ruleset, ruleset.format()).layout:
@@ -227,7 +210,7 @@ def _with_outcomes(
         yield entry, next(waiting, None)
 
 
-def judged_pairs(reviews: Sequence[Review]) -> list[JudgedPair]:
+def judged_pairs(reviews: Sequence[merging.Review]) -> list[JudgedPair]:
     """Pairs that reviewers judged, for ``sears calibrate``.
 
     A reviewer's word on a pair itself counts before what follows from a pick or a rule. A rule
@@ -252,7 +235,7 @@ def judged_both_ways(pairs: Sequence[JudgedPair]) -> list[tuple[str, str]]:
     return [pair for pair, of_pair in labels.items() if len(of_pair) > 1]
 
 
-def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
+def _judged(review: merging.Review) -> Iterator[tuple[str, str, int, str]]:
     state = review.state
     for (original, rewritten), same in state.pairs.items():
         yield original, rewritten, int(same), "pair"
@@ -269,7 +252,7 @@ def _judged(review: Review) -> Iterator[tuple[str, str, int, str]]:
 
 
 def _edited(
-    entry: Entry, rule: Rule, outcome: ReviewOutcome, ruleset: Ruleset, tagger: Tagger
+    entry: Entry, rule: Rule, outcome: merging.ReviewOutcome, ruleset: Ruleset, tagger: Tagger
 ) -> Entry:
     new = _read(outcome.new, ruleset, tagger)
     authors = [name for name, each in outcome.verdicts.items() if each.new == outcome.new]
@@ -342,7 +325,9 @@ def _name(ruleset: Ruleset) -> str:
     return f"{PurePath(ruleset.path).name} (sha256 {ruleset_digest(ruleset)[:12]})"
 
 
-def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Review]) -> list[str]:
+def _heading(
+    ruleset: Ruleset, outcomes: merging.VettingOutcomes, reviews: Sequence[merging.Review]
+) -> list[str]:
     who = "; ".join(f"{review.header.reviewer}, {review.ended}" for review in reviews)
     both = [_counts(each) for each in (outcomes.rules, outcomes.templates) if each]
     of_templates = " (templates)" if outcomes.templates and not outcomes.rules else ""
@@ -355,14 +340,14 @@ def _heading(ruleset: Ruleset, outcomes: VettingOutcomes, reviews: Sequence[Revi
     return lines
 
 
-def _counts(outcomes: Sequence[ReviewOutcome]) -> str:
+def _counts(outcomes: Sequence[merging.ReviewOutcome]) -> str:
     count: Counter[str] = Counter(outcome.decided for outcome in outcomes)
-    kinds = [each for each in get_args(Decided) if count[each]]
+    kinds = [each for each in get_args(merging.Decided) if count[each]]
     words = [f"{count[each]} {'not judged' if each == 'unjudged' else each}" for each in kinds]
     return ", ".join(words)
 
 
-def _reasons(outcome: ReviewOutcome) -> Iterator[str]:
+def _reasons(outcome: merging.ReviewOutcome) -> Iterator[str]:
     if outcome.decided == "unjudged":
         yield "not judged"
     if outcome.decided == "disputed":

@@ -17,13 +17,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
+from sears_dsl.auditing.reports import markdown_tables as tables
 from sears_dsl.auditing.reports import sheet
-from sears_dsl.auditing.reports.markdown_tables import (
-    code_cell,
-    markdown_table,
-    markdown_text,
-    section,
-)
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.statistics import percent
@@ -37,12 +32,7 @@ _MOST = 40
 
 
 def histogram(values: Sequence[float]) -> list[int]:
-    """How many values are in each tenth from 0 to 1; 1 is in the last.
-
-    Example:
-        >>> histogram([0.05, 0.95, 1.0])
-        [1, 0, 0, 0, 0, 0, 0, 0, 0, 2]
-    """
+    """How many values are in each tenth from 0 to 1; 1 is in the last."""
     counts = [0] * BINS
     for value in values:
         counts[min(BINS - 1, int(value * BINS))] += 1
@@ -133,17 +123,19 @@ def confidence_markdown(document: AuditDocument) -> Iterator[str]:
     splits = answer_confidences(document)
     sure_from = _sure_from(document)
     if not splits:
-        return section(title, ["Not given: the model does not say how sure it is."])
+        return tables.section(title, ["Not given: the model does not say how sure it is."])
     heads = ("answers to", "right", "mean", "wrong", "mean",
              f"wrong and sure (≥ {percent(sure_from)})")  # fmt: skip
     rows = (
         (
-            f"{code_cell(each.name)}<br>{markdown_text(each.id)}" if each.id else each.name,
+            f"{tables.code_cell(each.name)}<br>{tables.markdown_text(each.id)}"
+            if each.id
+            else each.name,
             *_numbers(each, sure_from),
         )
         for each in splits[:_MOST]
     )
-    return section(title, markdown_table(heads, "lrrrrr", rows))
+    return tables.section(title, tables.markdown_table(heads, "lrrrrr", rows))
 
 
 # So many shades there are of one colour, from nothing to everything.
@@ -161,11 +153,11 @@ def fillers_markdown(document: AuditDocument) -> Iterator[str]:
     if grid is None:
         return
     columns = _columns(grid, _COLUMNS)
-    names = [code_cell(grid.templates[place]) for place in columns]
+    names = [tables.code_cell(grid.templates[place]) for place in columns]
     rows = (
         (
-            code_cell(row.slot),
-            code_cell(row.filler or _NOTHING),
+            tables.code_cell(row.slot),
+            tables.code_cell(row.filler or _NOTHING),
             percent(sum(row.right) / sum(row.total)),
             *(
                 f"{row.right[place]:,}/{row.total[place]:,}" if row.total[place] else "–"
@@ -174,8 +166,8 @@ def fillers_markdown(document: AuditDocument) -> Iterator[str]:
         )
         for row in grid.rows[:_ROWS]
     )
-    table = markdown_table(("slot", "word", "all", *names), "llr" + "r" * len(names), rows)
-    yield from section(_TITLE, (_reading("–"), "", *table))
+    table = tables.markdown_table(("slot", "word", "all", *names), "llr" + "r" * len(names), rows)
+    yield from tables.section(_TITLE, (_reading("–"), "", *table))
     yield from _left_out(grid, _ROWS, _COLUMNS)
 
 

@@ -19,16 +19,9 @@ from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument, grid
 from sears_dsl.auditing.document import AuditDocument, RuleRecord, write_audit
 from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.gates import JudgementOutcome
+from sears_dsl.auditing.reports import several_audits as reports
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
-from sears_dsl.auditing.reports.several_audits import (
-    comparison_markdown,
-    comparison_page,
-    errors_markdown,
-    errors_page,
-    grid_markdown,
-    grid_page,
-)
 from sears_dsl.auditing.robustness import in_words
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError
@@ -36,9 +29,9 @@ from sears_dsl.models.loading import folder_names
 from sears_dsl.runtime.files import make_folder, write_atomically
 
 _THREE: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
-    ComparisonDocument: ("comparison", comparison_page, comparison_markdown),
-    GridDocument: ("comparison", grid_page, grid_markdown),
-    ErrorsDocument: ("errors", errors_page, errors_markdown),
+    ComparisonDocument: ("comparison", reports.comparison_page, reports.comparison_markdown),
+    GridDocument: ("comparison", reports.grid_page, reports.grid_markdown),
+    ErrorsDocument: ("errors", reports.errors_page, reports.errors_markdown),
 }
 
 

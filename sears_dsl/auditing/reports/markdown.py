@@ -9,14 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, conclusion
+from sears_dsl.auditing.reports import markdown_tables as tables
 from sears_dsl.auditing.reports.answer_parts import confidence_markdown, fillers_markdown
-from sears_dsl.auditing.reports.markdown_tables import (
-    code_cell,
-    markdown_table,
-    markdown_text,
-    more_in_json,
-    section,
-)
 from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustness_markdown
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.rewrites import with_code_points
@@ -48,15 +42,15 @@ def audit_markdown(document: AuditDocument) -> str:
         *_overlap(document),
         "## How to read this",
         "",
-        *(f"- {markdown_text(note)}" for note in document.notes),
+        *(f"- {tables.markdown_text(note)}" for note in document.notes),
         "- A rule is tested on the rows that it changes and that the model has right; with fewer "
         f"than {document.gates.support} such rows it is not judged. Intervals are Wilson's, 95%. q "
         "is the false-discovery rate over all rules (exact binomial tests, Benjamini and "
         "Hochberg).",
-        f"- Model: {code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
+        f"- Model: {tables.code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
         f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
-        f"{code_cell(document.tagger)}.",
-        *(f"- {markdown_text(line)}" for line in kept_and_drawn(document)),
+        f"{tables.code_cell(document.tagger)}.",
+        *(f"- {tables.markdown_text(line)}" for line in kept_and_drawn(document)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -82,7 +76,7 @@ def audit_summary(document: AuditDocument) -> str:
         f"### Robustness: {outcome}",
         "",
         f"> [!{_ALERTS[outcome]}]",
-        f"> {markdown_text(conclusion(document))}",
+        f"> {tables.markdown_text(conclusion(document))}",
         "",
     ]
     if shown:
@@ -90,7 +84,7 @@ def audit_summary(document: AuditDocument) -> str:
         for each in shown:
             failures = each.judgement.failures
             lines.append(
-                f"| {code_cell(each.rule)} | {_OUTCOMES[each.judgement.outcome]} "
+                f"| {tables.code_cell(each.rule)} | {_OUTCOMES[each.judgement.outcome]} "
                 f"| {failures.count:,} of {failures.total:,} | {_rated(failures)} |"
             )
         lines.append("")
@@ -106,7 +100,7 @@ def audit_summary(document: AuditDocument) -> str:
         lines += ["<details><summary>Examples</summary>", ""]
         lines += [f"- {change_cell(each)}" for each in failed]
         lines += ["", "</details>", ""]
-    lines.append(f"Model {code_cell(document.model)}, {document.data.rows:,} rows.")
+    lines.append(f"Model {tables.code_cell(document.model)}, {document.data.rows:,} rows.")
     return "\n".join(lines) + "\n"
 
 
@@ -114,15 +108,15 @@ def _rules(records: Sequence[RuleRecord]) -> Iterator[str]:
     heads = ("rule", "expects", "verdict", "fails", "95%", "q", "flips", "confidence",
              "meaning kept", "example")  # fmt: skip
     rows = map(_rule, records[:_RULES_SHOWN])
-    yield from section("Rules", markdown_table(heads, "lllrrrrrrl", rows))
-    yield from more_in_json(len(records) - _RULES_SHOWN, " rules")
+    yield from tables.section("Rules", tables.markdown_table(heads, "lllrrrrrrl", rows))
+    yield from tables.more_in_json(len(records) - _RULES_SHOWN, " rules")
 
 
 def _summary(document: AuditDocument) -> Iterator[str]:
-    yield f"**{markdown_text(conclusion(document))}**"
+    yield f"**{tables.markdown_text(conclusion(document))}**"
     yield ""
     for reason in document.verdict.reasons[:_RULES_SHOWN]:
-        yield f"- {markdown_text(reason)}"
+        yield f"- {tables.markdown_text(reason)}"
     if document.verdict.reasons:
         yield ""
     if not document.rules:
@@ -167,8 +161,8 @@ def _rule(record: RuleRecord) -> tuple[str, ...]:
     confidence, meaning = record.confidence, record.meaning
     failures = judgement.failures
     return (
-        f"{code_cell(record.rule)}<br>{markdown_text(record.id)}",
-        markdown_text(record.expect),
+        f"{tables.code_cell(record.rule)}<br>{tables.markdown_text(record.id)}",
+        tables.markdown_text(record.expect),
         _OUTCOMES[judgement.outcome],
         f"{failures.count} / {failures.total}",
         interval(failures),
@@ -189,7 +183,7 @@ def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
     heads = ("slice", "rows", "accuracy", "against the worst rule", "flipped", "q")
     rows = (
         (
-            f"{markdown_text(each.slicing)}: {markdown_text(each.value)}",
+            f"{tables.markdown_text(each.slicing)}: {tables.markdown_text(each.value)}",
             f"{each.rows:,}",
             percent(None if each.accuracy is None else each.accuracy.rate),
             percent(None if each.worst is None else each.worst.rate),
@@ -199,7 +193,7 @@ def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
         for each in known[:_SLICES_SHOWN]
     )
     title = "Slices that differ most from the rest"
-    yield from section(title, markdown_table(heads, "lrrrrr", rows))
+    yield from tables.section(title, tables.markdown_table(heads, "lrrrrr", rows))
 
 
 def lowest_first(slices: Iterable[SliceResult]) -> list[tuple[SliceResult, Share]]:
@@ -212,15 +206,15 @@ def _parts(slices: tuple[SliceResult, ...]) -> Iterator[str]:
     """Accuracy by part, where no rule took part."""
     rows = (
         (
-            f"{markdown_text(each.slicing)}: {markdown_text(each.value)}",
+            f"{tables.markdown_text(each.slicing)}: {tables.markdown_text(each.value)}",
             f"{right.count:,}",
             f"{right.total:,}",
             f"{percent(right.rate)} ({interval(right)})",
         )
         for each, right in lowest_first(slices)
     )
-    table = markdown_table(("part", "right", "of", "accuracy (95%)"), "lrrr", rows)
-    return section("Accuracy by part, the lowest first", table)
+    table = tables.markdown_table(("part", "right", "of", "accuracy (95%)"), "lrrr", rows)
+    return tables.section("Accuracy by part, the lowest first", table)
 
 
 def _overlap(document: AuditDocument) -> Iterator[str]:
@@ -233,11 +227,11 @@ def _overlap(document: AuditDocument) -> Iterator[str]:
         f"{each.either:,} flipped rows"
         for each in shown
     )
-    yield from section("Rules that flip the same rows", lines)
+    yield from tables.section("Rules that flip the same rows", lines)
 
 
 def _called(text: Mapping[str, str], rule: str) -> str:
-    return f"{code_cell(text[rule])} ({markdown_text(rule)})"
+    return f"{tables.code_cell(text[rule])} ({tables.markdown_text(rule)})"
 
 
 def number(share: Share) -> str:
@@ -260,6 +254,6 @@ def change_cell(example: Example) -> str:
     """A row before and after, as the cell of a table."""
     became = with_code_points(example.original, example.rewritten)
     return (
-        f"{markdown_text(example.original)} → {markdown_text(became)} "
-        f"({markdown_text(example.before)} → {markdown_text(example.after)})"
+        f"{tables.markdown_text(example.original)} → {tables.markdown_text(became)} "
+        f"({tables.markdown_text(example.before)} → {tables.markdown_text(example.after)})"
     )

@@ -13,12 +13,7 @@ _ADDRESSED = re.compile(r"(?<!\w)@(?=\w)|\\#(?=\w)")
 
 
 def code_cell(text: str) -> str:
-    r"""Text as code in the cell of a table, whatever it holds.
-
-    Example:
-        >>> print(code_cell("a|b -> c"))
-        `a\|b -> c`
-    """
+    """Text as code in the cell of a table, whatever it holds."""
     one_line = " ".join(text.split()).replace("|", "\\|")
     fence = "`" * (max(map(len, re.findall("`+", one_line)), default=0) + 1)
     pad = " " if "`" in one_line else ""
@@ -55,14 +50,7 @@ def table_row(cells: Iterable[str]) -> str:
 def markdown_table(
     heads: Sequence[str], sides: str, rows: Iterable[Iterable[str]]
 ) -> Iterator[str]:
-    r"""The lines of a table; the side of a column is ``l`` for words, ``r`` for numbers.
-
-    Example:
-        >>> print("\n".join(markdown_table(("rule", "rows"), "lr", [("a -> b", "12")])))
-        | rule | rows |
-        |---|---:|
-        | a -> b | 12 |
-    """
+    """The lines of a table; the side of a column is ``l`` for words, ``r`` for numbers."""
     yield table_row(heads)
     yield "|" + "".join("---|" if side == "l" else "---:|" for side in sides)
     yield from map(table_row, rows)

@@ -12,15 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from sears_dsl.auditing.document import (
-    AuditDocument,
-    Confidence,
-    Example,
-    Meaning,
-    RuleRecord,
-    conclusion,
-    lost_of,
-)
+from sears_dsl.auditing import document as documents
 from sears_dsl.auditing.gates import CERTAIN
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import confidence_section, fillers_section
@@ -47,7 +39,7 @@ _MATRIX = 12
 _PAIRS = 8
 
 
-def audit_page(document: AuditDocument) -> str:
+def audit_page(document: documents.AuditDocument) -> str:
     """The page of an audit."""
     names = [
         f"{each.name} {each.version}" if each.version else each.name for each in document.rulesets
@@ -77,7 +69,7 @@ def audit_page(document: AuditDocument) -> str:
     return sheet.page(f"Audit of {title}: {document.verdict.outcome}", body)
 
 
-def _rules(document: AuditDocument) -> Iterator[str]:
+def _rules(document: documents.AuditDocument) -> Iterator[str]:
     yield _summary(document)
     yield "<h2>Rules</h2>"
     yield (
@@ -89,7 +81,7 @@ def _rules(document: AuditDocument) -> Iterator[str]:
     yield _silent(document)
 
 
-def _details_and_slices(document: AuditDocument) -> Iterator[str]:
+def _details_and_slices(document: documents.AuditDocument) -> Iterator[str]:
     """A card for each rule, its numbers and its examples; then answers and rows by part."""
     records = _shown(document)
     left_out = sum(1 for each in document.rules if each.changed) - len(records)
@@ -101,9 +93,9 @@ def _details_and_slices(document: AuditDocument) -> Iterator[str]:
     yield from _slices(document)
 
 
-def _verdict(document: AuditDocument) -> str:
+def _verdict(document: documents.AuditDocument) -> str:
     verdict = document.verdict
-    sentence = conclusion(document)
+    sentence = documents.conclusion(document)
     reasons = [reason for reason in verdict.reasons[:_REASONS] if reason not in sentence]
     if len(verdict.reasons) > _REASONS:
         reasons.append(f"and {len(verdict.reasons) - _REASONS} more")
@@ -118,7 +110,7 @@ def _verdict(document: AuditDocument) -> str:
     return sheet.verdict(verdict.outcome, sign, title, content)
 
 
-def _tiles(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
+def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
     whole = document.together
     if whole.accuracy is not None:
         before, worst = whole.accuracy.before, whole.accuracy.worst
@@ -150,7 +142,7 @@ def _tiles(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
         yield "not given", sure, "it gives no confidence"
 
 
-def _tiles_without_rules(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
+def _tiles_without_rules(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
     """Templates alone: accuracy, its mean over templates, and what the constant answer has."""
     accuracy = document.together.accuracy
     if accuracy is not None:
@@ -169,7 +161,7 @@ def _with_interval(share: Share) -> str:
     return f"{share.count:,} of {share.total:,} rows, 95% {ends}"
 
 
-def _summary(document: AuditDocument) -> str:
+def _summary(document: documents.AuditDocument) -> str:
     """The result in words, beside the three accuracies."""
     whole = document.together
     same = sum(each.expect == "same" and each.changed > 0 for each in document.rules)
@@ -210,13 +202,13 @@ def _summary(document: AuditDocument) -> str:
     return f'<div class="split">{card}{beside}</div>'
 
 
-def _silent(document: AuditDocument) -> str:
+def _silent(document: documents.AuditDocument) -> str:
     silent = [each for each in document.rules if not each.changed]
     if not silent:
         return ""
     listed = "".join(
         f'<li><code>{escaped(each.rule)}</code> <span class="muted">'
-        f"{escaped(' · '.join(filter(None, (each.id, lost_of([each])))))}</span></li>"
+        f"{escaped(' · '.join(filter(None, (each.id, documents.lost_of([each])))))}</span></li>"
         for each in silent[:200]
     )
     return (
@@ -226,7 +218,7 @@ def _silent(document: AuditDocument) -> str:
     )
 
 
-def _slices(document: AuditDocument) -> Iterator[str]:
+def _slices(document: documents.AuditDocument) -> Iterator[str]:
     if not document.slices:
         return
     yield "<h2>Where it fails</h2>"
@@ -249,7 +241,7 @@ def _slices(document: AuditDocument) -> Iterator[str]:
         yield sheet.table(heads, rows, caption=f"By {slicing}")
 
 
-def _parts(document: AuditDocument) -> Iterator[str]:
+def _parts(document: documents.AuditDocument) -> Iterator[str]:
     """Accuracy by part, where no rule took part."""
     known = [(each, each.accuracy) for each in document.slices if each.accuracy is not None]
     if not known:
@@ -289,7 +281,7 @@ def _slice(part: SliceResult, scale: sheet.Scale, limit: float | None, overall: 
     return f"<tr><td>{escaped(part.value)}</td><td>{chart}</td>{sheet.numbers(*numbers)}</tr>"
 
 
-def _overlap(document: AuditDocument) -> str:
+def _overlap(document: documents.AuditDocument) -> str:
     overlaps = document.together.overlaps
     if not overlaps:
         return ""
@@ -326,7 +318,7 @@ def _overlap(document: AuditDocument) -> str:
     )
 
 
-def _reading(document: AuditDocument) -> str:
+def _reading(document: documents.AuditDocument) -> str:
     gates = document.gates
     how = {
         "rate": "its failure rate is above its limit",
@@ -353,7 +345,7 @@ def _reading(document: AuditDocument) -> str:
     return f'<h2>How to read this</h2><ul class="facts-list">{sheet.items(notes)}</ul>'
 
 
-def _footer(document: AuditDocument) -> str:
+def _footer(document: documents.AuditDocument) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
     rules = "; ".join(f"{each.name} {each.sha256[:12]}…" for each in document.rulesets)
     lines = [
@@ -374,7 +366,7 @@ def _footer(document: AuditDocument) -> str:
 _MOST = 300
 
 
-def _rule_table(document: AuditDocument) -> str:
+def _rule_table(document: documents.AuditDocument) -> str:
     """All rules that change a row, worst first, with a field to search in them.
 
     Those that expect another answer have a table and a scale of their own: their rates say
@@ -392,7 +384,7 @@ def _rule_table(document: AuditDocument) -> str:
     )
 
 
-def _table(numbered: Sequence[tuple[int, RuleRecord]], support: int, title: str) -> str:
+def _table(numbered: Sequence[tuple[int, documents.RuleRecord]], support: int, title: str) -> str:
     shares = [each.judgement.failures for _, each in numbered]
     enough = [each for each in shares if each.total >= support]
     scale = sheet.scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
@@ -402,11 +394,11 @@ def _table(numbered: Sequence[tuple[int, RuleRecord]], support: int, title: str)
     return sheet.table(heads, rows, caption=title)
 
 
-def _shown(document: AuditDocument) -> list[RuleRecord]:
+def _shown(document: documents.AuditDocument) -> list[documents.RuleRecord]:
     return [each for each in worst_first(document.rules) if each.changed][:_MOST]
 
 
-def _tools(document: AuditDocument) -> str:
+def _tools(document: documents.AuditDocument) -> str:
     present = [name for name, count in document.verdict.counts.items() if count]
     buttons = "".join(
         f'<button type="button" data-show="{name}" aria-pressed="{str(name == "all").lower()}">'
@@ -421,12 +413,12 @@ def _tools(document: AuditDocument) -> str:
     )
 
 
-def _words(record: RuleRecord) -> str:
+def _words(record: documents.RuleRecord) -> str:
     """What the search looks at."""
     return escaped(" ".join((record.id, record.rule, record.expect, *record.tags)).lower())
 
 
-def _row(record: RuleRecord, place: int, scale: sheet.Scale) -> str:
+def _row(record: documents.RuleRecord, place: int, scale: sheet.Scale) -> str:
     judgement = record.judgement
     failures = judgement.failures
     kind = sheet.css_class(judgement.outcome)
@@ -449,7 +441,7 @@ def _row(record: RuleRecord, place: int, scale: sheet.Scale) -> str:
     )
 
 
-def _kept_meaning(record: RuleRecord) -> str:
+def _kept_meaning(record: documents.RuleRecord) -> str:
     """The share of its rewrites that keep the meaning, marked where it is clearly too small."""
     if record.meaning is None:
         return percent(None)
@@ -465,7 +457,7 @@ def _probability(value: float | None) -> str:
     return "&lt;0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _card(record: RuleRecord, place: int, document: AuditDocument) -> str:
+def _card(record: documents.RuleRecord, place: int, document: documents.AuditDocument) -> str:
     judgement = record.judgement
     failures = judgement.failures
     why = f"<p>{escaped(record.why)}</p>" if record.why else ""
@@ -486,7 +478,7 @@ def _card(record: RuleRecord, place: int, document: AuditDocument) -> str:
     )
 
 
-def _numbers(record: RuleRecord, document: AuditDocument) -> str:
+def _numbers(record: documents.RuleRecord, document: documents.AuditDocument) -> str:
     judgement = record.judgement
     entries = [
         ("rows it changes", f"{record.changed:,}"),
@@ -511,7 +503,7 @@ def _numbers(record: RuleRecord, document: AuditDocument) -> str:
     return sheet.facts(entries)
 
 
-def _confidence(confidence: Confidence | None) -> list[tuple[str, str]]:
+def _confidence(confidence: documents.Confidence | None) -> list[tuple[str, str]]:
     if confidence is None:
         return [("confidence", "not given")]
     unchanged = "–" if confidence.change_kept is None else f"{confidence.change_kept:+.3f}"
@@ -527,7 +519,7 @@ def _confidence(confidence: Confidence | None) -> list[tuple[str, str]]:
     ]
 
 
-def _meaning(meaning: Meaning | None, tau: float | None) -> list[tuple[str, str]]:
+def _meaning(meaning: documents.Meaning | None, tau: float | None) -> list[tuple[str, str]]:
     if meaning is None or tau is None:
         return [("S", "not given")]
     return [
@@ -538,7 +530,7 @@ def _meaning(meaning: Meaning | None, tau: float | None) -> list[tuple[str, str]
     ]  # fmt: skip
 
 
-def _example(each: Example) -> str:
+def _example(each: documents.Example) -> str:
     edits = [Edit(*edit) for edit in each.edits]
     known = each.label
     before = sheet.answer(
@@ -557,7 +549,7 @@ def _example(each: Example) -> str:
     )
 
 
-def _picture(each: Example) -> str:
+def _picture(each: documents.Example) -> str:
     if each.picture is None:
         return ""
     address = picture_address(each.picture)
@@ -566,7 +558,7 @@ def _picture(each: Example) -> str:
     return f'<img class="picture" src="{address}" alt="the picture of row {each.row:,}">'
 
 
-def _choices(each: Example) -> str:
+def _choices(each: documents.Example) -> str:
     """What could be answered: what is right, and what was chosen before and after."""
     items = "".join(
         f'<li class="{"chosen" if choice == each.after else ""}">{escaped(choice)}'

@@ -65,8 +65,8 @@ def point_curves(curves: Sequence[tuple[str, Points]]) -> str:
         )
         paths.append((name, f"M{joined}{intervals}"))
     words = "; ".join(
-        f"{name}: " + ", ".join(f"{100 * y:.3g}% at {100 * x:.3g}%" for x, y, _, _ in points)
-        for name, points in curves
+        f"{name}: " + ", ".join(f"{100 * y:.3g}% at {100 * x:.3g}%" for x, y, _, _ in line)
+        for name, line in curves
     )
     return _figure(_axes(across, up, reach), paths, f"{up} over {across}: {words}")
 
@@ -208,10 +208,8 @@ def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable | None]:
     if not document.drawn:
         yield None
     else:
-        title, drawn = (
-            f"Over {document.draws} draws",
-            [(e, _draws_cells(e)) for e in document.drawn],
-        )
+        drawn = [(each, _draws_cells(each)) for each in document.drawn]
+        title = f"Over {document.draws} draws"
         yield _NoiseTable(title, _DRAWS_READING, "", _DRAWS_HEADS, drawn)
     if not document.rates:
         yield None

@@ -12,16 +12,7 @@ import html
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from sears_dsl.auditing.comparison import (
-    Cell,
-    ComparisonDocument,
-    Contrast,
-    GridDocument,
-    GridModel,
-    MeanConfidence,
-    Paired,
-    RuleComparison,
-)
+from sears_dsl.auditing import comparison as comparisons
 from sears_dsl.auditing.failures import ErrorsDocument, OverFolds
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.markdown import interval, number
@@ -30,7 +21,7 @@ from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.statistics import Share, percent
 
 
-def comparison_markdown(comparison: ComparisonDocument) -> str:
+def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
     """The comparison as Markdown."""
     lines = [
         f"# Comparison: {_title(comparison).lower()}",
@@ -53,7 +44,7 @@ def comparison_markdown(comparison: ComparisonDocument) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(each: RuleComparison) -> str:
+def _line(each: comparisons.RuleComparison) -> str:
     paired = each.failures
     p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.2g}"
     note = f" ({code_cell(each.note)})" if each.note else ""
@@ -64,7 +55,7 @@ def _line(each: RuleComparison) -> str:
     )
 
 
-def _title(comparison: ComparisonDocument) -> str:
+def _title(comparison: comparisons.ComparisonDocument) -> str:
     if comparison.worse:
         return "The second is worse"
     if any(each.outcome == "better" for each in comparison.rules):
@@ -72,7 +63,7 @@ def _title(comparison: ComparisonDocument) -> str:
     return "No evidence of a difference"
 
 
-def comparison_page(comparison: ComparisonDocument) -> str:
+def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
     """The page of a comparison."""
     accuracies = (
         ("accuracy", comparison.accuracy),
@@ -102,7 +93,7 @@ def comparison_page(comparison: ComparisonDocument) -> str:
 
 def _page(
     kind: str,
-    document: ComparisonDocument | GridDocument,
+    document: comparisons.ComparisonDocument | comparisons.GridDocument,
     *,
     title: str,
     header: tuple[str, str],
@@ -123,7 +114,7 @@ def _page(
     return sheet.page(f"{kind}: {title.lower()}", body)
 
 
-def _row(each: RuleComparison, scale: float) -> str:
+def _row(each: comparisons.RuleComparison, scale: float) -> str:
     paired = each.failures
     p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.3f}"
     numbers = (
@@ -138,12 +129,11 @@ def _row(each: RuleComparison, scale: float) -> str:
     )
 
 
-def _tile(name: str, paired: Paired) -> tuple[str, str, str]:
+def _tile(name: str, paired: comparisons.Paired) -> tuple[str, str, str]:
     decides = paired.adjusted_p_value is not None
     p_value = paired.adjusted_p_value if decides else paired.p_value
     p = "–" if p_value is None else f"{p_value:.2g}{' (Holm)' if decides else ''}"
-    value = f"{percent(paired.first_rate)} → {percent(paired.second_rate)}"
-    return value, name, f"{paired.in_points} points, p = {p}"
+    return paired.in_percent, name, f"{paired.in_points} points, p = {p}"
 
 
 # Intervals of fewer rows reach nearly everywhere; they are cut off at the end of the axis.
@@ -159,7 +149,7 @@ _SHADES = 9
 _STRONG = 5
 
 
-def grid_markdown(document: GridDocument) -> str:
+def grid_markdown(document: comparisons.GridDocument) -> str:
     """The grid as Markdown: failure rates, ▲ worse and ▼ better than the first."""
     names = [markdown_text(each.name) for each in document.models]
     rows = [
@@ -200,7 +190,7 @@ _READING = (
 )
 
 
-def _grid_title(document: GridDocument) -> str:
+def _grid_title(document: comparisons.GridDocument) -> str:
     if document.worse:
         return "Some are worse than the first"
     outcomes = {
@@ -215,8 +205,8 @@ def _grid_title(document: GridDocument) -> str:
 
 
 def _accuracies(
-    document: GridDocument,
-) -> Iterator[tuple[str, list[tuple[Share | None, Contrast | None]]]]:
+    document: comparisons.GridDocument,
+) -> Iterator[tuple[str, list[tuple[Share | None, comparisons.Contrast | None]]]]:
     """The lines of accuracies, where there are labels."""
     models = document.models
     if all(each.accuracy is None for each in models):
@@ -226,14 +216,14 @@ def _accuracies(
     yield "accuracy against the worst rule", worst
 
 
-def _rate_cell(share: Share | None, contrast: Contrast | None) -> str:
+def _rate_cell(share: Share | None, contrast: comparisons.Contrast | None) -> str:
     if share is None or share.rate is None:
         return "–"
     sign = "" if contrast is None else _SIGNS[contrast.outcome]
     return f"{percent(share.rate)} ({share.total:,}){' ' if sign else ''}{sign}"
 
 
-def grid_page(document: GridDocument) -> str:
+def grid_page(document: comparisons.GridDocument) -> str:
     """The page of a grid."""
     first = f"<code>{escaped(document.models[0].name)}</code>"
     return _page(
@@ -256,7 +246,7 @@ def grid_page(document: GridDocument) -> str:
     )
 
 
-def heat_map(document: GridDocument) -> str:
+def heat_map(document: comparisons.GridDocument) -> str:
     """Rules by models, the darker the more failures; the rate stands in each cell."""
     parts = []
     for column, model in enumerate(document.models):
@@ -292,7 +282,7 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _square(cell: Cell, column: int, y: int) -> str:
+def _square(cell: comparisons.Cell, column: int, y: int) -> str:
     rate = None if cell.failures is None else cell.failures.rate
     shade = 0 if not rate else max(1, math.ceil(_SHADES * rate))
     x = _LEFT + column * _WIDTH
@@ -305,7 +295,7 @@ def _square(cell: Cell, column: int, y: int) -> str:
     )
 
 
-def _contrasts(document: GridDocument) -> str:
+def _contrasts(document: comparisons.GridDocument) -> str:
     """A line for each rule and model after the first."""
     heads = ("rule", "model", "", ">first", ">this one", ">difference, points (95%)",
              ">p (Holm)", ">q", ">rows")  # fmt: skip
@@ -320,7 +310,7 @@ def _contrasts(document: GridDocument) -> str:
     return sheet.table(heads, rows, caption="Each model against the first")
 
 
-def _contrast(what: str, model: str, contrast: Contrast) -> str:
+def _contrast(what: str, model: str, contrast: comparisons.Contrast) -> str:
     paired = contrast.paired
     p, q = ("–" if each is None else f"{each:.3f}"
             for each in (paired.adjusted_p_value, contrast.q_value))  # fmt: skip
@@ -337,7 +327,7 @@ def _contrast(what: str, model: str, contrast: Contrast) -> str:
 _NOT_GIVEN = "Not given: no model says how sure it is."
 
 
-def _confidences(document: GridDocument) -> str:
+def _confidences(document: comparisons.GridDocument) -> str:
     """Mean confidence of wrong and of right answers, a line for rows as they are and each rule."""
     if not document.confidences:
         return f'<p class="muted">{_NOT_GIVEN}</p>'
@@ -352,14 +342,14 @@ def _confidences(document: GridDocument) -> str:
     return sheet.table(heads, rows, caption="Mean confidence, with the number of answers")
 
 
-def _sure(cell: MeanConfidence | None) -> str:
+def _sure(cell: comparisons.MeanConfidence | None) -> str:
     if cell is None:
         return "not given"
     sides = ((cell.wrong, cell.wrong_answers), (cell.right, cell.right_answers))
     return " | ".join("–" if mean is None else f"{mean:.2f} ({n:,})" for mean, n in sides)
 
 
-def _confidence_lines(document: GridDocument) -> Iterator[str]:
+def _confidence_lines(document: comparisons.GridDocument) -> Iterator[str]:
     yield "## How sure each is where it is right and where it is wrong"
     yield ""
     if not document.confidences:
@@ -378,7 +368,7 @@ def _confidence_lines(document: GridDocument) -> Iterator[str]:
     )
 
 
-def _models(models: Sequence[GridModel]) -> str:
+def _models(models: Sequence[comparisons.GridModel]) -> str:
     heads = ("name", "model", "verdict", ">accuracy", ">against the worst rule",
              ">rows flipped by any rule")  # fmt: skip
     rows = [

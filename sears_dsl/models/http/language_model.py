@@ -46,12 +46,7 @@ MOST_TOKENS = 64
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a million tokens cost, sent (``input``) and coming back (``output``).
-
-    Example:
-        >>> Prices(0.5, 1.5).describe_cost(2_000_000, 100_000)
-        '1.15 USD'
-    """
+    """What a million tokens cost, sent (``input``) and coming back (``output``)."""
 
     input: float
     output: float
@@ -313,8 +308,8 @@ class LanguageModel:
             "timeout": settings.timeout,
             "retries": settings.retries,
             "connections": settings.connections,
+            **waits,
         }
-        own.update(waits)
         self._posting = Posting(settings.url, headers=settings.headers, **own)
         self.connections = self._posting.connections
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None

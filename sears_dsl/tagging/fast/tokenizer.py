@@ -20,20 +20,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Int32Array, offsets_of
 from sears_dsl.runtime.kernels import compiles, expect
-from sears_dsl.tagging.fast.chunk_kernels import (
-    COUNT,
-    END,
-    FIRST,
-    NO_CHUNKS,
-    SPACE,
-    ChunkedRows,
-    Marks,
-    collect,
-    describe,
-    find_chunks,
-    marks_of,
-    number_words,
-)
+from sears_dsl.tagging.fast import chunk_kernels
 from sears_dsl.tagging.fast.cutting import Cutter, TokenizerTables, shipped_tables
 from sears_dsl.tagging.fast.vocabulary import Cut, Words, code_points
 from sears_dsl.tagging.tokens import ListedTokens, TokenType
@@ -61,7 +48,7 @@ class _ChunkMemory:
         self.known = np.zeros((0, 2), np.int32)  # see chunk_kernels.describe
         self.entries = np.zeros((0, 2), np.int32)
         self.in_context = np.zeros(0, np.bool_)  # of each chunk: whether neighbours may matter
-        self.rows = NO_CHUNKS  # those that may come again
+        self.rows = chunk_kernels.NO_CHUNKS  # those that may come again
         # Chunks of few rows whose neighbours do not matter: length and word of each token.
         self.tokens: dict[str, list[tuple[int, int]]] = {}
         self.token_characters = 0
@@ -95,7 +82,7 @@ class FastTokenizer:
         self._most_chunks = most_chunks
         self._most_characters = most_characters
         self._cutter = Cutter(self.tables)
-        self._marks: Marks | None = None
+        self._marks: chunk_kernels.Marks | None = None
         self._known = _ChunkMemory()
         self._listed: dict[str, list[tuple[int, TokenType]]] = {}
 
@@ -227,15 +214,19 @@ class FastTokenizer:
 
     def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64], *, again: bool) -> Cut:
         codes = code_points("\n".join(texts))
-        chunked = self._look_up(codes, row_starts, self._known.rows if again else NO_CHUNKS)
+        chunked = self._look_up(
+            codes, row_starts, self._known.rows if again else chunk_kernels.NO_CHUNKS
+        )
         chunk_starts, numbers = chunked.starts, chunked.numbers
         known = self._known
         if again:
             known.rows = chunked
-        tokens = int(known.known[numbers, COUNT].sum())
+        tokens = int(known.known[numbers, chunk_kernels.COUNT].sum())
         row_offsets = np.zeros(len(texts) + 1, np.int32)
         columns = np.zeros((3, tokens), np.int32)
-        collect(chunk_starts, numbers, row_starts, known.known, known.entries, row_offsets, columns)
+        chunk_kernels.collect(
+            chunk_starts, numbers, row_starts, known.known, known.entries, row_offsets, columns
+        )
         cut = Cut(row_offsets, columns[0], columns[1], columns[2])
         suspects = np.flatnonzero(known.in_context[numbers])
         if not len(suspects):
@@ -245,19 +236,21 @@ class FastTokenizer:
         return self._with_context(texts, cut, rows, places, numbers[suspects])
 
     def _look_up(
-        self, codes: Int32Array, row_starts: NDArray[np.int64], old: ChunkedRows
-    ) -> ChunkedRows:
+        self, codes: Int32Array, row_starts: NDArray[np.int64], old: chunk_kernels.ChunkedRows
+    ) -> chunk_kernels.ChunkedRows:
         """The chunks of rows; all are described."""
         expect(len(codes) // 4)
         known = self._known
         room = len(codes) // 2 + 1
         starts, numbers = np.zeros(room, np.int32), np.zeros(room, np.int32)
         offsets = np.zeros(len(row_starts), np.int32)
-        chunked = ChunkedRows(codes, row_starts, offsets, starts, numbers)
+        chunked = chunk_kernels.ChunkedRows(codes, row_starts, offsets, starts, numbers)
         try:
             row = was = 0
             while row < len(row_starts) - 1:
-                row, was = find_chunks(chunked, row, SPACE, known.chunks.table, old, was)
+                row, was = chunk_kernels.find_chunks(
+                    chunked, row, chunk_kernels.SPACE, known.chunks.table, old, was
+                )
                 if row < len(row_starts) - 1:
                     known.chunks.make_room(len(codes) - int(row_starts[row]))
             if len(known.chunks) > known.described:
@@ -276,9 +269,9 @@ class FastTokenizer:
         # Without classes of characters the kernels do not know the affixes.
         if self.tables.classes and compiles():
             if self._marks is None:
-                self._marks = marks_of(self.tables)
+                self._marks = chunk_kernels.marks_of(self.tables)
             longest = int(np.diff(known.chunks.offsets[first : count + 1]).max())
-            known.entries_used = describe(
+            known.entries_used = chunk_kernels.describe(
                 known.chunks.table,
                 first,
                 self._marks,
@@ -288,11 +281,13 @@ class FastTokenizer:
                 known.entries_used,
             )
         else:
-            known.known[first:count, COUNT] = -1
-        self._describe_slowly(first + np.flatnonzero(known.known[first:count, COUNT] < 0))
+            known.known[first:count, chunk_kernels.COUNT] = -1
+        self._describe_slowly(
+            first + np.flatnonzero(known.known[first:count, chunk_kernels.COUNT] < 0)
+        )
         position = first
         while position < count:
-            position = number_words(
+            position = chunk_kernels.number_words(
                 known.chunks.table, position, known.known, known.entries, known.words.table
             )
             if position < count:
@@ -309,10 +304,10 @@ class FastTokenizer:
             ends.extend(places)
             counts.append(len(places))
             in_context.append(joined)
-        known.known[chunks, FIRST] = known.entries_used + np.cumsum([0, *counts])[:-1]
-        known.known[chunks, COUNT] = counts
+        known.known[chunks, chunk_kernels.FIRST] = known.entries_used + np.cumsum([0, *counts])[:-1]
+        known.known[chunks, chunk_kernels.COUNT] = counts
         known.in_context[chunks] = in_context
-        known.entries[known.entries_used : known.entries_used + len(ends), END] = ends
+        known.entries[known.entries_used : known.entries_used + len(ends), chunk_kernels.END] = ends
         known.entries_used += len(ends)
 
     def _with_context(
@@ -338,7 +333,7 @@ class FastTokenizer:
             if ends is None:
                 continue
             first, count = known.known[number].tolist()
-            if ends == known.entries[first : first + count, END].tolist():
+            if ends == known.entries[first : first + count, chunk_kernels.END].tolist():
                 continue
             low, high = cut.row_offsets[row], cut.row_offsets[row + 1]
             token = int(low + np.searchsorted(cut.starts[low:high], place))

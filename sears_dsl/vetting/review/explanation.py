@@ -12,27 +12,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
+from sears_dsl.language import rule as syntax
 from sears_dsl.language.printer import print_rule, print_test
-from sears_dsl.language.rule import (
-    Anchor,
-    AttributeTest,
-    Conjunction,
-    Drawn,
-    Element,
-    Group,
-    Negation,
-    Noise,
-    Reference,
-    Regex,
-    Rule,
-    RuleScope,
-    SetReference,
-    Tag,
-    TagCopy,
-    Test,
-    WholeUnit,
-    Wildcard,
-)
 from sears_dsl.language.words import print_function, print_share
 
 _QUOTED = re.compile(r'"[^"\\]+"')
@@ -53,31 +34,21 @@ class Sides(NamedTuple):
     context: str
 
 
-def sides(rule: Rule) -> Sides:
-    """The parts of a rule as it is written.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> tuple(sides(parse("had -> ~'d got / __ ADJ").rules[0]))
-        ('had', "~'d got", '__ ADJ')
-    """
+def sides(rule: syntax.Rule) -> Sides:
+    """The parts of a rule as it is written."""
     plain = print_rule(replace(rule, left=(), right=()))
     old = print_rule(replace(rule, consequent=(), left=(), right=())).removesuffix(" -> <>")
     context = print_rule(rule)[len(plain) + len(" / ") :]
     return Sides(old, plain[len(old) + len(" -> ") :], context)
 
 
-def in_words(rule: Rule) -> str:
+def in_words(rule: syntax.Rule) -> str:
     """The rule as the study of the paper put it: replace the first … with ….
 
     Example:
         >>> from sears_dsl.language.loader import parse
-        >>> in_words(parse("What NOUN -> Which NOUN").rules[0])
-        'Replace the first “What NOUN” with “Which NOUN”.'
         >>> in_words(parse("is -> ~'s / WP __").rules[0])
         "Replace the first “is” after “WP” with “'s”, glued to the word before."
-        >>> in_words(parse("really -> <> / __ ADJ").rules[0])
-        'Remove the first “really” before “ADJ”.'
         >>> in_words(parse('"movie" -> film').rules[0])
         'Replace the first “movie” with “film”.'
     """
@@ -100,56 +71,48 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if _QUOTED.fullmatch(text) else text
 
 
-def explained(rule: Rule, scope: RuleScope) -> tuple[tuple[str, str], ...]:
-    r"""The tags and signs of a rule with what they mean.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("set WH = What | Which\n@WH NOUN -> $2")
-        >>> for sign, meaning in explained(rules.rules[0], rules):
-        ...     print(sign, "-", meaning)
-        @WH - one of: What, Which
-        NOUN - noun: girl, color, film
-        $2 - what the 2nd element matched
-    """
+def explained(rule: syntax.Rule, scope: syntax.RuleScope) -> tuple[tuple[str, str], ...]:
+    """The tags and signs of a rule with what they mean."""
     meanings: dict[str, str] = {}
     for sign, meaning in _signs(rule, scope):
         meanings.setdefault(sign, meaning)
     return tuple(meanings.items())
 
 
-def _signs(rule: Rule, scope: RuleScope) -> Iterator[tuple[str, str]]:
+def _signs(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[tuple[str, str]]:
     yield from _of_elements((*rule.left, *rule.antecedent, *rule.right), scope)
     if rule.consequent and rule.consequent[0].glued:
         yield "~", "no space: glued to the word before"
     for piece in rule.consequent:
-        if isinstance(piece, TagCopy):
+        if isinstance(piece, syntax.TagCopy):
             yield piece.tag, TAG_MEANINGS.get(piece.tag, "a tag")
-        elif isinstance(piece, Drawn):
+        elif isinstance(piece, syntax.Drawn):
             name = f"{piece.module}.{piece.name}" if piece.module else piece.name
-            members = scope.members(SetReference(piece.name, piece.module))
+            members = scope.members(syntax.SetReference(piece.name, piece.module))
             yield f"@{name}", f"one of these, drawn: {', '.join(map(print_test, members))}"
-        elif isinstance(piece, Reference):
+        elif isinstance(piece, syntax.Reference):
             sign = f"${piece.target}"
             yield sign, _reference(piece.target)
             for function in piece.functions:
                 yield f".{print_function(function)}", _function(function)
 
 
-def _unit(scope: RuleScope) -> str:
+def _unit(scope: syntax.RuleScope) -> str:
     return scope.options.unit or "text"
 
 
-def _of_elements(elements: Sequence[Element], scope: RuleScope) -> Iterator[tuple[str, str]]:
+def _of_elements(
+    elements: Sequence[syntax.Element], scope: syntax.RuleScope
+) -> Iterator[tuple[str, str]]:
     for element in elements:
         body = element.body
-        if isinstance(body, Anchor):
+        if isinstance(body, syntax.Anchor):
             start = body.side == "start"
             side = "start" if start else "end"
             yield "<s>" if start else "</s>", f"the {side} of the {_unit(scope)}"
-        elif isinstance(body, WholeUnit):
+        elif isinstance(body, syntax.WholeUnit):
             yield "<unit>", f"the whole {_unit(scope)}"
-        elif isinstance(body, Group):
+        elif isinstance(body, syntax.Group):
             if len(body.alternatives) > 1:
                 yield "(…|…)", "one of these"
             for alternative in body.alternatives:
@@ -163,34 +126,34 @@ def _of_elements(elements: Sequence[Element], scope: RuleScope) -> Iterator[tupl
             yield f"…{{{bounds[0]},{bounds[1]}}}", f"{bounds[0]} to {bounds[1]} times"
 
 
-def _of_test(test: Test, scope: RuleScope) -> Iterator[tuple[str, str]]:
-    if isinstance(test, Tag):
+def _of_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[tuple[str, str]]:
+    if isinstance(test, syntax.Tag):
         yield test.name, TAG_MEANINGS.get(test.name, "a tag")
-    elif isinstance(test, Wildcard):
+    elif isinstance(test, syntax.Wildcard):
         yield "_", "any word"
-    elif isinstance(test, SetReference):
+    elif isinstance(test, syntax.SetReference):
         members = [print_test(member, place="group") for member in scope.members(test)]
         more = f" and {len(members) - 8} more" if len(members) > 8 else ""
         yield print_test(test), f"one of: {', '.join(members[:8])}{more}"
         for member in scope.members(test):
-            if isinstance(member, Tag):
+            if isinstance(member, syntax.Tag):
                 yield from _of_test(member, scope)
-    elif isinstance(test, Regex):
+    elif isinstance(test, syntax.Regex):
         yield print_test(test), "a word that this regular expression matches"
-    elif isinstance(test, AttributeTest):
+    elif isinstance(test, syntax.AttributeTest):
         yield from _of_attribute(test)
-    elif isinstance(test, Conjunction):
+    elif isinstance(test, syntax.Conjunction):
         for each in test.tests:
             yield from _of_attribute(each)
-    elif isinstance(test, Negation):
+    elif isinstance(test, syntax.Negation):
         operand = test.operand
-        sign = "(…)" if isinstance(operand, Group) else print_test(operand)
+        sign = "(…)" if isinstance(operand, syntax.Group) else print_test(operand)
         yield f"!{sign}", "a word that is not this"
-        if not isinstance(operand, Group):
+        if not isinstance(operand, syntax.Group):
             yield from _of_test(operand, scope)
 
 
-def _of_attribute(test: AttributeTest) -> Iterator[tuple[str, str]]:
+def _of_attribute(test: syntax.AttributeTest) -> Iterator[tuple[str, str]]:
     sign = f"{test.attribute}{'!=' if test.negated else '='}{test.value}"
     meaning = TAG_MEANINGS.get(test.value, "") if test.attribute in ("pos", "tag") else ""
     phrase = f"{_ATTRIBUTES[test.attribute]} “{test.value}”" + (f" ({meaning})" if meaning else "")
@@ -206,7 +169,7 @@ def _reference(target: int | str) -> str:
     return f"what the {target}{ending} element matched"
 
 
-def _function(function: str | Noise) -> str:
+def _function(function: str | syntax.Noise) -> str:
     if isinstance(function, str):
         return FUNCTION_MEANINGS[function]
     meaning = FUNCTION_MEANINGS[function.kind]

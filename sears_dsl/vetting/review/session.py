@@ -21,25 +21,12 @@ import numpy as np
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import Expectation, Metadata, Rule
-from sears_dsl.vetting.decisions import (
-    REASONS,
-    TEMPLATE_REASONS,
-    Pair,
-    ReviewTask,
-    ReviewVerdict,
-    RuleVerdict,
-)
+from sears_dsl.vetting import decisions
 from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.review import workbench
 from sears_dsl.vetting.review.deciding import Deciding, View, meaningless, rejection, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.trials import Trials, proposals
-from sears_dsl.vetting.review.workbench import (
-    AdversaryChoice,
-    ExampleRow,
-    RuleTable,
-    Workbench,
-    marked,
-)
 
 # Examples of a rule that go into the journal with the decision about it.
 _KEPT = 5
@@ -92,11 +79,11 @@ class Session(Deciding):
 
     def __init__(
         self,
-        bench: Workbench,
+        bench: workbench.Workbench,
         journal: Journal,
         *,
         most: int = 20,
-        choices: Sequence[AdversaryChoice] = (),
+        choices: Sequence[workbench.AdversaryChoice] = (),
     ) -> None:
         super().__init__(journal)
         self.bench = bench
@@ -133,13 +120,13 @@ class Session(Deciding):
             "model": bench.predictor.identity,
             "scorer": None if bench.scorer is None else bench.scorer.name,
             "tau": bench.tau,
-            "reasons": {**TEMPLATE_REASONS, **REASONS},
+            "reasons": {**decisions.TEMPLATE_REASONS, **decisions.REASONS},
             "judge": self._judging(),
             "write": self._writing(),
             "pick": self._picking(),
         }
 
-    def _verdicts(self, *kinds: ReviewVerdict) -> list[RuleVerdict]:
+    def _verdicts(self, *kinds: decisions.ReviewVerdict) -> list[decisions.RuleVerdict]:
         """What was decided about rules of the ruleset, in the order of decision."""
         return [each for each in self.state.with_verdict(*kinds) if each.rule in self._ids]
 
@@ -165,9 +152,7 @@ class Session(Deciding):
             | {"twin": None if place.twin is None else effects.texts[place.twin]}
             for place in places
         ]
-        flipped: set[int] = set()
-        for rule in accepted:
-            flipped |= effects.rows_flipped(rule)
+        flipped = set[int]().union(*map(effects.rows_flipped, accepted))
         last = self.state.last.get("judge")
         undone = None if last is None else last.content.get("rule")
         return {
@@ -196,7 +181,7 @@ class Session(Deciding):
             "flips": summary.flips,
         }
 
-    def _in_and_out(self) -> tuple[list[int], list[int], list[int], RuleTable]:
+    def _in_and_out(self) -> tuple[list[int], list[int], list[int], workbench.RuleTable]:
         """Positions accepted, rejected and replaced; effects of the rules and replacements."""
         accepted: list[int] = []
         replaced: list[int] = []
@@ -214,7 +199,7 @@ class Session(Deciding):
         rejected = [self._ids[each.rule] for each in self._verdicts("reject")]
         return accepted, rejected, replaced, self._all(tuple(new))
 
-    def _effects_with(self, edited: tuple[tuple[str, Expectation], ...]) -> RuleTable:
+    def _effects_with(self, edited: tuple[tuple[str, Expectation], ...]) -> workbench.RuleTable:
         """RuleTable of all rules of the ruleset and of some written instead of others.
 
         Those of the ruleset are known: an edit costs what the new rule costs, however many there
@@ -252,7 +237,7 @@ class Session(Deciding):
             "undo": self._undo("pick"),
         }
 
-    def _undo(self, task: ReviewTask) -> str | None:
+    def _undo(self, task: decisions.ReviewTask) -> str | None:
         """What undo would take back, for a person."""
         last = self.state.last.get(task)
         if last is None:
@@ -291,7 +276,7 @@ class Session(Deciding):
         listed = [{"sign": sign, "meaning": meaning} for sign, meaning in signs]
         return {"words": in_words(rule), "signs": listed}
 
-    def _marks(self, rule: int) -> Mapping[Pair, bool]:
+    def _marks(self, rule: int) -> Mapping[decisions.Pair, bool]:
         """What was said of pairs, of those that are judged as this rule's are."""
         return self.state.marks(keeps_label=self.bench.ruleset.rules[rule].keeps_label)
 
@@ -304,7 +289,7 @@ class Session(Deciding):
         marks = self._marks(place)
         return {"total": total, "examples": [self._example(each, marks) for each in examples]}
 
-    def _example(self, example: ExampleRow, marks: Mapping[Pair, bool]) -> View:
+    def _example(self, example: workbench.ExampleRow, marks: Mapping[decisions.Pair, bool]) -> View:
         same = marks.get((example.original, example.rewritten))
         return asdict(example) | {"pieces": list(example.pieces), "same": same}
 
@@ -340,10 +325,8 @@ class Session(Deciding):
             expect = bench.ruleset.rules[self._place(instead_of)].expectation
         effects = self.trials.ask(text, deadline, expect=expect)
         answer_count = sum(answer is not None for answer in effects.answers)
-        saved: set[int] = set()
-        for written in self.state.written:
-            if written.text != text:
-                saved |= self.trials.known(written.text).rows_flipped(0)
+        others = [each.text for each in self.state.written if each.text != text]
+        saved = set[int]().union(*(self.trials.known(each).rows_flipped(0) for each in others))
         total, examples = bench.examples(effects, 0, mistakes=True)
         _, rows = bench.examples(effects, 0, mistakes=False)
         return {
@@ -377,7 +360,7 @@ class Session(Deciding):
             "original": choice.original,
             "label": choice.label,
             "adversaries": [
-                asdict(each) | {"pieces": list(marked(choice.original, each.text))}
+                asdict(each) | {"pieces": list(workbench.marked(choice.original, each.text))}
                 for each in choice.adversaries
             ],
             "picked": pick is not None,
@@ -452,7 +435,7 @@ class Session(Deciding):
         chosen = np.random.default_rng(seed).permutation(len(pairs))[:_KEPT]
         return [list(pairs[place]) for place in chosen.tolist()]
 
-    def _first_examples(self, effects: RuleTable) -> list[list[str]]:
+    def _first_examples(self, effects: workbench.RuleTable) -> list[list[str]]:
         """(original, rewritten) of the examples of one rule that are shown first."""
         _, examples = self.bench.examples(effects, 0, mistakes=False, most=_KEPT)
         return [[each.original, each.rewritten] for each in examples]
@@ -469,10 +452,12 @@ def _expected(rule: Rule) -> dict[str, str]:
 
 def reasons_of(rule: Rule) -> Mapping[str, str]:
     """Why a rule may be rejected: not that it changes the meaning where it should."""
-    return REASONS if rule.keeps_label else TEMPLATE_REASONS
+    return decisions.REASONS if rule.keeps_label else decisions.TEMPLATE_REASONS
 
 
-def _pick(content: Mapping[str, Any], choices: Sequence[AdversaryChoice]) -> dict[str, Any]:
+def _pick(
+    content: Mapping[str, Any], choices: Sequence[workbench.AdversaryChoice]
+) -> dict[str, Any]:
     number, chosen = content.get("number"), content.get("choice")
     if not isinstance(number, int) or not 0 <= number < len(choices):
         raise meaningless("number", number)

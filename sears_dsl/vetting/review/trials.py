@@ -18,14 +18,7 @@ from threading import Lock
 
 import numpy as np
 
-from sears_dsl.discovery.filtering.narrowing import (
-    ACCEPTED,
-    NOT_JUDGED,
-    REFUSED,
-    Sites,
-    narrowed,
-    sites_of,
-)
+from sears_dsl.discovery.filtering import narrowing
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
@@ -193,12 +186,12 @@ def proposals(
     of_row = dict(zip(applications.rows[rewrites].tolist(), pairs, strict=True))
     written = bench.effects.rules[rule]
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
-    sites = sites_of(compile_with_sources([scoped], tagger=bench.tagger), bench.tokens)
+    sites = narrowing.sites_of(compile_with_sources([scoped], tagger=bench.tagger), bench.tokens)
     acts = np.isin(sites.rows, applications.rows[rewrites])
-    sites = Sites(*(column[acts] for column in sites))
-    meant = {None: NOT_JUDGED, True: ACCEPTED, False: REFUSED}
+    sites = narrowing.Sites(*(column[acts] for column in sites))
+    meant = {None: narrowing.NOT_JUDGED, True: narrowing.ACCEPTED, False: narrowing.REFUSED}
     verdicts = np.array([meant[marks.get(of_row[row])] for row in sites.rows.tolist()], np.int64)
-    narrower = narrowed(
+    narrower = narrowing.narrowed(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
     same = sum(marked.values())

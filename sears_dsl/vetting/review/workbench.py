@@ -51,15 +51,7 @@ _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
-    """The change between two texts, in whole words.
-
-    Example:
-        >>> for piece in marked("What color is it?", "Which color is it?"):
-        ...     print(piece.kind, repr(piece.text))
-        old 'What'
-        new 'Which'
-        same ' color is it?'
-    """
+    """The change between two texts, in whole words."""
     old, new = _WORDS.findall(original), _WORDS.findall(rewritten)
     pieces: list[ShownPiece] = []
     before = after = ""

@@ -27,7 +27,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from importlib.resources import files
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -66,13 +66,12 @@ _FILES = {
 PageAnswer: TypeAlias = Callable[["_PageRequest"], Awaitable[object]]
 
 
-class _PageRequest:
+class _PageRequest(NamedTuple):
     """A question: whose it is, and what is asked."""
 
-    def __init__(self, session: Deciding, query: Mapping[str, str], content: Mapping[str, Any]):
-        self.session = session
-        self.query = query
-        self.content = content
+    session: Deciding
+    query: Mapping[str, str]
+    content: Mapping[str, Any]
 
     @property
     def rules(self) -> Session:
