@@ -28,6 +28,7 @@ __all__ = [
     "LONGEST",
     "Corpus",
     "Vocabulary",
+    "add_texts",
     "known_words",
     "read_corpus",
     "read_texts",
@@ -62,6 +63,17 @@ class Corpus(NamedTuple):
     counts: Any
     edits: Edits
     tokens: dict[str, int]
+
+
+def add_texts(parser: argparse.ArgumentParser) -> None:
+    """The options that say where the texts are."""
+    parser.add_argument("--books", type=Path, required=True, help="plain text, a sentence a line")
+    parser.add_argument("--squad", type=Path, required=True, help="SQuAD 1.1 training JSON")
+    parser.add_argument("--vqa", type=Path, required=True, help="VQA questions, JSON lines")
+    parser.add_argument("--ewt", type=Path, required=True, help="en_ewt-ud-train.conllu")
+    parser.add_argument(
+        "--reviews", type=Path, help="vaderSentiment-3.3.2.tar.gz; fetched if absent"
+    )
 
 
 def read_texts(options: argparse.Namespace) -> dict[str, list[str]]:

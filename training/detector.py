@@ -18,7 +18,18 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-__all__ = ["Adapted", "Detector", "deep_weights", "set_deep_weights", "small_weights"]
+from sears_dsl.judge.estimate import INPUTS, WIDTH
+from sears_dsl.judge.likelihood import LIKELIHOOD
+
+__all__ = [
+    "Adapted",
+    "AdaptedLayers",
+    "Detector",
+    "Estimator",
+    "deep_weights",
+    "set_deep_weights",
+    "small_weights",
+]
 
 
 @numba.njit(cache=True, fastmath=True)
@@ -212,8 +223,8 @@ class _Adapted(nn.Module):
         return self.lin(x) + functional.linear(functional.linear(x, self.a), self.b)
 
 
-class Adapted(nn.Module):
-    """The lower layers of a sentence encoder, adapted, and a logit a piece.
+class AdaptedLayers(nn.Module):
+    """The lower layers of a sentence encoder, or all, adapted.
 
     Args:
         folder: of the encoder.
@@ -221,7 +232,7 @@ class Adapted(nn.Module):
         rank: width of what is learned beside each matrix.
     """
 
-    def __init__(self, folder: Path, *, layers: int = 4, rank: int = 16) -> None:
+    def __init__(self, folder: Path, *, layers: int, rank: int = 16) -> None:
         super().__init__()
         from transformers import AutoModel  # noqa: PLC0415 - slow to load
 
@@ -243,24 +254,78 @@ class Adapted(nn.Module):
                 weight.requires_grad = True
         self.encoder = encoder
         self.mix = nn.Parameter(torch.zeros(layers))
-        self.hidden = nn.Linear(encoder.config.hidden_size, 128)
-        self.logit = nn.Linear(128, 1)
-        nn.init.constant_(self.logit.bias, -2.0)
 
     def shares(self) -> Any:
         """How much each layer counts, the upper ones more at first."""
         return torch.softmax(self.mix + torch.arange(self.layers) * 1.0, 0)
 
-    def forward(self, pieces: Any, seen: Any) -> Any:
-        """Logits (rows, length) of rows of pieces, of which ``seen`` says which are filled."""
+    def states(self, pieces: Any, seen: Any) -> Any:
+        """The mean of the layers of rows of pieces, of which ``seen`` says which are filled."""
         read = self.encoder(input_ids=pieces, attention_mask=seen, output_hidden_states=True)
-        mixed = sum(
+        return sum(
             share * x for share, x in zip(self.shares(), read.hidden_states[1:], strict=True)
         )
+
+
+class Adapted(AdaptedLayers):
+    """Four layers, and a logit a piece."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, layers=4)
+        self.hidden = nn.Linear(self.encoder.config.hidden_size, 128)
+        self.logit = nn.Linear(128, 1)
+        nn.init.constant_(self.logit.bias, -2.0)
+
+    def forward(self, pieces: Any, seen: Any) -> Any:
+        """Logits (rows, length) of rows of pieces, of which ``seen`` says which are filled."""
+        mixed = self.states(pieces, seen)
         return self.logit(functional.silu(self.hidden(mixed))).squeeze(-1).float()
 
 
-def deep_weights(model: Adapted) -> dict[str, Any]:
+class Estimator(AdaptedLayers):
+    """Four layers, and what `sears_dsl.judge.estimate` computes from them."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, layers=4)
+        self.project = nn.Linear(self.encoder.config.hidden_size, WIDTH)
+        self.hidden = nn.Linear(INPUTS, 192)
+        self.output = nn.Linear(192, len(LIKELIHOOD))
+
+    def forward(self, pieces: Any, seen: Any, pooled: Any, sizes: Any) -> Any:
+        """What is estimated of N rewrites of B originals, (N, `LIKELIHOOD`).
+
+        Args:
+            pieces, seen: (rows, length), of originals and rewrites.
+            pooled: (2 N · 3, rows · length): the shares of the pieces that are before, at and
+                behind a change, of originals and then of rewrites.
+            sizes: (N, 2): the logarithms of how many pieces are changed.
+        """
+        projected = self.project(self.states(pieces, seen)).float().flatten(0, 1)
+        old, new = (pooled @ projected).view(2, -1, 3, WIDTH)
+        return self.output(functional.silu(self.hidden(inputs_of(old, new, sizes))))
+
+
+def inputs_of(old: Any, new: Any, sizes: Any) -> Any:
+    """(N, `INPUTS`), as `sears_dsl.judge.estimate` has them."""
+    before, words, after = new.unbind(1)
+    was = old[:, 1]
+    parts = (
+        was,
+        words,
+        (was - words).abs(),
+        was * words,
+        before,
+        after,
+        words * before,
+        words * after,
+    )
+    return torch.cat([*parts, sizes], 1)
+
+
+_TURNED = ("hidden.weight", "logit.weight", "project.weight", "output.weight")
+
+
+def deep_weights(model: AdaptedLayers) -> dict[str, Any]:
     """What was learned, as half floats, named as in `sears_dsl.judge.deep_grammar`."""
     found = {
         name.removeprefix("encoder.").replace(".lin.", "."): weight.detach().numpy()
@@ -268,18 +333,22 @@ def deep_weights(model: Adapted) -> dict[str, Any]:
         if weight.requires_grad and name != "mix"
     }
     found["shares"] = model.shares().detach().numpy()
-    for name in ("hidden.weight", "logit.weight"):
-        found[name] = found[name].T
+    for name in _TURNED:
+        if name in found:
+            found[name] = found[name].T
     return {name: np.ascontiguousarray(array).astype(np.float16) for name, array in found.items()}
 
 
-def set_deep_weights(model: Adapted, weights: Mapping[str, Any]) -> None:
-    """Go on from what `deep_weights` gave."""
+def set_deep_weights(
+    model: AdaptedLayers, weights: Mapping[str, Any], *, heads: bool = True
+) -> None:
+    """Go on from what `deep_weights` gave; without heads, from its layers alone."""
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if weight.requires_grad and name != "mix":
+            wanted = heads or name.startswith("encoder.")
+            if weight.requires_grad and name != "mix" and wanted:
                 array = weights[name.removeprefix("encoder.").replace(".lin.", ".")]
-                turned = array.T if name in {"hidden.weight", "logit.weight"} else array
+                turned = array.T if name in _TURNED else array
                 weight.copy_(torch.from_numpy(np.ascontiguousarray(turned)))
         shares = torch.from_numpy(np.asarray(weights["shares"], np.float32))
         model.mix.copy_(torch.log(shares) - torch.arange(model.layers) * 1.0)

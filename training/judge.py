@@ -30,7 +30,7 @@ import random
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -55,16 +55,18 @@ from sears_dsl.judge.encoder import (
     places_of,
     turned,
 )
+from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
     Content,
     Curves,
     SeenChanges,
     content_columns,
+    named,
     replaced_words,
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import VERSION
-from sears_dsl.judge.likelihood import LIKELIER
+from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.meaning.sentence_meaning import (
     ABOUT_FEW,
@@ -233,11 +235,13 @@ class Models:
     Attributes:
         encoder: sees changes.
         grammar: knows what English looks like.
+        likelihood: estimates how likely rewrites are.
         keep: a folder.
     """
 
     encoder: Encoder
     grammar: Grammar
+    likelihood: LikelihoodEstimate
     keep: Path
 
 
@@ -282,20 +286,28 @@ def read(
     return Read(judgements, counts, seen, turned(flat, seen), replaced)
 
 
-def read_grammar(name: str, pairs: Sequence[tuple[str, str]], models: Models) -> dict[str, Floats]:
-    """How English rewrites read; what is kept is kept for this grammar."""
-    grammar = models.grammar
-    file = models.keep / f"{name}-{_digest((grammar.identity, pairs))}.npy"
-    if not file.exists():
-        parts = []
-        for begin in range(0, len(pairs), 1000):
-            parts.append(grammar.evidence(pairs[begin : begin + 1000]))
-            show(f"{name}: grammar of {begin + len(parts[-1])} of {len(pairs)}")
-        content = io.BytesIO()
-        np.save(content, np.concatenate(parts))
-        write_atomically(file, content.getvalue())
-    found = np.load(file)
-    return {key: found[:, at] for at, key in enumerate(GRAMMAR)}
+def read_networks(name: str, pairs: Sequence[tuple[str, str]], models: Models) -> dict[str, Floats]:
+    """How English rewrites read, and how likely they are.
+
+    What is kept is kept for this grammar, and for this estimate of likelihood.
+    """
+    asked: tuple[tuple[str, Sequence[str], Callable[[Any], Floats]], ...] = (
+        (models.grammar.identity, GRAMMAR, models.grammar.evidence),
+        (models.likelihood.digest, (*LIKELIHOOD, *LIKELIER), models.likelihood.columns),
+    )
+    columns: dict[str, Floats] = {}
+    for identity, names, read_pairs in asked:
+        file = models.keep / f"{name}-{_digest((identity, pairs))}.npy"
+        if not file.exists():
+            parts = []
+            for begin in range(0, len(pairs), 1000):
+                parts.append(read_pairs(pairs[begin : begin + 1000]))
+                show(f"{name}: {names[0]} of {begin + len(parts[-1])} of {len(pairs)}")
+            content = io.BytesIO()
+            np.save(content, np.concatenate(parts))
+            write_atomically(file, content.getvalue())
+        columns.update(named(names, np.load(file)))
+    return columns
 
 
 def _digest(of: object) -> str:
@@ -369,7 +381,7 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     columns = {
         **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *ALONE))},
         **{key: values[rows] for key, values in content.items()},
-        **({} if name in GRADED_ALONE else read_grammar(name, pairs, models)),
+        **({} if name in GRADED_ALONE else read_networks(name, pairs, models)),
     }
     show(f"{name}: {len(rows)} judgements with all evidence")
     return Weighed(judgements, columns)
@@ -678,7 +690,7 @@ def main() -> None:
         data / "substitution/swords-v1.1_dev.json.gz", data / "paraphrase/ppdb-sample.tsv", *sources
     ]  # fmt: skip
     frequencies = frequencies_of(plain_english(*sources, count=None), folder)
-    models = Models(Encoder(folder, frequencies), load_grammar(), keep)
+    models = Models(Encoder(folder, frequencies), load_grammar(), load_likelihood_estimate(), keep)
     english = plain_english(*sources, count=24_000)
     rules = ruled(english, most=12)
     originals = sorted({each.original for each in rules})

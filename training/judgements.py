@@ -46,6 +46,7 @@ __all__ = [
     "spoiled",
     "strayed",
     "swords",
+    "with_article",
 ]
 
 _SEED = 7
@@ -90,7 +91,7 @@ def swords(file: Path) -> list[Judgement]:
             new = _in_form(lemma, word, target["extra"]["coinco_lemma"], target["pos"], tag)
             if word[:1].isupper():
                 new = new[:1].upper() + new[1:]
-            rewrite = _with_article(left, new) + new + right
+            rewrite = with_article(left, new) + new + right
             if rewrite != left + word + right:
                 found.append(Judgement(left + word + right, rewrite, share, "swords", key))
     return found
@@ -110,7 +111,7 @@ def _in_form(substitute: str, word: str, lemma: str, kind: str, tag: str) -> str
     return " ".join(words)
 
 
-def _with_article(left: str, word: str) -> str:
+def with_article(left: str, word: str) -> str:
     """The words before with the article that the new word wants."""
     found = re.search(r"\b(an?)(?=\s+$)", left, re.IGNORECASE)
     if not found:
@@ -156,7 +157,7 @@ def in_context(grades: Sequence[Judgement], texts: Sequence[str], *, most: int) 
         for text in places.get(old, [])[:most]:
             start = re.search(rf"(?<![\w'-]){re.escape(old)}(?![\w'-])", text)
             if start:
-                left = _with_article(text[: start.start()], new)
+                left = with_article(text[: start.start()], new)
                 rewrite = left + new + text[start.end() :]
                 found.append(Judgement(text, rewrite, each.share * 0.8, "phrases", each.group))
     generator.shuffle(found)

@@ -68,12 +68,11 @@ def main() -> None:
         step = 1 if arguments.read_only == "forwards" else -1
         for name in list(FITTED)[::step]:
             for some in _portions(_pairs(sets[name]))[::step]:
-                _nats(name, some, model, arguments.keep)
+                _nats_of_portion(name, some, model, arguments.keep)
         return
     judged, shipped = {}, {}
     for name in FITTED:
-        parts = [_nats(name, some, model, arguments.keep) for some in _portions(_pairs(sets[name]))]
-        likelihood = columns_of([nats for part in parts for nats in part])
+        likelihood = columns_of(nats_of(name, _pairs(sets[name]), model, arguments.keep))
         columns = named((*LIKELIHOOD, *LIKELIER), likelihood)
         for prefix, chosen in (("", judged), (SHIPPED, shipped)):
             each = sets.get(prefix + name)
@@ -100,7 +99,15 @@ def _portions(pairs: Sequence[tuple[str, str]]) -> list[Sequence[tuple[str, str]
     return [pairs[begin : begin + _AT_ONCE] for begin in range(0, len(pairs), _AT_ONCE)]
 
 
-def _nats(
+def nats_of(
+    name: str, pairs: Sequence[tuple[str, str]], model: LikelihoodModel, keep: Path
+) -> list[Nats]:
+    """What the pieces of rewrites cost, in portions, each of which is kept in the folder."""
+    portions = (_nats_of_portion(name, some, model, keep) for some in _portions(pairs))
+    return [nats for portion in portions for nats in portion]
+
+
+def _nats_of_portion(
     name: str, pairs: Sequence[tuple[str, str]], model: LikelihoodModel, keep: Path
 ) -> list[Nats]:
     """What the pieces of rewrites cost; what is kept is kept for these rewrites."""

@@ -46,7 +46,6 @@ from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.tagger import (
     FindingTagger,
     ListingTagger,
-    RetaggingTagger,
     Tagger,
     as_tagger,
     in_language,
@@ -470,7 +469,8 @@ class Matcher:
                     tagger = self.tagger
                     if tier == TOKENS:
                         cut = tagger.tokenize(chosen)
-                    elif again and isinstance(tagger, RetaggingTagger):
+                    # One that is sooner done with texts of which it tagged the most just before.
+                    elif again and hasattr(tagger, "tag_again"):
                         cut = tagger.tag_again(chosen)
                     else:
                         cut = tagger.tag(chosen)

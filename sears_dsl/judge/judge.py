@@ -11,9 +11,9 @@ where ``taken_k`` never falls, is piecewise linear and was fitted on judgements 
 intercept for rewrites as mining gives them, of which about one in eight is acceptable. ``cheap`` is
 of what is known without the encoder, generous by construction: it only rejects what ``full`` hardly
 ever accepts. What readers said of the same change elsewhere moves it (`sears_dsl.judge.readings`):
-that is S. Of several changes in a text the worst counts, and how many there are. ``judge-lm`` has
-curves and readings of its own, over all of this and what a language model says
-(`sears_dsl.judge.likelihood`), which is asked last.
+that is S. Of several changes in a text the worst counts, and how many there are. How likely a
+rewrite is, as a network estimates it (`sears_dsl.judge.estimate`), is asked last. ``judge-lm`` asks
+a language model instead (`sears_dsl.judge.likelihood`), and has curves and readings of its own.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.encoder import ALONE
+from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
     CONTENT,
     Curves,
@@ -41,7 +42,7 @@ from sears_dsl.judge.evidence import (
     read_numbers,
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
-from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, LikelihoodModel, columns_of
+from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, LikelihoodModel
 from sears_dsl.judge.readings import Reading, Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE
 from sears_dsl.runtime.array_types import Floats
@@ -76,13 +77,12 @@ class Judge:
     identity: str
     # The least S that counts as accepted: from .5 on most readers would accept a rewrite.
     tau: float
-    # Of ``judge-lm``, which asks it last.
-    language_model: LikelihoodModel | None = None
+    likelihood: LikelihoodEstimate | LikelihoodModel
 
     @property
     def name(self) -> str:
-        """``judge``, or ``judge-lm``, which asks a language model as well."""
-        return "judge" if self.language_model is None else "judge-lm"
+        """``judge``, or ``judge-lm``, which asks a language model."""
+        return "judge-lm" if isinstance(self.likelihood, LikelihoodModel) else "judge"
 
     def with_readings(self, readings: Sequence[Reading]) -> Judge:
         """This judge, and what one's own readers said: they count like those that it knows."""
@@ -168,10 +168,8 @@ class Judge:
     def _likely(
         self, pairs: Sequence[Pair], _changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
-        """How likely the rewrite is, where a language model is asked."""
-        if self.language_model is None:
-            return {}
-        return named((*LIKELIHOOD, *LIKELIER), columns_of(self.language_model.nats(pairs)))
+        """How likely the rewrite is."""
+        return named((*LIKELIHOOD, *LIKELIER), self.likelihood.columns(pairs))
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
         """What speaks against a rewrite, the weightiest first; empty where nothing differs."""
@@ -213,10 +211,13 @@ def load_judge(
     )  # fmt: skip
     cheap, full = weights.curves
     evidence = load_evidence(folder, weights, learned=file.with_name("judge.npz"), device=device)
-    model = None if language_model is None else LikelihoodModel(language_model, device=device)
-    readings = load_readings("readings.json" if model is None else "readings_lm.json")
+    readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
-    other_digests = f"{readings.digest}{grammar.identity}".encode()
+    estimate = load_likelihood_estimate()
+    likelihood: LikelihoodEstimate | LikelihoodModel = estimate
+    if language_model is not None:
+        likelihood = LikelihoodModel(language_model, device=device)
+    other_digests = f"{readings.digest}{grammar.identity}{estimate.digest}".encode()
     digest = hashlib.sha256(weights.content + other_digests).hexdigest()
     return Judge(
         cheap,
@@ -226,5 +227,5 @@ def load_judge(
         readings=readings,
         identity=f"judge-{digest[:16]}",
         tau=float(weights.entry["tau"]) if tau is None else tau,
-        language_model=model,
+        likelihood=likelihood,
     )

@@ -157,6 +157,10 @@ class LikelihoodModel:
         self._frequencies = base ** (-torch.arange(0, self._size, 2) / self._size)
         self._memory: OrderedDict[str, _ReadText] = OrderedDict()
 
+    def columns(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """The rows of `LIKELIHOOD` and `LIKELIER` of pairs."""
+        return columns_of(self.nats(pairs))
+
     def nats(self, pairs: Sequence[tuple[str, str]]) -> list[Nats]:
         """What the changed pieces of pairs cost, and those behind them."""
         windows = [window_of(*pair) for pair in pairs]

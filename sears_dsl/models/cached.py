@@ -27,7 +27,6 @@ from sears_dsl.models.predictor import (
     Answer,
     OnError,
     Predictor,
-    PricedPredictor,
     Row,
     RowsRefused,
     row_key,
@@ -260,7 +259,7 @@ class CachedPredictor:
             missing = [key for key in missing if key not in known]
         answer_count = len(distinct) - len(missing)
         # One line for each round that is larger than those before, not for each of hundreds.
-        if len(missing) > self._announced and isinstance(self.predictor, PricedPredictor):
+        if len(missing) > self._announced and hasattr(self.predictor, "forecast"):
             self._announced = len(missing)
             self._announce(self.predictor.forecast([distinct[key] for key in missing]))
         if missing and on_progress is not None:

@@ -85,14 +85,6 @@ class AnsweringPredictor(ABC):
         return [answer.label for answer in self.predict_with_confidence(rows)]
 
 
-@runtime_checkable
-class PricedPredictor(Predictor, Protocol):
-    """A predictor each of whose answers costs money."""
-
-    def forecast(self, rows: Sequence[Row]) -> str:
-        """What it will cost to ask about rows, in words."""
-
-
 def row_key(row: Row) -> str:
     """A name for the content of a row: 32 hex digits, the same on every machine."""
     content = _CONTENT.encode(dict(row))

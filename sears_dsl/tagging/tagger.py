@@ -73,17 +73,6 @@ class FindingTagger(Protocol):
 
 
 @runtime_checkable
-class RetaggingTagger(Protocol):
-    """A tagger that is sooner done with texts of which it tagged the most just before.
-
-    Optional: rules one after another change little of a text at a time.
-    """
-
-    def tag_again(self, texts: Sequence[str]) -> Tokens:
-        """What `tag` gives."""
-
-
-@runtime_checkable
 class ListingTagger(Protocol):
     """A tagger that gives the tokens of a text as lists, which for one text are made sooner.
 

@@ -224,7 +224,6 @@ class SearchScreen:
         if self._chosen.quiet:
             return
         from sears_dsl.cli.screen.discovery import estimate
-        from sears_dsl.models.predictor import PricedPredictor
         from sears_dsl.paraphrasing.prompted import PromptedPart
 
         predictor, team = self._work.predictor, self._work.parts.team
@@ -244,7 +243,7 @@ class SearchScreen:
             click.echo(str(ahead), err=True)
             if self._chosen.model.startswith(("http", "llm:")):
                 requests += ahead.questions
-            if isinstance(predictor.predictor, PricedPredictor):
+            if hasattr(predictor.predictor, "forecast"):  # each of its answers costs money
                 rows = list(islice(cycle(self._work.data.rows), ahead.questions))
                 click.echo(f"  {predictor.predictor.forecast(rows)}", err=True)
             for part in parts:

@@ -1,0 +1,225 @@
+"""Makes the estimate of likelihood: ``python -m training.estimate --keep FOLDER --books FILE ...``.
+
+In: rewrites that nobody judged (`training.unjudged`), what a language model says of them, and the
+deep network of the grammar, from which it starts. Out: ``likelihood_en.npz``, and a line about each
+step. Always holds: the same files, versions, processor and seed give the same bytes. Costs: half an
+hour of one core to ask the language model, which ``--keep`` keeps, and half an hour to learn, on a
+core that multiplies matrices of bfloat16 (AMX).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+from torch.nn import functional
+
+from sears_dsl.judge.deep_grammar import encoder_folder
+from sears_dsl.judge.estimate import FILE, changed_pieces
+from sears_dsl.judge.grammar import DEEP
+from sears_dsl.judge.likelihood import LikelihoodModel, Nats, columns_of, window_of
+from sears_dsl.judge.networks import read_grammar_file
+from sears_dsl.translation.model_files import carried_language_model
+from training.corpus import add_texts, read_texts
+from training.detector import Estimator, deep_weights, set_deep_weights
+from training.likelihood import nats_of
+from training.unjudged import unjudged
+from training.weight_files import write_grammar_file
+
+#: Texts that rewrites are drawn for, those of which the rewrites are asked about, those that are
+#: paraphrased, and how often each rewrite is learned from.
+TEXTS, REWRITTEN, PARAPHRASED, EPOCHS = 9000, 3660, 1000, 3.0
+
+_PIECES = 128
+# Originals at once, and rewrites of each.
+_ORIGINALS, _REWRITES = 24, 3
+_SORTED = 30
+# Nats beyond these count as much, and by so many they are divided.
+_LEAST, _MOST = (-8.0, -6.0, 0.0, 0.0), (24.0, 12.0, 30.0, 20.0)
+_SCALES = (6.0, 4.0, 8.0, 5.0)
+_WEIGHTS = (2.0, 1.0, 1.0, 1.0)
+
+
+class Lessons(NamedTuple):
+    """Rewrites with what a language model says of them.
+
+    Attributes:
+        rows: the pieces of distinct texts.
+        pairs: (N, 2) rows of originals and rewrites.
+        spans: of each pair where the pieces differ.
+        nats: (N, LIKELIHOOD), of which the first two may be below 0.
+    """
+
+    rows: list[list[int]]
+    pairs: Any
+    spans: list[tuple[slice, slice]]
+    nats: Any
+
+
+def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lessons:
+    """Pairs in numbers."""
+    tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    windows = [window_of(*pair) for pair in pairs]
+    texts = list(dict.fromkeys(text for window in windows for text in window))
+    numbers = {text: number for number, text in enumerate(texts)}
+    rows = [each.ids[:_PIECES] for each in tokenizer.encode_batch(texts)]
+    places = np.array([[numbers[text] for text in window] for window in windows])
+    spans = [changed_pieces(rows[one], rows[other]) for one, other in places.tolist()]
+    columns = columns_of(nats)
+    more = columns[:, 0] - columns[:, -1]
+    rest = [float(each.after_new.sum() - each.after_old.sum()) for each in nats]
+    return Lessons(rows, places, spans, np.column_stack([more, rest, columns[:, 2:4]]))
+
+
+def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> Estimator:
+    """The network, after so many passes."""
+    torch.manual_seed(seed)
+    generator = np.random.default_rng(seed)
+    model = Estimator(encoder_folder()).train()
+    set_deep_weights(model, read_grammar_file(DEEP).arrays, heads=False)
+    targets = (np.clip(lessons.nats, _LEAST, _MOST) / _SCALES).astype(np.float32)
+    mean = targets.mean(0)
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(weights, lr=rate, betas=(0.9, 0.98), weight_decay=0.02)
+    share = torch.tensor(_WEIGHTS) / sum(_WEIGHTS)
+    batches = _batches(lessons, generator)
+    size = next(batches)
+    steps = int(epochs * len(lessons.pairs) / len(size))
+    running = 0.0
+    for step in range(steps):
+        some = next(batches)
+        done = step / steps
+        for group in optimizer.param_groups:
+            group["lr"] = rate * min(1, (step + 1) / 60) * max(0.02, 1 - done)
+        with torch.autocast("cpu", torch.bfloat16):
+            estimates = model(*packed(lessons, some)).float()
+        wanted = torch.from_numpy(targets[some] - mean)
+        each = functional.smooth_l1_loss(estimates, wanted, reduction="none", beta=0.5)
+        loss = (each.mean(0) * share).sum()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.step()
+        running += (float(loss.detach()) - running) * max(0.02, 1 / (step + 1))
+        if (step + 1) % 100 == 0 or step + 1 == steps:
+            _tell(f"step {step + 1} of {steps}, loss {running:.4f}")
+    # In nats, as they are asked for.
+    with torch.no_grad():
+        scales = torch.tensor(_SCALES)
+        model.output.bias.copy_((model.output.bias + torch.from_numpy(mean)) * scales)
+        model.output.weight.mul_(scales[:, None])
+    return model.eval()
+
+
+def packed(lessons: Lessons, some: Any) -> tuple[Any, Any, Any, Any]:
+    """What `Estimator.forward` reads of pairs, each distinct text once."""
+    texts, places = np.unique(lessons.pairs[some], return_inverse=True)
+    places = places.reshape(-1, 2)
+    rows = [lessons.rows[text] for text in texts.tolist()]
+    length = max(map(len, rows))
+    pieces = np.zeros((len(rows), length), np.int64)
+    seen = np.zeros_like(pieces)
+    for at, row in enumerate(rows):
+        pieces[at, : len(row)] = row
+        seen[at, : len(row)] = 1
+    count = len(some)
+    pooled = np.zeros((6 * count, len(rows) * length), np.float32)
+    sizes = np.zeros((count, 2), np.float32)
+    for at, pair in enumerate(some.tolist()):
+        for side, span in enumerate(lessons.spans[pair]):
+            row = places[at, side]
+            first = 3 * (side * count + at)
+            sizes[at, side] = np.log1p(span.stop - span.start)
+            around = (
+                [max(0, span.start - 1)],
+                range(span.start, span.stop),
+                [min(len(rows[row]) - 1, span.stop)],
+            )
+            for kind, some_pieces in enumerate(around):
+                columns = row * length + np.array(some_pieces)
+                pooled[first + kind, columns] = 1 / len(some_pieces)
+    return (
+        torch.from_numpy(pieces), torch.from_numpy(seen),
+        torch.from_numpy(pooled), torch.from_numpy(sizes),
+    )  # fmt: skip
+
+
+def _batches(lessons: Lessons, generator: Any) -> Iterator[Any]:
+    """Rewrites of originals of like length, again and again in another order."""
+    of: dict[int, list[int]] = defaultdict(list)
+    for at, original in enumerate(lessons.pairs[:, 0].tolist()):
+        of[original].append(at)
+    while True:
+        groups = []
+        for original in generator.permutation(list(of)).tolist():
+            shuffled = generator.permutation(of[original])
+            groups += [
+                shuffled[low : low + _REWRITES] for low in range(0, len(shuffled), _REWRITES)
+            ]
+        order = generator.permutation(len(groups))
+        for low in range(0, len(order), _ORIGINALS * _SORTED):
+            some = [groups[at] for at in order[low : low + _ORIGINALS * _SORTED].tolist()]
+            some.sort(key=lambda group: len(lessons.rows[lessons.pairs[group[0], 1]]))
+            for at in generator.permutation(len(some) // _ORIGINALS):
+                yield np.concatenate(some[at * _ORIGINALS : (at + 1) * _ORIGINALS])
+
+
+def main() -> None:
+    """Ask, learn, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keep", type=Path, required=True, help="a folder for what was asked")
+    add_texts(parser)
+    parser.add_argument("--ppdb", type=Path, required=True, help="ppdb-sample.tsv")
+    parser.add_argument("--out", type=Path, default=FILE)
+    parser.add_argument("--rewritten", type=int, default=REWRITTEN, help="texts")
+    parser.add_argument("--paraphrased", type=int, default=PARAPHRASED, help="texts")
+    parser.add_argument("--epochs", type=float, default=EPOCHS)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    torch.set_num_threads(1)  # so that sums are in one order
+    pairs = unjudged(
+        read_texts(options), options.ppdb,
+        texts=TEXTS, most=options.rewritten, paraphrased=options.paraphrased,
+    )  # fmt: skip
+    _tell(f"{len(pairs):,} rewrites")
+    options.keep.mkdir(parents=True, exist_ok=True)
+    # Half the precision, for less than half the time.
+    language_model = LikelihoodModel(carried_language_model(), type_of_numbers=torch.bfloat16)
+    nats = nats_of("unjudged", pairs, language_model, options.keep)
+    model = train(lessons_of(pairs, nats), epochs=options.epochs, seed=options.seed)
+    encoder = (encoder_folder() / "model.safetensors").read_bytes()
+    digest = write_grammar_file(
+        options.out,
+        about={
+            "name": "sears English likelihood",
+            "layers": model.layers,
+            "encoder": hashlib.sha256(encoder).hexdigest(),
+            "language": "en",
+            "licence": "CC BY-SA 4.0",
+            "learned from": "SmolLM2-135M-Instruct",
+            "rewrites": len(pairs),
+            "epochs": options.epochs,
+            "seed": options.seed,
+        },
+        arrays=deep_weights(model),
+    )
+    _tell(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}")
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
