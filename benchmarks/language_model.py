@@ -86,8 +86,8 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     judges = [cast("Judge", load_scorer(name)) for name in ("judge", "judge-lm")]
-    model = judges[1].language_model
-    if model is None:
+    model = judges[1].likelihood
+    if not isinstance(model, LikelihoodModel):
         raise SystemExit("judge-lm asks no language model")
     some = [
         each
