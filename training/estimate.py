@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,13 +22,14 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from sears_dsl.judge.deep_grammar import encoder_folder
-from sears_dsl.judge.estimate import FILE, changed_pieces
+from sears_dsl.judge.estimate import FILE, PIECES, changed_pieces
 from sears_dsl.judge.grammar import DEEP
 from sears_dsl.judge.likelihood import LikelihoodModel, Nats, columns_of, window_of
 from sears_dsl.judge.networks import read_grammar_file
 from sears_dsl.translation.model_files import carried_language_model
 from training.corpus import add_texts, read_texts
 from training.detector import Estimator, deep_weights, set_deep_weights
+from training.judge import show
 from training.likelihood import nats_of
 from training.unjudged import unjudged
 from training.weight_files import write_grammar_file
@@ -38,7 +38,6 @@ from training.weight_files import write_grammar_file
 #: paraphrased, and how often each rewrite is learned from.
 TEXTS, REWRITTEN, PARAPHRASED, EPOCHS = 9000, 3660, 1000, 3.0
 
-_PIECES = 128
 # Originals at once, and rewrites of each.
 _ORIGINALS, _REWRITES = 24, 3
 _SORTED = 30
@@ -72,7 +71,7 @@ def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lesson
     windows = [window_of(*pair) for pair in pairs]
     texts = list(dict.fromkeys(text for window in windows for text in window))
     numbers = {text: number for number, text in enumerate(texts)}
-    rows = [each.ids[:_PIECES] for each in tokenizer.encode_batch(texts)]
+    rows = [each.ids[:PIECES] for each in tokenizer.encode_batch(texts)]
     places = np.array([[numbers[text] for text in window] for window in windows])
     spans = [changed_pieces(rows[one], rows[other]) for one, other in places.tolist()]
     columns = columns_of(nats)
@@ -112,7 +111,7 @@ def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> 
         optimizer.step()
         running += (float(loss.detach()) - running) * max(0.02, 1 / (step + 1))
         if (step + 1) % 100 == 0 or step + 1 == steps:
-            _tell(f"step {step + 1} of {steps}, loss {running:.4f}")
+            show(f"step {step + 1} of {steps}, loss {running:.4f}")
     # In nats, as they are asked for.
     with torch.no_grad():
         scales = torch.tensor(_SCALES)
@@ -191,7 +190,7 @@ def main() -> None:
         read_texts(options), options.ppdb,
         texts=TEXTS, most=options.rewritten, paraphrased=options.paraphrased,
     )  # fmt: skip
-    _tell(f"{len(pairs):,} rewrites")
+    show(f"{len(pairs):,} rewrites")
     options.keep.mkdir(parents=True, exist_ok=True)
     # Half the precision, for less than half the time.
     language_model = LikelihoodModel(carried_language_model(), type_of_numbers=torch.bfloat16)
@@ -213,12 +212,7 @@ def main() -> None:
         },
         arrays=deep_weights(model),
     )
-    _tell(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}")
-
-
-def _tell(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    show(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.judge.deep_grammar import AdaptedEncoder
-from sears_dsl.judge.likelihood import LIKELIHOOD, window_of
+from sears_dsl.judge.likelihood import window_of
 from sears_dsl.judge.networks import batches, read_grammar_file, sigmoid
 from sears_dsl.runtime.array_types import Float32Array, Floats
 
@@ -32,9 +32,8 @@ INPUTS = 8 * WIDTH + 2
 
 FILE = Path(__file__).with_name("likelihood_en.npz")
 
-_PIECES = 128
-_PIECES_AT_ONCE = 512
-_MOST_TEXTS = 1024
+PIECES = 128  # of a text that are read
+_PIECES_AT_ONCE, _MOST_TEXTS = 512, 1024
 
 
 def changed_pieces(original: Sequence[int], rewrite: Sequence[int]) -> tuple[slice, slice]:
@@ -66,9 +65,9 @@ class LikelihoodEstimate:
         windows = [window_of(*pair) for pair in pairs]
         texts = list(dict.fromkeys(text for window in windows for text in window))
         encoded = self._encoder.tokenizer.encode_batch(texts)
-        pieces = {text: each.ids[:_PIECES] for text, each in zip(texts, encoded, strict=True)}
+        pieces = {text: each.ids[:PIECES] for text, each in zip(texts, encoded, strict=True)}
         projected = self._projected(pieces)
-        estimates = np.zeros((len(pairs), len(LIKELIHOOD)), np.float32)
+        inputs = np.zeros((len(pairs), INPUTS), np.float32)
         for row, (original, rewrite) in enumerate(windows):
             spans = changed_pieces(pieces[original], pieces[rewrite])
             old, new = (
@@ -76,8 +75,9 @@ class LikelihoodEstimate:
                 for text, span in zip((original, rewrite), spans, strict=True)
             )
             sizes = np.log1p([span.stop - span.start for span in spans]).astype(np.float32)
-            hidden = self._encoder.product(_inputs(old, new, sizes)[None], "hidden")
-            estimates[row] = self._encoder.product(hidden * sigmoid(hidden), "output")[0]
+            inputs[row] = _inputs(old, new, sizes)
+        hidden = self._encoder.product(inputs, "hidden")
+        estimates = self._encoder.product(hidden * sigmoid(hidden), "output")
         more = estimates[:, :1].astype(np.float64)
         columns: Floats = np.hstack([more, estimates[:, 1:], -more])
         return np.clip(columns, 0.0, None)

@@ -213,12 +213,14 @@ def load_judge(
     evidence = load_evidence(folder, weights, learned=file.with_name("judge.npz"), device=device)
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
-    estimate = load_likelihood_estimate()
-    likelihood: LikelihoodEstimate | LikelihoodModel = estimate
-    if language_model is not None:
+    other_digests = f"{readings.digest}{grammar.identity}"
+    likelihood: LikelihoodEstimate | LikelihoodModel
+    if language_model is None:
+        likelihood = load_likelihood_estimate()
+        other_digests += likelihood.digest
+    else:
         likelihood = LikelihoodModel(language_model, device=device)
-    other_digests = f"{readings.digest}{grammar.identity}{estimate.digest}".encode()
-    digest = hashlib.sha256(weights.content + other_digests).hexdigest()
+    digest = hashlib.sha256(weights.content + other_digests.encode()).hexdigest()
     return Judge(
         cheap,
         full,
