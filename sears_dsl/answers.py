@@ -30,6 +30,9 @@ from sears_dsl.errors import UsageError
 #: ``exact``, ``squad``, ``vqa``, ``set``, ``entities``, or ``within:`` with an amount.
 Comparison: TypeAlias = str
 
+#: Stands for the answer to a text that the model refused and that is skipped; it is never right.
+REFUSED = "(refused by the model)"
+
 COMPARISONS = "exact, squad, vqa, set, entities, or within:AMOUNT such as within:0.5 or within:10%"
 
 #: How answers of the kinds that are not plain text are written in a file.
@@ -206,6 +209,16 @@ def answers_equal(
     normalized = normalized_answer if comparison == "squad" else normalized_visual_answer
     own = normalized(prediction)
     return any(own == normalized(each) for each in golds)
+
+
+def is_right(answer: str, labels: Sequence[str], *, comparison: Comparison = "exact") -> bool:
+    """Whether what a model said of a row is one of its labels; what it refused never is.
+
+    Example:
+        >>> is_right("the cat", ["cat"], comparison="squad"), is_right(REFUSED, [REFUSED])
+        (True, False)
+    """
+    return answer != REFUSED and answers_equal(answer, labels, comparison=comparison)
 
 
 def _near(prediction: str, gold: str, comparison: Comparison) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.answers import Comparison
+from sears_dsl.answers import REFUSED, Comparison
 from sears_dsl.auditing import document, template_answers, totals
 from sears_dsl.auditing.gates import CERTAIN, Gates, Judgement, JudgementOutcome, judge, judge_share
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
@@ -31,7 +31,7 @@ from sears_dsl.errors import counted
 from sears_dsl.language.diff import readings
 from sears_dsl.language.measure import writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE
+from sears_dsl.models.predictor import WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
 
 

@@ -46,14 +46,14 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, answers_equal, carried_back
+from sears_dsl.answers import REFUSED, Comparison, carried_back, is_right
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
 from sears_dsl.effects.asked_model import AskedModel, Questions
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE, Predictor, Row
+from sears_dsl.models.predictor import WRITE_ALIKE, Predictor, Row
 from sears_dsl.models.vote import each_answer
 from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
 
@@ -81,9 +81,7 @@ def try_model(
     labels = sorted({label for of_row in data.labels or () for label in of_row})
     # Answers to questions are free text; labels of classes repeat.
     classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
-    if classes and not any(
-        answers_equal(answer, labels, comparison=comparison) for answer in answers
-    ):
+    if classes and not any(is_right(answer, labels, comparison=comparison) for answer in answers):
         raise _nothing_right(data, answers, labels)
     # A slow model is not asked for nothing, and what is read from a file does not change.
     if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
@@ -174,7 +172,7 @@ class RightRows:
         self.positions = [
             place
             for place, answer in answered.items()
-            if answer != REFUSED and answers_equal(answer, labels[place], comparison=comparison)
+            if is_right(answer, labels[place], comparison=comparison)
         ]
         answers = list(answered.values())
         if not self.positions:
@@ -248,9 +246,8 @@ class RightRows:
 
     def flipped(self, number: int, answer: str) -> bool:
         """Whether an answer to a rewritten right row is not right any more."""
-        return answer != REFUSED and not answers_equal(
-            answer, self._labels[number], comparison=self._comparison
-        )
+        right = is_right(answer, self._labels[number], comparison=self._comparison)
+        return answer != REFUSED and not right
 
     def fails_of_each(self, numbers: Sequence[int], texts: Sequence[str]) -> NDArray[np.bool_]:
         """Which of several models fail at right rows with other texts: bool (rows, models).
