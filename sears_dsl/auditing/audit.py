@@ -8,7 +8,6 @@ of which nothing could be judged is never passed, whatever became of the others.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.errors import counted
+from sears_dsl.errors import counted, readable
 from sears_dsl.language.diff import readings
 from sears_dsl.language.measure import writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
@@ -110,7 +109,6 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
 SURE_FROM = 0.9
 _SHOWN = 3
 _NAMED = 5
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +169,7 @@ def audit(
     whole = totals.together(effects)
     parts = slicings(effects.data, columns or {}, effects.answers)
     slices = slice_results(
-        effects, {_whole(name): list(map(_whole, values)) for name, values in parts.items()}
+        effects, {readable(name): list(map(readable, values)) for name, values in parts.items()}
     )
     read = chain.from_iterable(map(readings, circumstances.rulesets))
     records = tuple(
@@ -350,15 +348,15 @@ def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[document
             row=effects.data.number(row),
             picture=effects.data.picture_at(row),
             choices=effects.data.choices_at(row),
-            original=_whole(effect.originals[place]),
-            rewritten=_whole(effect.rewritten[place]),
+            original=readable(effect.originals[place]),
+            rewritten=readable(effect.rewritten[place]),
             edits=tuple(
-                (edit.start, edit.end, _whole(edit.old), _whole(edit.new))
+                (edit.start, edit.end, readable(edit.old), readable(edit.new))
                 for edit in effect.edits[place]
             ),
-            label=None if labels is None else _whole(labels[row][0]),
-            before=_whole(effect.before[place]),
-            after=_whole(effect.after[place]),
+            label=None if labels is None else readable(labels[row][0]),
+            before=readable(effect.before[place]),
+            after=readable(effect.after[place]),
             confidence_before=_known(effect.confidence_before, place),
             confidence_after=_known(effect.confidence_after, place),
             score=_known(effect.scores, place),
@@ -367,11 +365,6 @@ def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[document
         for place in order[:most].tolist()
         for row in [int(effect.rows[place])]
     )
-
-
-def _whole(text: str) -> str:
-    """Text that UTF-8 can hold: half a surrogate pair becomes one replacement character."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def _known(values: Any, place: int) -> float | None:
@@ -478,7 +471,7 @@ def _unknown_labels(effects: Effects) -> Iterator[str]:
         label = effect.expect.label
         if label and len(effect) and effect.failed.all() and label not in known:
             yield (
-                f"{effect.name} expects the label {_whole(label)!r}, which no row has and the "
+                f"{effect.name} expects the label {readable(label)!r}, which no row has and the "
                 f"model says of none."
             )
 
@@ -488,8 +481,8 @@ def _nothing_right(effects: Effects) -> str:
     says = sorted({answer.label for answer in effects.answers} - {REFUSED})[:_NAMED]
     labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
     return (
-        f"The model has no row right. It says {', '.join(map(repr, map(_whole, says)))}; the "
-        f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same? "
+        f"The model has no row right. It says {', '.join(map(repr, map(readable, says)))}; the "
+        f"labels are {', '.join(map(repr, map(readable, labels)))}. Do they mean the same? "
         f"{WRITE_ALIKE}."
     )
 

@@ -13,7 +13,6 @@ Not to be used by two threads at once: a `Matcher` sees to that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.program import Program
+from sears_dsl.errors import HALF_CHARACTER, readable
 from sears_dsl.tagging.tokens import contraction
 
 NOTHING = 0
@@ -33,9 +33,6 @@ TAGS = 2
 # Joins rows for one scan; no word that is looked for contains it.
 _SEPARATOR = "\n"
 _FINAL_SIGMA, _SIGMA = "ς", "σ"
-# Halves of characters, which the scanner cannot read.
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_REPLACEMENT = "\ufffd"
 # So many words are looked for in one text one after another.
 _FEW_WORDS = 8
 
@@ -134,8 +131,7 @@ class _Scanner:
         try:
             return self._automaton.find_matches_as_indexes(folded)
         except UnicodeEncodeError:
-            readable = _SURROGATE.sub(_REPLACEMENT, folded)
-            return self._automaton.find_matches_as_indexes(readable)
+            return self._automaton.find_matches_as_indexes(readable(folded))
 
 
 def fold(text: str) -> str:
@@ -189,8 +185,8 @@ def _words(test: int, predicates: Predicates) -> Words | None:
     key = predicates.keys[test]
     if key[0] in ("text", "lower"):
         word = fold(key[1])
-        readable = word and _SEPARATOR not in word and not _SURROGATE.search(word)
-        return frozenset((word,)) if readable else None
+        scanned = word and _SEPARATOR not in word and not HALF_CHARACTER.search(word)
+        return frozenset((word,)) if scanned else None
     if key[0] == "or":
         members = [_words(member, predicates) for member in key[1]]
         known = [words for words in members if words is not None]
