@@ -3,8 +3,9 @@
 All that this package raises on purpose is a `SearsError`, which also says what to do next; its
 kinds stand at the end. A `Diagnostic` is one finding about one place in a rule file. Its code is
 stable (documented in grammar/README.md); its message says what is wrong, its help says what to
-write instead. Findings are collected and reported all at once. This module imports nothing of the
-package and costs nothing to import.
+write instead. Findings are collected and reported all at once. `readable` and `printable` are texts
+as files and screens take them. This module imports nothing of the package and costs nothing to
+import.
 """
 
 from __future__ import annotations

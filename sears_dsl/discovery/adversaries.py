@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 from sears_dsl.answers import REFUSED, Comparison, is_right
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.effects.asked_model import AskedModel, OnStage
-from sears_dsl.effects.flips import RightRows, require_confidence
+from sears_dsl.effects.asked_model import AskedModel, OnStage, require_confidence
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
 from sears_dsl.errors import counted
 from sears_dsl.meaning.scorers import Scorer
