@@ -17,13 +17,12 @@ import pytest
 from rich.console import Console
 
 from sears_dsl.cli.screen.discovery import (
-    SearchEstimate,
-    estimate,
     notes_on,
     print_discovery,
     print_known,
 )
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.cost import SearchEstimate, estimate
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
