@@ -6,7 +6,6 @@ Always holds: nothing is asked, and nothing is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
@@ -55,36 +54,15 @@ class SearchEstimate:
         )
 
 
-def estimate(
-    texts: Sequence[str],
-    *,
-    most: int | None,
-    question_count: int,
-    seconds_a_question: float,
-    processes: int,
-    beam: int,
-    translates: bool,
-) -> SearchEstimate:
-    """What the search, of so many questions at most in all, will take from here on."""
-    questions = (
-        _QUESTIONS_WITHOUT_LIMIT * len(texts) if most is None else max(0, most - question_count)
-    )
-    sentences = sum(max(1.0, len(text.split()) / _WORDS_A_SENTENCE) for text in texts)
-    seconds = _LOADING + questions * seconds_a_question
-    if translates:
-        seconds += sentences / (_SENTENCES_A_SECOND * processes) * (0.5 + 0.5 * beam / _BEAM)
-    seconds += PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * processes)
-    return SearchEstimate(questions, most is not None, seconds / 60)
-
-
 def search_ahead(right: RightRows, predictor: CachedPredictor, team: Team) -> SearchEstimate:
-    """What a search of these rows will take, by what the model took so far."""
-    return estimate(
-        right.texts,
-        most=right.questions.most,
-        question_count=right.questions.asked,
-        seconds_a_question=predictor.seconds / max(1, predictor.asked),
-        processes=team.jobs,
-        beam=team.recipe.beam,
-        translates=team.recipe.paraphrases,
-    )
+    """What a search of these rows will take from here on, by what the model took so far."""
+    texts, most, recipe = right.texts, right.questions.most, team.recipe
+    questions = _QUESTIONS_WITHOUT_LIMIT * len(texts)
+    if most is not None:
+        questions = max(0, most - right.questions.asked)
+    sentences = sum(max(1.0, len(text.split()) / _WORDS_A_SENTENCE) for text in texts)
+    seconds = _LOADING + questions * predictor.seconds / max(1, predictor.asked)
+    if recipe.paraphrases:
+        seconds += sentences / (_SENTENCES_A_SECOND * team.jobs) * (0.5 + 0.5 * recipe.beam / _BEAM)
+    seconds += PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * team.jobs)
+    return SearchEstimate(questions, most is not None, seconds / 60)
