@@ -259,25 +259,34 @@ def carried_back(
     entities = json.loads(_written_entities(answer) or "[]")
     if not entities:
         return answer
-    changes = _changes(original, rewritten) if edits is None else _changes_of(edits)
+    changes = (
+        [step[1:] for step in steps_between(original, rewritten) if step[0] != "equal"]
+        if edits is None
+        else _changes_of(edits)
+    )
     return json.dumps(
         [[*_place_before(changes, start, end), label] for start, end, label in entities],
         ensure_ascii=False,
     )
 
 
-def _changes(original: str, rewritten: str) -> list[tuple[int, int, int, int]]:
-    """What differs: start and end in the original, start and end in the rewritten text."""
+def steps_between(original: str, rewritten: str) -> list[tuple[str, int, int, int, int]]:
+    """How one text becomes the other, word by word, as difflib's opcodes but in characters.
+
+    Example:
+        >>> steps_between("a fun movie", "a fun film")
+        [('equal', 0, 6, 0, 6), ('replace', 6, 11, 6, 10)]
+    """
     old, new = _PIECES.findall(original), _PIECES.findall(rewritten)
     at_old, at_new = [0], [0]
     for ends, pieces in ((at_old, old), (at_new, new)):
         for piece in pieces:
             ends.append(ends[-1] + len(piece))
-    operations = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [
-        (at_old[first], at_old[last], at_new[begin], at_new[end])
-        for kind, first, last, begin, end in operations
-        if kind != "equal"
+        (kind, at_old[first], at_old[last], at_new[begin], at_new[end])
+        for kind, first, last, begin, end in SequenceMatcher(
+            None, old, new, autojunk=False
+        ).get_opcodes()
     ]
 
 
