@@ -24,12 +24,22 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from threading import Lock, RLock
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array, for_kernels
+from sears_dsl.runtime.array_types import (
+    Int8Array,
+    Int16Array,
+    Int32Array,
+    Int64Array,
+    Integer,
+    UInt8Array,
+    UInt16Array,
+    UInt32Array,
+    for_kernels,
+)
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.fast.sentences import sentence_bounds
@@ -78,27 +88,27 @@ _STEPS_OF_WORD = 40
 class KnownWords(NamedTuple):
     """What was worked out for words, by their number."""
 
-    scores: Any  # int16 (words, TAGS): what the word says at its own place
-    contexts: Any  # int32 (words,): the word as its neighbours see it
-    classes: Any  # int32 (words,): the tags that it may have
-    casings: Any  # uint8 (words,)
-    marks: Any  # uint8 (words,): what it says of the next word
-    certain: Any  # uint8 (words,): its only tag, or UNCERTAIN
-    groups: Any  # uint8 (words,): its group among words with coarse tags of their own
+    scores: Int16Array  # (words, TAGS): what the word says at its own place
+    contexts: Int32Array  # (words,): the word as its neighbours see it
+    classes: Int32Array  # (words,): the tags that it may have
+    casings: UInt8Array  # (words,)
+    marks: UInt8Array  # (words,): what it says of the next word
+    certain: UInt8Array  # (words,): its only tag, or UNCERTAIN
+    groups: UInt8Array  # (words,): its group among words with coarse tags of their own
 
 
 class TaggedRows(NamedTuple):
     """Rows and their tags, for what is left of them when they are tagged again."""
 
-    row_offsets: Any  # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
-    words: Any  # int32 (tokens,)
-    fine: Any  # uint8 (tokens,)
-    coarse: Any  # uint8 (tokens,)
-    casings: Any  # int8 (rows,): see `weights.row_casing`
+    row_offsets: Int32Array  # (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
+    words: Int32Array  # (tokens,)
+    fine: UInt8Array  # (tokens,)
+    coarse: UInt8Array  # (tokens,)
+    casings: Int8Array  # (rows,): see `weights.row_casing`
 
 
 @kernel
-def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
+def find(key: Integer, starts: Int32Array, keys: UInt32Array, shift: Integer) -> np.int64:
     """The place of a key among sorted ones, -1 where it is not; starts are by its first bits."""
     bucket = key >> shift
     for place in range(starts[bucket], starts[bucket + 1]):
@@ -108,7 +118,9 @@ def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
 
 
 @kernel
-def add_entries(keys: Any, weights: ScoreTables, held: Any, scores: Any) -> None:
+def add_entries(
+    keys: Int64Array, weights: ScoreTables, held: Int64Array, scores: Int32Array | Int64Array
+) -> None:
     """Add the weights of features to the scores, if they have any; ``held`` is as long as keys."""
     # All slots are read before any is used, so that memory is waited for once and not each time.
     for index in range(len(keys)):
@@ -128,25 +140,25 @@ def add_entries(keys: Any, weights: ScoreTables, held: Any, scores: Any) -> None
 
 
 @kernel
-def casing_pair(before: Any, half: Any, row: Any, casing: Any) -> Any:
+def casing_pair(before: Integer, half: Integer, row: Integer, casing: Integer) -> Integer:
     """The row of weights for a casing after a mark, in a row of a casing."""
     return ((np.int64(before) * 3 + half) * 3 + row) * CASINGS + casing
 
 
 @kernel
-def casing_triple(before: Any, casing: Any, after: Any, row: Any) -> Any:
+def casing_triple(before: Integer, casing: Integer, after: Integer, row: Integer) -> Integer:
     """The row of weights for the casings of three words, in a row of a casing."""
     return ((np.int64(casing) * CASINGS + before) * CASINGS + after) * 3 + row
 
 
 @kernel_of_alike
 def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are made
-    codes: Any,
-    offsets: Any,
-    first: Any,
-    last: Any,
-    kinds: Any,
-    folded: Any,
+    codes: UInt32Array,
+    offsets: Int64Array,
+    first: int,
+    last: int,
+    kinds: UInt8Array,
+    folded: UInt16Array,
     weights: TaggerTables,
     known: KnownWords,
 ) -> None:
@@ -189,7 +201,7 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
 
 
 @kernel
-def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
+def _quotes(words: Int32Array, low: Integer, high: Integer, marks: UInt8Array) -> np.int64:
     """How many quotation marks of the kind that comes in pairs are among some tokens."""
     count = np.int64(0)
     for place in range(low, high):
@@ -199,13 +211,13 @@ def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
 
 @kernel_of_alike
 def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
-    row_offsets: Any,
-    words: Any,
+    row_offsets: Int32Array,
+    words: Int32Array,
     weights: ScoreTables,
     known: KnownWords,
     old: TaggedRows,
-    casings: Any,
-) -> Any:
+    casings: Int8Array,
+) -> tuple[UInt8Array, UInt8Array]:
     """Tag every row from left to right: the fine and the coarse tag of each token.
 
     All that a tag depends on are five words, the two tags before, the casing of the row, and which
@@ -419,8 +431,8 @@ _NOTHING = TaggedRows(
 def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:
     """The same for ``count`` words in larger tables; threads may still read the old ones."""
     larger = _room(room)
-    for old, new in zip(known, larger, strict=True):
-        new[:count] = old[:count]
+    for name, values in known._asdict().items():
+        getattr(larger, name)[:count] = values[:count]
     return larger
 
 
