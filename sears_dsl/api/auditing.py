@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    ParamSpec,
-    Protocol,
-    TypeAlias,
-    cast,
-    get_args,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeAlias, get_args, overload
 
 from sears_dsl.api.arguments import (
     AnyOracle,
@@ -298,7 +288,7 @@ class _OneOrSeveral(Protocol[P]):
 
 def _one_or_several(function: Callable[P, AuditResult | AuditsResult]) -> _OneOrSeveral[P]:
     """The function, of which a type checker knows what comes back."""
-    return cast("_OneOrSeveral[P]", function)
+    return function  # type: ignore[return-value]
 
 
 @_one_or_several

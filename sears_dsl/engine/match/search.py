@@ -206,16 +206,9 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
 
 @kernel
 def find_instances(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: int,
-    high: int,
-    extent: Integer,
-    row_offsets: Int32Array,
-    type_ids: Int32Array,
-    classes: Classes,
-    rules: Rules,
-    heads: Heads,
-    protection: ProtectedPlaces,
-) -> Int32Array:
+    low: int, high: int, extent: Integer, row_offsets: Int32Array, type_ids: Int32Array,
+    classes: Classes, rules: Rules, heads: Heads, protection: ProtectedPlaces,
+) -> Int32Array:  # fmt: skip
     """The instances in rows low up to high; the arguments are those of `collect`.
 
     They are int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
@@ -228,17 +221,10 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
 
 @kernel_of_alike
 def find_instances_by_bits(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: int,
-    high: int,
-    extent: Integer,
-    row_offsets: Int32Array,
-    type_ids: Int32Array,
-    of_type: Int32Array,
-    planes: BitPlanes,
-    of_class: ClassPlanes,
-    patterns: RulePatterns,
+    low: int, high: int, extent: Integer, row_offsets: Int32Array, type_ids: Int32Array,
+    of_type: Int32Array, planes: BitPlanes, of_class: ClassPlanes, patterns: RulePatterns,
     protection: ProtectedPlaces,
-) -> Int32Array:
+) -> Int32Array:  # fmt: skip
     """The same as `find_instances`; the arguments are those of `collect_by_bits`."""
     hits, offsets = collect_by_bits(
         low, high, extent, row_offsets, type_ids, of_type, planes, of_class, patterns, protection

@@ -153,15 +153,9 @@ def casing_triple(before: Integer, casing: Integer, after: Integer, row: Integer
 
 @kernel_of_alike
 def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are made
-    codes: UInt32Array,
-    offsets: Int64Array,
-    first: int,
-    last: int,
-    kinds: UInt8Array,
-    folded: UInt16Array,
-    weights: TaggerTables,
-    known: KnownWords,
-) -> None:
+    codes: UInt32Array, offsets: Int64Array, first: int, last: int, kinds: UInt8Array,
+    folded: UInt16Array, weights: TaggerTables, known: KnownWords,
+) -> None:  # fmt: skip
     """Work out what is to be known of the words from first up to last."""
     keys = np.zeros(FORM_KEYS + LOOKUPS, np.int64)
     held = np.zeros(FORM_KEYS + LOOKUPS, np.int64)
@@ -211,13 +205,9 @@ def _quotes(words: Int32Array, low: Integer, high: Integer, marks: UInt8Array) -
 
 @kernel_of_alike
 def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
-    row_offsets: Int32Array,
-    words: Int32Array,
-    weights: ScoreTables,
-    known: KnownWords,
-    old: TaggedRows,
-    casings: Int8Array,
-) -> tuple[UInt8Array, UInt8Array]:
+    row_offsets: Int32Array, words: Int32Array, weights: ScoreTables, known: KnownWords,
+    old: TaggedRows, casings: Int8Array,
+) -> tuple[UInt8Array, UInt8Array]:  # fmt: skip
     """Tag every row from left to right: the fine and the coarse tag of each token.
 
     All that a tag depends on are five words, the two tags before, the casing of the row, and which

@@ -154,7 +154,7 @@ def row_before(  # noqa: PLR0917
     low: Integer,
     high: Integer,
     old: Int32Array,
-    starts: Any,
+    starts: NDArray[Any],
     between: Integer,
     first: Integer,
 ) -> Any:
@@ -438,7 +438,7 @@ def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:
 
 
 @kernel_of_alike
-def _number_codes(codes: Any, slots: Any) -> Any:
+def _number_codes(codes: NDArray[Any], slots: Int32Array) -> Any:
     """Number codes in the order in which they first come, by a table of at least twice as many."""
     mask = np.int64(len(slots) - 1)
     distinct = np.empty(len(codes), np.int64)
