@@ -24,13 +24,7 @@ from sears_dsl.engine.compile.program import Problem, every_element
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.noise.vectors import (
-    NAME_VECTORS,
-    NO_VECTORS,
-    VECTORS,
-    load_vectors,
-    vectors_installed,
-)
+from sears_dsl.engine.noise.vectors import NAME_VECTORS, VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, looks_up
@@ -359,7 +353,7 @@ def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool
     if looks_up(rule, "neighbor") and not vectors:
         # Those that happen to be installed would write other words on another machine.
         if not named:
-            return NO_VECTORS
+            return "no vectors are named"
         return "" if vectors_installed(named) else f"the vectors {named} are not installed"
     return ""
 

