@@ -352,7 +352,7 @@ def audit(
         spans: columns of spans that follow it, as `discover` takes them.
         max_flip_rate: limit of every rule that expects ``same``: 0.05 or "5%".
         max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
-        max_rows_flipped: limit of all rules together.
+        max_rows_flipped: limit of all rules together that expect ``same``.
         gates: limits of some rules, such as ``"tag:negation=2%"``; or tolerances, such as
             ``"robust:tag:negation=5%"`` or, of one template, ``"robust:template:ID=5%"``; or least
             shares and accuracies, ``"local:all=80%"``, ``"mean:all=70%"``,

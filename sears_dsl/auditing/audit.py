@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -28,7 +28,7 @@ from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import counted, readable
 from sears_dsl.language.diff import readings
-from sears_dsl.language.measure import writes_the_same_words
+from sears_dsl.language.measure import causes_left_alone, writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
@@ -102,6 +102,7 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
         support=gates.support,
         judge_by=gates.judge_by,
         changed=whole.changed,
+        lost="no rule that expects the same answer changes a row",
     )
 
 
@@ -202,12 +203,7 @@ def audit(
         score_at_most=None if circumstances.scorer is None else choices.score_at_most,
         seed=choices.seed,
         gates=document.GateRecord(
-            **{
-                name: getattr(gates, name)
-                for name in document.GateRecord.model_fields
-                if name != "own"
-            },
-            own={gate.name: gate.rate for gate in gates.own},
+            **asdict(gates) | {"own": {gate.name: gate.rate for gate in gates.own}}
         ),
         together=whole,
         rules=records,
@@ -221,6 +217,7 @@ def audit(
             *_doubts(records),
             *_unscored(effects, circumstances),
             *_worse_draws(drawn, records),
+            *_unasked(robust, gates, choices),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
         answer_words=document.per_row_text(_words(answer.label) for answer in effects.answers),
@@ -411,12 +408,11 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         if any(effect.rejected for effect in effects.rules if not len(effect)):
             where += " in a way that the oracle keeps"
         yield f"{rules} no row{where}: {_some(silent)}."
-    unrenderable = sum(effect.unrenderable for effect in effects.rules)
-    if unrenderable:
-        yield (
-            f"{unrenderable:,} instances were left alone: a new word has no single inflection, or "
-            "nothing there can change so."
-        )
+    unrendered = [effect for effect in effects.rules if effect.unrenderable]
+    if unrendered:
+        instances = counted(sum(each.unrenderable for each in unrendered), "instance")
+        causes = causes_left_alone(each.rule for each in unrendered)
+        yield f"Left alone: {instances}, since {causes}."
     left_out = sum(effect.left_out for effect in effects.rules)
     if left_out:
         yield f"{left_out:,} rewrites were left out, since they would touch a span."
@@ -504,6 +500,14 @@ def _worse_draws(
             f"{rules} by the first draw and would fail by the worst one: {_some(worse)}. Limits "
             "judge the first draw."
         )
+
+
+def _unasked(robust: Robustness | None, gates: Gates, choices: AuditChoices) -> Iterator[str]:
+    """Robust is said at some τ, also where nobody asked for one."""
+    asked = [each.rate for each in gates.of_robustness if each.demand in ("robust", "invariant")]
+    if robust is not None and choices.tolerance is None and robust.tolerance not in asked:
+        tau = f"{100 * robust.tolerance:g}%"
+        yield f"No tolerance was chosen (--tolerance): robust means at the default τ = {tau}."
 
 
 def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:

@@ -67,10 +67,10 @@ class SliceResult:
     value: str
     rows: int
     accuracy: Share | None
-    worst: Share | None
+    worst: Share | None = None
     flipped: Share
-    p_value: float | None
-    q_value: float | None
+    p_value: float | None = None
+    q_value: float | None = None
 
 
 def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple[SliceResult, ...]:

@@ -142,10 +142,7 @@ def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
                 value=semantic.writable(name),
                 rows=right.total,
                 accuracy=right,
-                worst=None,
                 flipped=share_of(0, 0),
-                p_value=None,
-                q_value=None,
             )
 
 

@@ -20,7 +20,7 @@ one: what it has learnt about words is looked at by one of them at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from threading import Lock, RLock
@@ -44,7 +44,7 @@ from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
-from sears_dsl.tagging.fast.vocabulary import Kinds, SeenTypes, Words, row_before
+from sears_dsl.tagging.fast.vocabulary import Cut, Kinds, SeenTypes, Words, row_before
 from sears_dsl.tagging.fast.weights import (
     AFTER,
     BEFORE,
@@ -458,31 +458,35 @@ class FastTagger:
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text, without tags."""
-        with self._alone:
-            cut = self._tokenizer.tokenize(texts)
-            if self._types.words is not self._tokenizer.words:
-                self._types = SeenTypes(self._tokenizer.words, self._types.pairs, self._alone)
-            return self._types.tokens(texts, cut, None)
+        return self.cut(texts).tokens()
 
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags."""
-        return self._tag(texts, again=False)
+        return self.cut(texts).tagged()
 
-    def tag_again(self, texts: Sequence[str]) -> Tokens:
-        """What `tag` gives, sooner where most of the texts was tagged by this just before."""
-        return self._tag(texts, again=True)
-
-    def _tag(self, texts: Sequence[str], *, again: bool) -> Tokens:
+    def cut(self, texts: Sequence[str], *, again: bool = False) -> FastCut:
+        """Texts that are cut, to be told and tagged."""
         with self._alone:
             cut = self._tokenizer.tokenize(texts, again=again)
-            perceptron, types = self._perceptron, self._tagged()
-            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, types.words, again=again)
+            return FastCut(self, texts, cut, self._tokenizer.words, again)
+
+    def tokens_of(
+        self, texts: Sequence[str], cut: Cut, words: Words, *, tagged: bool, again: bool = False
+    ) -> Tokens:
+        """The tokens of texts that were cut."""
+        with self._alone:
+            if not tagged:
+                if self._types.words is not words:
+                    self._types = SeenTypes(words, self._types.pairs, self._alone)
+                return self._types.tokens(texts, cut, None)
+            perceptron, types = self._perceptron, self._tagged(words)
+            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
             return types.tokens(texts, cut, pair_ids)
 
-    def _tagged(self) -> SeenTypes:
-        """The tokens with tags of the words that there are now."""
-        words, perceptron = self._tokenizer.words, self._perceptron
+    def _tagged(self, words: Words) -> SeenTypes:
+        """The tokens with tags of these words."""
+        perceptron = self._perceptron
         if self._tagged_types is None or self._tagged_types.words is not words:
             pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
             self._tagged_types = SeenTypes(words, pairs, self._alone)
@@ -500,7 +504,7 @@ class FastTagger:
             if row is None:
                 return None
             starts, ends, words = row
-            perceptron, types = self._perceptron, self._tagged()
+            perceptron, types = self._perceptron, self._tagged(self._tokenizer.words)
             offsets = np.array((0, len(words)), np.int32)
             tags = perceptron.tag(offsets, np.array(words, np.int32), types.words)
             coarse_tags, pairs = len(perceptron.coarse), len(types.pairs)
@@ -515,21 +519,10 @@ class FastTagger:
         with self._alone:
             return self._tokenizer.split(words)
 
-    def finder(
-        self, is_of_kind: Callable[[str], bool]
-    ) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
-        """What tells for each text whether it has a token of a kind."""
-        kinds = Kinds(is_of_kind)
-
-        def rows(texts: Sequence[str]) -> NDArray[np.bool_]:
-            with self._alone:
-                cut = self._tokenizer.tokenize(texts)
-                flags = kinds.of(self._tokenizer.words)[cut.words]
-            before = np.append(0, np.cumsum(flags))[cut.row_offsets]
-            has: NDArray[np.bool_] = before[1:] > before[:-1]
-            return has
-
-        return rows
+    def words_of(self, words: Words, kinds: Kinds) -> NDArray[np.bool_]:
+        """For each of the words whether it is of a kind."""
+        with self._alone:
+            return kinds.of(words)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text."""
@@ -540,3 +533,34 @@ class FastTagger:
     def _perceptron(self) -> Perceptron:
         custom = self._custom_perceptron
         return Perceptron(load(weights_of(self.language))) if custom is None else custom
+
+
+class FastCut(NamedTuple):
+    """Texts that a `FastTagger` has cut, and the words of which they are made."""
+
+    tagger: FastTagger
+    texts: Sequence[str]
+    cut: Cut
+    words: Words
+    again: bool
+
+    def with_words(self, words: Kinds) -> NDArray[np.bool_]:
+        """Whether each text has a token that is one of some words."""
+        flags = self.tagger.words_of(self.words, words)[self.cut.words]
+        before = np.append(0, np.cumsum(flags))[self.cut.row_offsets]
+        has: NDArray[np.bool_] = before[1:] > before[:-1]
+        return has
+
+    def tokens(self, rows: NDArray[np.int64] | None = None) -> Tokens:
+        """What `tokenize` gives for some of the texts, or all."""
+        return self._of(rows, tagged=False)
+
+    def tagged(self, rows: NDArray[np.int64] | None = None) -> Tokens:
+        """What `tag` gives for some of the texts, or all."""
+        return self._of(rows, tagged=True)
+
+    def _of(self, rows: NDArray[np.int64] | None, *, tagged: bool) -> Tokens:
+        texts, cut = self.texts, self.cut
+        if rows is not None and len(rows) < len(texts):
+            texts, cut = [texts[row] for row in rows.tolist()], cut.of_rows(rows)
+        return self.tagger.tokens_of(texts, cut, self.words, tagged=tagged, again=self.again)

@@ -287,6 +287,12 @@ class Cut(NamedTuple):
     ends: Int32Array  # int32 (tokens,): one past the last character
     words: Int32Array  # int32 (tokens,): number of its text in the tokenizer's `Words`
 
+    def of_rows(self, rows: NDArray[np.int64]) -> Cut:
+        """The tokens of some of the rows, which are distinct and in order."""
+        offsets, places = places_of(self.row_offsets, rows)
+        columns = (self.starts[places], self.ends[places], self.words[places])
+        return Cut(offsets.astype(np.int32), *columns)
+
 
 class Kinds:
     """Which of the words are of a kind, as long as they keep their numbers."""
