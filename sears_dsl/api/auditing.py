@@ -442,7 +442,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         ([1.0, 0.0], 0)
     """
     if scorer is not None:
-        need_discovery()
+        need_discovery(otherwise=", or leave the score out: scorer=None")
     from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.gates import Gates, JudgeBy, read_gate
     from sears_dsl.auditing.running import (

@@ -234,7 +234,7 @@ def audit_command(
     gates, note = chosen.gates(), noting(quiet=chosen.quiet)
     models = chosen.models()
     if chosen.scorer != "none":
-        need_discovery()
+        need_discovery(otherwise=", or leave the score out: --scorer none")
     oracle = None if chosen.oracle is None else open_oracle(chosen.oracle, rulesets)
     own_rows = any(ruleset.templates for ruleset in rulesets) and not chosen.also
     if chosen.data is None and not own_rows:

@@ -255,7 +255,7 @@ def _scorer(chosen: VetOptions, ruleset: Ruleset) -> Scorer | None:
     """What says which flips count; before rows are read and the model is asked."""
     if chosen.scorer == "none":
         return None
-    need_discovery()
+    need_discovery(otherwise=", or leave the score out: --scorer none")
     from sears_dsl.discovery.parts import load_chosen_scorer
 
     scorer = load_chosen_scorer(
