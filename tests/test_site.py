@@ -60,6 +60,8 @@ def test_every_command_has_a_page_with_its_options() -> None:
         for parameter in command.params:
             for option in parameter.opts if parameter.param_type_name == "option" else []:
                 assert option in page.text
+        rows = re.findall(r"^\| `([^`]*)` \|", page.text, re.MULTILINE)
+        assert max(map(len, rows), default=0) <= 50, "the column of options is too wide"
 
 
 # `sears audit … --slice`, in a command or in a sentence, and `audit --slice` in a sentence.
