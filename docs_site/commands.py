@@ -83,7 +83,8 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
         for names, told in records:
             values = _VALUES.search(names) if len(names) > _WIDEST else None
             option = names if values is None else names.replace(values[0], "NAME")
-            named = "" if values is None else f" NAME is one of {values[1]}."
+            each = "" if values is None else values[1].replace("|", ", ")
+            named = f" NAME is one of {each}." if each else ""
             yield f"| `{option}` | {cell(told + named)} |"  # within code, bars need no escape
 
 
