@@ -149,7 +149,7 @@ def diagram(kinds: dict[str, list[tuple[float, int, int]]]) -> str:
     for number, (name, found) in enumerate(kinds.items()):
         color = ("#0b62a4", "#b3520c")[number]
         # At the bottom right, where no point lies: rewrites that S is sure of, and nobody accepts.
-        beside, below = left + size - 200, top + size - 36 + 20 * number
+        beside, below = left + size - 220, top + size - 36 + 20 * number
         lines.append(
             f'<circle cx="{beside}" cy="{below}" r="4" fill="{color}"/>'
             f'<text x="{beside + 10}" y="{below + 4}">{name}</text>'
