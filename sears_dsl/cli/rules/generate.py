@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 )
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=FilePath(),
-              help="The file to write; - for standard output, as csv where --output-format says "
-              "nothing.")  # fmt: skip
+              help="The file to write; - for standard output, by default as csv.")  # fmt: skip
 @output_format_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
               help="At most so many sentences; fewer are the first of more.")  # fmt: skip
