@@ -96,10 +96,11 @@ class KnownRules:
 def load_known(
     files: Sequence[str] = (),
     *,
+    given: Sequence[Ruleset] = (),
     with_shipped: bool = True,
     tagger: Tagger,
 ) -> KnownRules | None:
-    """The shipped rules that keep the meaning, and those of files; None where there are none.
+    """The shipped rules that keep the meaning, those of files and those given; None for none.
 
     Of the shipped ones the rules of the paper are left, which are kept as printed, those that are
     there to be rejected, those with the tag ``careless``, and those of which it is not four in five
@@ -128,12 +129,16 @@ def load_known(
         for name, ruleset in loaded
         if ruleset.options.language == tagger.language or name not in shipped_names
     }
+    for each in given:
+        own_name = each.name or each.path
+        while own_name in rulesets:
+            own_name += " (given)"
+        rulesets[own_name] = each
     if any(ruleset.rules for ruleset in rulesets.values()):
         return KnownRules.of(rulesets, tagger=tagger)
-    if files:
-        raise UsageError(
-            f"there is no rule in {', '.join(files)}", help="name files with rules after --known"
-        )
+    if files or given:
+        where = ", ".join([*files, *(each.path for each in given)])
+        raise UsageError(f"there is no rule in {where}", help="name files with rules after --known")
     return None
 
 
