@@ -51,7 +51,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
 from sears_dsl.effects.asked_model import AskedModel, Questions
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, NothingRightError, UsageError, counted
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE, Predictor, Row
 from sears_dsl.models.vote import each_answer
@@ -122,19 +122,18 @@ def _of_each_label(data: LabelledRows) -> list[int]:
 
 
 def _nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[str]) -> DataError:
-    some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
+    rows = f"{len(data.rows):,} rows of {data.path}"
+    refuses, wrong = f"the model refuses the {rows}", f"the model has none of the {rows} right"
+    if len(answers) < len(data.rows):
+        some = f"of {counted(len(answers), 'row')} tried (of {rows}) the model"
+        refuses, wrong = f"{some} refuses all", f"{some} has none right"
     labels_given = sorted(set(answers) - {REFUSED})
     if answers and not labels_given:
-        return DataError(
-            f"the model refuses {some} {len(data.rows):,} rows of {data.path}",
-            help="without --on-error skip the command ends with what it says of the first one",
-        )
+        advice = "without --on-error skip the command ends with what it says of the first one"
+        return NothingRightError(refuses, help=advice)
     examples = ", ".join(map(repr, labels_given[:5]))
-    return DataError(
-        f"the model has none of {some} {len(data.rows):,} rows of {data.path} right",
-        help=f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
-        f"do they mean the same? {WRITE_ALIKE}",
-    )
+    advice = f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
+    return NothingRightError(wrong, help=f"{advice}do they mean the same? {WRITE_ALIKE}")
 
 
 class RightRows:
