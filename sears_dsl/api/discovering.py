@@ -377,7 +377,7 @@ def discover(
         )  # fmt: skip
         of_known = known if isinstance(known, list | tuple) else [known]
         named = [str(each) for each in of_known if isinstance(each, str | Path)]
-        given = rulesets_of([each for each in of_known if not isinstance(each, str | Path)])
+        rulesets = rulesets_of([each for each in of_known if not isinstance(each, str | Path)])
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
@@ -387,8 +387,8 @@ def discover(
             discovery = search(
                 rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
                 tagger=searching, settings=settings, text=others,
-                known=load_known(named, given=given, with_shipped=with_shipped and not paper,
-                                 tagger=searching),
+                known=load_known(named, rulesets=rulesets, tagger=searching,
+                                 with_shipped=with_shipped and not paper),
                 journal=parts.journal, on_progress=show, began=began,
             )  # fmt: skip
             participants = participants_of(

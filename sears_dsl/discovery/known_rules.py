@@ -96,7 +96,7 @@ class KnownRules:
 def load_known(
     files: Sequence[str] = (),
     *,
-    given: Sequence[Ruleset] = (),
+    rulesets: Sequence[Ruleset] = (),
     with_shipped: bool = True,
     tagger: Tagger,
 ) -> KnownRules | None:
@@ -124,20 +124,20 @@ def load_known(
     )
     # Shipped rules of other languages are left; a file that was named is not.
     shipped_names = set(names.values())
-    rulesets = {
+    by_name = {
         name: ruleset
         for name, ruleset in loaded
         if ruleset.options.language == tagger.language or name not in shipped_names
     }
-    for each in given:
+    for each in rulesets:
         own_name = each.name or each.path
-        while own_name in rulesets:
-            own_name += " (given)"
-        rulesets[own_name] = each
-    if any(ruleset.rules for ruleset in rulesets.values()):
-        return KnownRules.of(rulesets, tagger=tagger)
-    if files or given:
-        where = ", ".join([*files, *(each.path for each in given)])
+        while own_name in by_name:
+            own_name += " (once more)"
+        by_name[own_name] = each
+    if any(ruleset.rules for ruleset in by_name.values()):
+        return KnownRules.of(by_name, tagger=tagger)
+    if files or rulesets:
+        where = ", ".join([*files, *(each.path for each in rulesets)])
         raise UsageError(f"there is no rule in {where}", help="name files with rules after --known")
     return None
 
