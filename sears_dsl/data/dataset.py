@@ -284,9 +284,7 @@ def row_ids(batch: Batch, column: str | None) -> list[str]:
         return [str(batch.row_number(row)) for row in range(batch.rows)]
     values = batch.columns.get(column, [None] * batch.rows)
     if None in values or "" in values or any(map(ne, values, values)):  # unequal: not a number
-        index = next(
-            i for i, value in enumerate(values) if value == "" or batches.is_missing(value)
-        )
+        index = next(i for i, each in enumerate(values) if each == "" or batches.is_missing(each))
         raise DataError(f"row {batch.row_number(index)} has no {column}")
     return list(map(str, values))
 
