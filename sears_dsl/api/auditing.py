@@ -476,17 +476,9 @@ def audit(
         data = read_once(data)
         columns = read_slicings(data, slices, options=ReadOptions(limit=limit))
         rows = labelled_rows(
-            data,
-            text=text,
-            label=label,
-            also=also,
-            protect=protect,
-            spans=spans,
-            comparison=comparison,
-            image=image,
-            choices=choices,
-            limit=limit,
-        )
+            data, text=text, label=label, also=also, protect=protect, spans=spans,
+            comparison=comparison, image=image, choices=choices, limit=limit,
+        )  # fmt: skip
         show = shown(on_progress)
         show("loading the model", 0, None)
         several = named_models(model) if isinstance(model, list | tuple | Mapping) else None

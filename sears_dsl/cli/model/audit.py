@@ -199,7 +199,7 @@ class AuditOptions(AskingOptions, EngineOptions):
 def audit_command(
     rules: tuple[str, ...], *, output: Path, summary: Path | None, **options: Any
 ) -> None:
-    """Measure what rules do to a model, and judge it. Exit 1 when a gate fails.
+    """Measure what rules do to a model, and judge it. Exit 1 when a gate fails or no row is right.
 
     Each rule is applied by itself to every row; a flip is a row that the model has right before
     and wrong after. Rules that expect another answer are judged by that. A rule that can be tested

@@ -249,17 +249,11 @@ class DataOptions(TextOptions):
         if self.data is None:
             raise click.UsageError("Missing option '--data': name the labelled rows")
         rows = read_labelled(
-            self.data,
-            column=self.column,
-            label=self.label,
-            also=self.also,
-            protection=self.protection,
-            comparison=self.compare,
-            image=self.image,
-            choices=self.choices,
-            format_name=self.input_format,
+            self.data, column=self.column, label=self.label, also=self.also,
+            protection=self.protection, comparison=self.compare, image=self.image,
+            choices=self.choices, format_name=self.input_format,
             options=chosen_reading(vars(self), limit=self.limit),
-        )
+        )  # fmt: skip
         return rows if self.sample is None else rows.sampled(self.sample, seed=self.seed)
 
 
@@ -376,9 +370,9 @@ def asking(
     from sears_dsl.tagging.tagger import load_tagger
 
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
+    show("reading rows", 0, None)
+    data = chosen.rows()
     with unfinished_run(output, chosen, goes_on=goes_on) as run:
-        show("reading rows", 0, None)
-        data = chosen.rows()
         show("loading the model", 0, None)
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
             one = chosen.loading(models, store)
