@@ -32,9 +32,6 @@ Extent: TypeAlias = Literal["first", "all"]
 Split: TypeAlias = Callable[[str], tuple[str, ...]]
 """How the tokenizer splits a word: ``don't`` → ``("do", "n't")``."""
 
-Observer: TypeAlias = Callable[[int, Element, int], None]
-"""Told of a dead end: elements matched so far, the element that failed, the token it failed at."""
-
 
 class WalkState(NamedTuple):
     """How far a walk has come."""
@@ -48,6 +45,12 @@ class WalkState(NamedTuple):
     tags: tuple[tuple[str, int], ...] = ()  # (tag, position) of the tokens that bare tags matched
     matched: int = 0  # how many elements of the rule have matched, for explanations
     nested: bool = False  # whether the walk is inside a group, whose elements do not count
+    whole: Element | None = None  # the element of the rule that is being matched
+    begin: int = 0  # the token that it begins at
+
+
+Observer: TypeAlias = Callable[[WalkState, Element, int], None]
+"""Told of a dead end: the walk so far, the element that failed, the token it failed at."""
 
 
 def find(
@@ -184,6 +187,8 @@ class _Walk:
             yield from self.sequence(rest, after)
 
     def _element(self, element: Element, state: WalkState) -> Iterator[WalkState]:
+        if not state.nested:
+            state = state._replace(whole=element, begin=state.position)
         for after in self._repetitions(element, 0, state):
             matched = TokenRange(state.position, after.position)
             names = after.names
@@ -281,7 +286,7 @@ class _Walk:
 
     def _stopped(self, state: WalkState, element: Element, position: int) -> None:
         if self.observe is not None:
-            self.observe(state.matched, element, position)
+            self.observe(state, element, position)
 
     def holds(self, test: Test | syntax.Group, token: Token, file: Ruleset | None = None) -> bool:
         """Whether one token passes a test that was written in ``file`` (None: that of the rule).

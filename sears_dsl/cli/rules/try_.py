@@ -83,5 +83,5 @@ def _print_line(explained: Explained) -> None:
             became = with_code_points(explained.text, each.rewrite or "")
             click.echo(f"fires   {shown(became)}")
         return
-    nearest = max(explained.explanations, key=lambda each: each.furthest)
+    nearest = max(explained.explanations, key=lambda each: each.progress)
     click.echo(f"silent  {shown(explained.text)}\n        {nearest.reason}")
