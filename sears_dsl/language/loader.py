@@ -34,13 +34,14 @@ from sears_dsl.language.ruleset import (
     references_in,
     sets_of,
 )
-from sears_dsl.language.words import code, nearest
+from sears_dsl.language.words import code, nearest, quote
 
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
 _BEGINNING = 65_536
 _NAME_FILE = "give the path of a .sear file"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_RULE_IN_COMMENT = re.compile(r"#(.*[ \t]->[ \t]+\S.*)")
 _SET_LINE = re.compile(r"set[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 _IMPORT_LINE = re.compile(r"import\b.*[ \t]as[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 
@@ -416,13 +417,24 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
                         yield Diagnostic(number, text, each.span, hint)
 
 
-def _usage(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """W601 to W604; a file of sets alone is a library, whose sets are used elsewhere."""
+def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
+    """W625: of a file without rules, the first comment that looks like one."""
+    for number, line in enumerate(lines, start=1):
+        if match := _RULE_IN_COMMENT.match(line):
+            message = "the file has no rules, and this line is a comment"
+            hint = f"a hash at the start of a rule is quoted: {code(quote('#') + match[1])}"
+            yield Diagnostic("W625", message, Span(number, 1, len(line) + 1), hint)
+            return
+
+
+def _usage(ruleset: Ruleset, lines: Sequence[str]) -> Iterator[Diagnostic]:
+    """W601 to W604 and W625; a file of sets alone is a library, whose sets are used elsewhere."""
     nodes: tuple[syntax.Rule | syntax.Template, ...] = (*ruleset.rules, *ruleset.templates)
     if ruleset.name is not None:
         for node in nodes:
             yield from _missing_tests(node)
     if not nodes:
+        yield from () if ruleset.sets or ruleset.imports else _commented_rules(lines)
         return
     used = _used_sets(ruleset)
     used |= {slot.reference for template in ruleset.templates for slot in template.slots}
@@ -476,7 +488,7 @@ def _warnings(
 ) -> tuple[Diagnostic, ...]:
     """The warnings of a file without errors, of which some were met when it was read."""
     lines = _lines(text)
-    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset))
+    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset, lines))
     warnings = [*findings, *(_placed(each, lines, ruleset.path) for each in advice)]
     return tuple(sorted(warnings, key=_place))
 

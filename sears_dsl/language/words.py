@@ -286,6 +286,9 @@ def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
     if attribute:
         return Objection("E105", f"`{text}` looks like a test of an attribute", either)
     capture = _CAPTURE.match(text)
+    if text == "rule:":
+        advice = f"write `rule ID: movie -> film`, or leave the word out\n{either}"
+        return Objection("E118", "`rule:` without an id behind `rule`", advice)
     if capture:
         message = f"`{capture[0]}` names the element that is glued to it"
         advice = f"write {code(capture[0] + 'NOUN')} without a space\n{either}"

@@ -19,13 +19,15 @@ from lsprotocol import types
 from pygls.io_ import StdoutWriter, run
 from pygls.uris import to_fs_path
 
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language_server import assistance
 from sears_dsl.language_server.protocol import Conversation
 from sears_dsl.tagging.tagger import Tagger
 
 _SEVERITY = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+_LARGEST = 128 << 20  # more than the largest rule file takes, escaped
+_LONGEST_LINE = 1_000
 # Typed, they make the editor ask what may follow.
 TRIGGERS = ("{", "@", ".", "=")
 _COMPLETION_KIND = {
@@ -225,6 +227,26 @@ def _path(uri: str) -> str:
     return to_fs_path(uri) or uri
 
 
+class _Source:
+    """The stream of an editor, whose messages are of bounded size."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def readline(self) -> bytes:
+        """A line of the header."""
+        return self._stream.readline(_LONGEST_LINE)
+
+    def read(self, size: int) -> bytes:
+        """A message."""
+        if size > _LARGEST:
+            raise UsageError(
+                f"an editor announced a message of {size:,} bytes",
+                help=f"the server takes {_LARGEST >> 20} MiB at most",
+            )
+        return self._stream.read(size)
+
+
 def serve(
     reader: BinaryIO | None = None,
     writer: BinaryIO | None = None,
@@ -238,7 +260,7 @@ def serve(
     logging.getLogger("pygls").addHandler(logging.NullHandler())  # the editor is told all of it
     talk = server or RuleServer()
     talk.protocol.set_writer(StdoutWriter(writer or sys.stdout.buffer))
-    source = reader or sys.stdin.buffer
+    source = _Source(reader or sys.stdin.buffer)
     try:
         run(Event(), source, talk.protocol, error_handler=talk.report_server_error)
     except SystemExit as goodbye:

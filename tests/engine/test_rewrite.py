@@ -269,7 +269,8 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
         (
             "(red|the){2} NOUN -> x",
             "a red so",
-            "matched `red` of `(red|the){2}`, then expected `red` or `the` and found `so` (no tags)",
+            "matched `red` of `(red|the){2}`, "
+            "then expected `red` or `the` and found `so` (no tags)",
         ),
         (
             "(the very|so) dog -> x",
