@@ -51,14 +51,17 @@ class Explanation:
 
 
 class _Stop(NamedTuple):
-    """An element that failed, what matched before it, and the token that it failed at."""
+    """An element that failed: the walk up to it, and the token that it failed at."""
 
-    matched: int  # so many elements of the rule
-    covered: int  # with so many tokens, those in the element that failed among them
-    whole: Element  # the element of the rule that failed, and the token that it begins at
-    begin: int
-    element: Element  # the same, or what of the group failed
+    state: WalkState
+    element: Element
     position: int
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many elements matched before, and how many tokens, those of a part among them."""
+        first = self.state.elements[0].start if self.state.elements else self.state.begin
+        return self.state.matched, self.position - first
 
 
 def explain(
@@ -85,9 +88,7 @@ def explain(
     stops: list[_Stop] = []
 
     def observe(state: WalkState, element: Element, position: int) -> None:
-        first = state.elements[0].start if state.elements else state.begin
-        whole = state.whole or element
-        stops.append(_Stop(state.matched, position - first, whole, state.begin, element, position))
+        stops.append(_Stop(state, element, position))
 
     bindings = list(candidates(rule, scope, tokens, split=split, observe=observe))
     possible = [each for each in bindings if not is_protected(each, tokens, protected)]
@@ -148,32 +149,30 @@ def _stopped(
 ) -> Explanation:
     if not stops:
         return Explanation(name, False, None, 0, total, None, "", "there is nothing to match")
-    stop = max(stops, key=lambda each: (each.matched, each.covered))  # of equals the first one
-    element = _written(stop.whole)
-    if stop.position == stop.begin:
-        wanted = element
-    else:
-        alike = (_written(e.element) for e in stops if e._replace(element=stop.element) == stop)
-        wanted = "` or `".join(dict.fromkeys(alike))
-    if not stop.covered and not stop.matched:
+    stop = max(stops, key=lambda each: each.progress)  # of equals the first one
+    matched, begin = stop.state.matched, stop.state.begin
+    element = wanted = _written(stop.state.whole or stop.element)
+    if stop.progress == (0, 0):
         reason = f"no token matches the first element, `{element}`"
         return Explanation(name, False, None, 0, total, None, element, reason)
+    parts = []
+    if matched:
+        parts.append(f"{matched} of {total} element{'s' if total != 1 else ''}")
+    if stop.position > begin:
+        parts.append(f"{_quoted(text, tokens, begin, stop.position)} of `{element}`")
+        place = stop.progress, begin, stop.position
+        same = (e for e in stops if (e.progress, e.state.begin, e.position) == place)
+        wanted = "` or `".join(dict.fromkeys(_written(each.element) for each in same))
     stop_text, stopped_at = "found the end of the text", None
     if stop.position < len(tokens):
         stopped_at = stop.position
         token = tokens[stop.position]
         tags = f"{token.coarse}/{token.fine}" if token.coarse or token.fine else "no tags"
         stop_text = f"found `{token.text}` ({tags})"
-    matched = []
-    if stop.matched:
-        matched.append(f"{stop.matched} of {total} element{'s' if total != 1 else ''}")
-    if stop.position > stop.begin:
-        matched.append(f"{_quoted(text, tokens, stop.begin, stop.position)} of `{element}`")
-    expected = (
-        f"expected `{wanted}` and " if stop.position == stop.begin or wanted != element else ""
-    )
-    reason = f"matched {' and '.join(matched)}, then {expected}{stop_text}"
-    return Explanation(name, False, None, stop.matched, total, stopped_at, wanted, reason)
+    if stop.position == begin or wanted != element:
+        stop_text = f"expected `{wanted}` and {stop_text}"
+    reason = f"matched {' and '.join(parts)}, then {stop_text}"
+    return Explanation(name, False, None, matched, total, stopped_at, wanted, reason)
 
 
 def _written(element: Element) -> str:

@@ -34,14 +34,14 @@ from sears_dsl.language.ruleset import (
     references_in,
     sets_of,
 )
-from sears_dsl.language.words import code, nearest, quote
+from sears_dsl.language.words import code, nearest
 
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
 _BEGINNING = 65_536
 _NAME_FILE = "give the path of a .sear file"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
-_RULE_IN_COMMENT = re.compile(r"#(.*[ \t]->[ \t]+\S.*)")
+_RULE_IN_COMMENT = re.compile(r"#.*[ \t]->[ \t]+\S")
 _SET_LINE = re.compile(r"set[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 _IMPORT_LINE = re.compile(r"import\b.*[ \t]as[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 
@@ -334,8 +334,7 @@ class _Assembly:
                     self._add(number, message, definition.span, hint)
         for circle in ordered(self._sets)[1]:
             message = "sets in a circle: " + " → ".join(circle)
-            hint = "a set cannot contain itself"
-            self._add("E313", message, self._sets[circle[0]].span, hint)
+            self._add("E313", message, self._sets[circle[0]].span, "a set cannot contain itself")
 
     def _check_ids(
         self, what: str, names: Iterable[str | None], nodes: Iterable[syntax.Rule | syntax.Template]
@@ -418,13 +417,12 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
 
 
 def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
-    """W625: of a file without rules, the first comment that looks like one."""
+    """W625: what in a file without rules looks like one behind a hash."""
     for number, line in enumerate(lines, start=1):
-        if match := _RULE_IN_COMMENT.match(line):
-            message = "the file has no rules, and this line is a comment"
-            hint = f"a hash at the start of a rule is quoted: {code(quote('#') + match[1])}"
-            yield Diagnostic("W625", message, Span(number, 1, len(line) + 1), hint)
-            return
+        if _RULE_IN_COMMENT.match(line):
+            hint = 'take the hash away; a rule about the hash quotes it: `"#" -> number`'
+            place = Span(number, 1, len(line) + 1)
+            yield Diagnostic("W625", "a comment with an arrow, and no rule", place, hint)
 
 
 def _usage(ruleset: Ruleset, lines: Sequence[str]) -> Iterator[Diagnostic]:

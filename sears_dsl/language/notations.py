@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import get_args
 
 from sears_dsl.errors import Diagnostic, Span
@@ -46,7 +46,7 @@ _PERCENT = re.compile(r"%([1-9])")
 _NAMED = re.compile(r"\\([A-Za-z]\w*)")
 _MARKS = re.compile(r"[.,;:?!]+")
 _CALLED = re.compile(r"([^\W\d_]+)\.([A-Za-z]+)")
-_NOT = ("n't", "n’t")
+_NOT = ("n't", "n’t", "N'T")
 _AUXILIARIES = ("AUX", "MD", "VERB")
 _CALLS = _words("capitalize gerund lemma lowercase past plural pluralize singular title uppercase")
 _NOMINAL = _words("NOUN PROPN ADJ NUM X NN NNS NNP NNPS JJ CD")
@@ -66,52 +66,35 @@ def notation_warnings(
 
 def _halves(rule: syntax.Rule) -> Iterator[Diagnostic]:
     """W624: ``n't`` is replaced, and of *can't* the word before it, ``ca``, may stay."""
-    before = rule.left[-1].body if rule.left else None
-    stays = True
+    targets = {piece.target for piece in rule.consequent if isinstance(piece, syntax.Reference)}
+    tags = {piece.tag for piece in rule.consequent if isinstance(piece, syntax.TagCopy)}
     texts = [piece.text for piece in rule.consequent if isinstance(piece, syntax.Text)]
-    for place, element in enumerate(rule.antecedent):
-        goes = not _is_copied(rule, place) and not any(text.endswith(_NOT) for text in texts)
-        half = stays and (before is None or _may_be(before, _AUXILIARIES))
-        if half and goes and _may_be(element.body, _NOT):
+    is_written = any(text.endswith(_NOT) for text in texts)
+    before, stays = rule.left[-1].body if rule.left else None, True
+    for place, element in enumerate(rule.antecedent, start=1):
+        body = element.body
+        copied = not targets.isdisjoint((0, place, element.name)) or _is_one(body, tags)
+        goes = _is_one(body, _NOT) and not (copied or is_written)
+        if goes and stays and (before is None or _is_one(before, _AUXILIARIES)):
             message = "where `n't` goes, the `ca` of can't, `wo` of won't and `sha` of shan't stay"
             advice = (
                 "write `can't -> can not`, `won't -> will not`, `shan't -> shall not`\n"
                 "and name the words before the others: `x:(do|does|is|are|was) n't -> $x not`"
             )
             yield Diagnostic("W624", message, element.span or rule.span, advice)
-        before, stays = element.body, _is_copied(rule, place)
+        before, stays = body, copied
 
 
-def _may_be(body: object, words: tuple[str, ...]) -> bool:
-    """Whether a token is tested for one of the words or tags, and for nothing else."""
+def _is_one(body: object, words: Collection[str]) -> bool:
+    """Whether an element can be one of these words, or is tested for one of these tags."""
     match body:
-        case syntax.Literal(text):
-            return text.lower() in words
-        case syntax.Tag(name):
-            return name in words
-        case syntax.AttributeTest(attribute, value, negated):
-            return attribute != "lemma" and value in words and not negated
-        case syntax.Conjunction(tests):
-            return all(_may_be(test, words) for test in tests)
         case syntax.Group(alternatives):
-            return any(_may_be(alternative[-1].body, words) for alternative in alternatives)
-        case _:
-            return isinstance(body, syntax.Wildcard) and words is _AUXILIARIES
-
-
-def _is_copied(rule: syntax.Rule, place: int) -> bool:
-    """Whether the consequent has what an element matched, in its own form."""
-    element = rule.antecedent[place]
-    targets = {0, place + 1, element.name}
-    return any(
-        (isinstance(piece, syntax.TagCopy) and element.body == syntax.Tag(piece.tag))
-        or (
-            isinstance(piece, syntax.Reference)
-            and piece.target in targets
-            and set(syntax.INFLECTIONS).isdisjoint(piece.functions)
-        )
-        for piece in rule.consequent
-    )
+            return any(_is_one(each[-1].body, words) for each in alternatives)
+        case syntax.Conjunction(tests):
+            return all(_is_one(each, words) for each in tests)
+        case syntax.Literal(name) | syntax.Tag(name) | syntax.AttributeTest(_, name, False):
+            return name in words
+    return isinstance(body, syntax.Wildcard) and "AUX" in words
 
 
 def set_notation_warnings(

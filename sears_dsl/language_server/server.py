@@ -27,7 +27,6 @@ from sears_dsl.tagging.tagger import Tagger
 
 _SEVERITY = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
 _LARGEST = 128 << 20  # more than the largest rule file takes, escaped
-_LONGEST_LINE = 1_000
 # Typed, they make the editor ask what may follow.
 TRIGGERS = ("{", "@", ".", "=")
 _COMPLETION_KIND = {
@@ -228,23 +227,17 @@ def _path(uri: str) -> str:
 
 
 class _Source:
-    """The stream of an editor, whose messages are of bounded size."""
+    """What an editor sends; a message that is too large is not read."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def readline(self) -> bytes:
-        """A line of the header."""
-        return self._stream.readline(_LONGEST_LINE)
+        self.readline, self._read = stream.readline, stream.read
 
     def read(self, size: int) -> bytes:
         """A message."""
         if size > _LARGEST:
-            raise UsageError(
-                f"an editor announced a message of {size:,} bytes",
-                help=f"the server takes {_LARGEST >> 20} MiB at most",
-            )
-        return self._stream.read(size)
+            what = f"an editor announced a message of {size:,} bytes"
+            raise UsageError(what, help=f"the server takes {_LARGEST >> 20} MiB at most")
+        return self._read(size)
 
 
 def serve(

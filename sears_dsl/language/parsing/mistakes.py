@@ -465,8 +465,7 @@ def _borrowed(line: str, position: int, reads: Reads, *, arrow: int) -> Finding 
         if match and not right:
             message, written, note = explained(match)
             if reads(f"{written} x -> y"):
-                advice = f"write {code(written)}{note}"
-                return Finding("E116", message, match.span(), advice)
+                return Finding("E116", message, match.span(), f"write {code(written)}{note}")
     match = _around(_LOOK_AROUND, line, position)
     if match:
         advice = "what stands beside is a context: `movie -> film / !the __`"
