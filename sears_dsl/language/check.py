@@ -397,10 +397,8 @@ def _attribute(test: syntax.AttributeTest, options: syntax.Options) -> Iterator[
 
 def _contradictions(tests: Iterable[syntax.AttributeTest]) -> Iterator[Problem]:
     for one, other in combinations(tests, 2):
-        alike = one.value == other.value
-        if one.attribute == "lemma":
-            alike = one.value.lower() == other.value.lower()
-        negated = one.negated + other.negated
+        fold = str.lower if one.attribute == "lemma" else str
+        alike, negated = fold(one.value) == fold(other.value), one.negated + other.negated
         if one.attribute == other.attribute and negated == alike:
             message = f"two tests of `{one.attribute}` that no token passes together"
             choice = code(f"({print_test(one)}|{print_test(other)})")

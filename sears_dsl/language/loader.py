@@ -423,6 +423,7 @@ def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
             hint = 'take the hash away; a rule about the hash quotes it: `"#" -> number`'
             place = Span(number, 1, len(line) + 1)
             yield Diagnostic("W625", "a comment with an arrow, and no rule", place, hint)
+            return
 
 
 def _usage(ruleset: Ruleset, lines: Sequence[str]) -> Iterator[Diagnostic]:
