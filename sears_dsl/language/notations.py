@@ -79,7 +79,7 @@ def _halves(rule: syntax.Rule) -> Iterator[Diagnostic]:
             message = "where `n't` goes, the `ca` of can't, `wo` of won't and `sha` of shan't stay"
             advice = (
                 "write `can't -> can not`, `won't -> will not`, `shan't -> shall not`\n"
-                "and name the words before the others: `x:(do|does|is|are|was) n't -> $x not`"
+                "and leave them out elsewhere: `n't -> not / !/ai|ca|wo|sha/i __`"
             )
             yield Diagnostic("W624", message, element.span or rule.span, advice)
         before, stays = body, copied
