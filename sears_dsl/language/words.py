@@ -158,7 +158,7 @@ def tag_like(word: str) -> str | None:
         ('CD', 'NOUN', None, None)
     """
     for piece in _PIECE.findall(word):
-        bare = piece.rstrip("$")
+        bare = piece.partition("$")[0]  # a reference may stand behind a tag
         if len(bare) > 1 and bare.isupper() and bare.isalpha():
             return str(piece)
     return None
