@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import Diagnostic
-from sears_dsl.language.check import check_rule
+from sears_dsl.language.check import check_rule, check_test
 from sears_dsl.language.measure import longest
 from sears_dsl.language.parsing.parser import SEVERITIES
 from sears_dsl.language.rule import (
@@ -104,6 +104,12 @@ def _attribute_tests(words: tuple[str, ...]) -> st.SearchStrategy[AttributeTest]
     )
 
 
+def _may_hold(tests: list[AttributeTest]) -> bool:
+    """Whether a token may pass all of them; what none passes is an error."""
+    told = check_test(Conjunction(tuple(tests)), Ruleset(()))
+    return not any("passes together" in message for _, message, _ in told)
+
+
 @cache
 def _plain_tests(
     words: tuple[str, ...], tags: tuple[str, ...], sets: tuple[str, ...], *, group: bool
@@ -111,7 +117,7 @@ def _plain_tests(
     attribute = _attribute_tests(words)
     conjunction = st.lists(
         st.builds(replace, attribute, negated=st.booleans()), min_size=1, max_size=3
-    )
+    ).filter(_may_hold)
     options = [
         literals(words, group=group),
         st.sampled_from(tags).map(Tag),

@@ -225,6 +225,17 @@ def _ordered(folder: str) -> list[str]:
 FOLDERS = sorted({f"{_name(path.parent)}/".removeprefix("./") for path in MODULES})
 
 
+@pytest.mark.parametrize("folder", FOLDERS[1:])
+def test_a_folder_says_what_lies_in_it_and_names_nothing_that_is_not_there(folder: str) -> None:
+    story = ast.get_docstring(_tree(PACKAGE / folder / "__init__.py")) or ""
+    marked = re.findall(r"(?<!`)`(\w[\w.]*)`(?!`)", story)
+    inside = {child.removeprefix(folder).removesuffix(".py") for child in _siblings(folder)}
+    assert not inside - {part for name in marked for part in name.split(".")}
+    known = {part for path in MODULES for part in PurePath(_name(path)).with_suffix("").parts}
+    known = known.union({PACKAGE.name}, *map(_names, MODULES))
+    assert not {name.split(".")[0] for name in marked if name.islower()} - known
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_neither_files_nor_folders_import_each_other_in_a_circle(folder: str) -> None:
     assert _ordered(folder) is not None

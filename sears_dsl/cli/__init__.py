@@ -2,7 +2,8 @@
 
 What comes in: the arguments of the process. `main` sets what signals do and calls `commands`, which
 names every command in the order in which a person meets them; a command is a file of its name,
-about rules alone in `rules`, about a model in `model`, all others here. Its options come from
+about rules alone in `rules`, about a model in `model`, all others here (`apply`, `cache`, `init`,
+`pivots`, `trust`, `warm_up`). Its options come from
 `options`; heavy modules are imported inside of the function, so that ``sears --help`` answers at
 once. It calls the library, which writes files; what it shows goes through `screen`.
 

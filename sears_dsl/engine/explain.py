@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sears_dsl.engine.matches import Binding, Edit, apply_edits
+from sears_dsl.engine.matches import Edit, apply_edits
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
-from sears_dsl.engine.reference import Split, candidates, is_protected
+from sears_dsl.engine.reference import Split, WalkState, candidates, is_protected
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.rewrites import code_points
@@ -41,16 +41,27 @@ class Explanation:
     total: int  # how many elements there are
     # The token that stopped the rule there; None at the row's end, and where all elements matched.
     stopped_at: int | None
-    wanted: str  # the element that did not match, as it is written
+    wanted: str  # the element that did not match, or what of it was missing, as it is written
     reason: str  # all of it in a sentence for a person
+
+    @property
+    def progress(self) -> tuple[int, bool]:
+        """What orders silent rules: most elements last, before them any part of the first one."""
+        return self.furthest, self.stopped_at is not None
 
 
 class _Stop(NamedTuple):
-    """An element that failed: how many matched before it, and the token that it failed at."""
+    """An element that failed: the walk up to it, and the token that it failed at."""
 
-    matched: int
+    state: WalkState
     element: Element
     position: int
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many elements matched before, and how many tokens, those of a part among them."""
+        first = self.state.elements[0].start if self.state.elements else self.state.begin
+        return self.state.matched, self.position - first
 
 
 def explain(
@@ -76,8 +87,8 @@ def explain(
     total = len(rule.left) + len(rule.antecedent) + len(rule.right)
     stops: list[_Stop] = []
 
-    def observe(matched: int, element: Element, position: int) -> None:
-        stops.append(_Stop(matched, element, position))
+    def observe(state: WalkState, element: Element, position: int) -> None:
+        stops.append(_Stop(state, element, position))
 
     bindings = list(candidates(rule, scope, tokens, split=split, observe=observe))
     possible = [each for each in bindings if not is_protected(each, tokens, protected)]
@@ -94,12 +105,13 @@ def explain(
         reason, new = "; ".join(map(_describe, edits)), apply_edits(text, edits)
         return Explanation(name, True, new, total, total, None, "", reason)
     if not bindings:
-        return _stopped(name, total, stops, tokens)
+        return _stopped(name, total, stops, text, tokens)
     # It would have fired, were it not for this, for what is protected, or for its rate.
     why = "which is protected" if protected else "and its rate takes no instance here"
     if missing:
         why = f"but {missing[0].value}"
-    reason = f"it matched {_quoted(text, tokens, (possible if missing else bindings)[0])}, {why}"
+    first = (possible if missing else bindings)[0]
+    reason = f"it matched {_quoted(text, tokens, first.start, first.end)}, {why}"
     return Explanation(name, False, None, total, total, None, "", reason)
 
 
@@ -107,7 +119,7 @@ def explain_sentences(
     text: str, spans: Sequence[tuple[int, int]], parts: Sequence[Explanation], firsts: Sequence[int]
 ) -> Explanation:
     """What became of a rule on a row, out of what became of it on the sentences."""
-    nearest, first = max(zip(parts, firsts, strict=True), key=lambda pair: pair[0].furthest)
+    nearest, first = max(zip(parts, firsts, strict=True), key=lambda pair: pair[0].progress)
     fired = [part.reason for part in parts if part.fired]
     if not fired:
         at = nearest.stopped_at
@@ -132,30 +144,42 @@ def _describe(edit: Edit) -> str:
     return f"`{edit.old}` became `{edit.new}`" + (f" ({points})" if points else "")
 
 
-def _stopped(name: str, total: int, stops: Sequence[_Stop], tokens: Sequence[Token]) -> Explanation:
+def _stopped(
+    name: str, total: int, stops: Sequence[_Stop], text: str, tokens: Sequence[Token]
+) -> Explanation:
     if not stops:
         return Explanation(name, False, None, 0, total, None, "", "there is nothing to match")
-    stop = max(stops, key=lambda each: each.matched)  # of equals the first one
-    pattern = print_rule(Rule((stop.element,), ())).removesuffix(" -> <>")
-    stop_text = "found the end of the text"
-    stopped_at: int | None = None
+    stop = max(stops, key=lambda each: each.progress)  # of equals the first one
+    matched, begin = stop.state.matched, stop.state.begin
+    element = wanted = _written(stop.state.whole or stop.element)
+    if stop.progress == (0, 0):
+        reason = f"no token matches the first element, `{element}`"
+        return Explanation(name, False, None, 0, total, None, element, reason)
+    parts = []
+    if matched:
+        parts.append(f"{matched} of {total} element{'s' if total != 1 else ''}")
+    if stop.position > begin:
+        parts.append(f"{_quoted(text, tokens, begin, stop.position)} of `{element}`")
+        place = stop.progress, begin, stop.position
+        same = (e for e in stops if (e.progress, e.state.begin, e.position) == place)
+        wanted = "` or `".join(dict.fromkeys(_written(each.element) for each in same))
+    stop_text, stopped_at = "found the end of the text", None
     if stop.position < len(tokens):
         stopped_at = stop.position
         token = tokens[stop.position]
         tags = f"{token.coarse}/{token.fine}" if token.coarse or token.fine else "no tags"
         stop_text = f"found `{token.text}` ({tags})"
-    elements = f"{stop.matched} of {total} element{'s' if total != 1 else ''}"
-    if stop.matched:
-        reason = f"matched {elements}, then expected `{pattern}` and {stop_text}"
-    else:
-        stopped_at = None
-        reason = f"no token matches the first element, `{pattern}`"
-    return Explanation(name, False, None, stop.matched, total, stopped_at, pattern, reason)
+    if stop.position == begin or wanted != element:
+        stop_text = f"expected `{wanted}` and {stop_text}"
+    reason = f"matched {' and '.join(parts)}, then {stop_text}"
+    return Explanation(name, False, None, matched, total, stopped_at, wanted, reason)
 
 
-def _quoted(text: str, tokens: Sequence[Token], binding: Binding) -> str:
-    if binding.start == binding.end:
-        if binding.start < len(tokens):
-            return f"before `{tokens[binding.start].text}`"
-        return "at the end of the row"
-    return f"`{text[tokens[binding.start].start : tokens[binding.end - 1].end]}`"
+def _written(element: Element) -> str:
+    return print_rule(Rule((element,), ())).removesuffix(" -> <>")
+
+
+def _quoted(text: str, tokens: Sequence[Token], start: int, end: int) -> str:
+    if start == end:
+        return f"before `{tokens[start].text}`" if start < len(tokens) else "at the end of the row"
+    return f"`{text[tokens[start].start : tokens[end - 1].end]}`"

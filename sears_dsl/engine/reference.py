@@ -12,6 +12,7 @@ for corpora. What it means to rewrite them, drawing included, tests have as `nai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -32,9 +33,6 @@ Extent: TypeAlias = Literal["first", "all"]
 Split: TypeAlias = Callable[[str], tuple[str, ...]]
 """How the tokenizer splits a word: ``don't`` → ``("do", "n't")``."""
 
-Observer: TypeAlias = Callable[[int, Element, int], None]
-"""Told of a dead end: elements matched so far, the element that failed, the token it failed at."""
-
 
 class WalkState(NamedTuple):
     """How far a walk has come."""
@@ -48,6 +46,12 @@ class WalkState(NamedTuple):
     tags: tuple[tuple[str, int], ...] = ()  # (tag, position) of the tokens that bare tags matched
     matched: int = 0  # how many elements of the rule have matched, for explanations
     nested: bool = False  # whether the walk is inside a group, whose elements do not count
+    whole: Element | None = None  # the element of the rule that is being matched
+    begin: int = 0  # the token that it begins at
+
+
+Observer: TypeAlias = Callable[[WalkState, Element, int], None]
+"""Told of a dead end: the walk so far, the element that failed, the token it failed at."""
 
 
 def find(
@@ -97,7 +101,7 @@ def candidates(
     tokens: Sequence[Token],
     *,
     split: Split,
-    observe: Observer | None = None,
+    observe: Observer = lambda *_: None,
 ) -> Iterator[Binding]:
     """Every derivation of a rule on a row, in order, overlapping ones too.
 
@@ -147,20 +151,14 @@ def _names(elements: Sequence[Element]) -> Iterator[str]:
                 yield from _names(alternative)
 
 
+@dataclass(frozen=True, slots=True)
 class _Walk:
     """Backtracking over one row; every method yields states in the order of preference."""
 
-    def __init__(
-        self,
-        file: Ruleset,
-        tokens: Sequence[Token],
-        split: Split,
-        observe: Observer | None,
-    ) -> None:
-        self.file = file
-        self.tokens = tokens
-        self.split = split
-        self.observe = observe
+    file: Ruleset
+    tokens: Sequence[Token]
+    split: Split
+    observe: Observer
 
     def contexts_ending_at(self, elements: tuple[Element, ...], end: int) -> list[WalkState]:
         """Derivations of a left context that end at a position, in the order of its choices."""
@@ -184,6 +182,8 @@ class _Walk:
             yield from self.sequence(rest, after)
 
     def _element(self, element: Element, state: WalkState) -> Iterator[WalkState]:
+        if not state.nested:
+            state = state._replace(whole=element, begin=state.position)
         for after in self._repetitions(element, 0, state):
             matched = TokenRange(state.position, after.position)
             names = after.names
@@ -216,7 +216,7 @@ class _Walk:
             if state.position == (0 if body.side == "start" else len(self.tokens)):
                 yield state
             else:
-                self._stopped(state, element, state.position)
+                self.observe(state, element, state.position)
             return
         if isinstance(body, syntax.WholeUnit):
             if state.position == 0 and self.tokens:
@@ -227,7 +227,7 @@ class _Walk:
             return
         place = state.position
         if place >= len(self.tokens) or not self.holds(body, self.tokens[place]):
-            self._stopped(state, element, place)
+            self.observe(state, element, place)
             return
         tags = state.tags
         if isinstance(body, syntax.Tag):
@@ -241,7 +241,7 @@ class _Walk:
         for number, parts in enumerate(self._cuts(literal)):
             for place, part in enumerate(parts, start=state.position):
                 if place >= len(self.tokens) or not self._is(literal, part, self.tokens[place]):
-                    self._stopped(state, element, place)
+                    self.observe(state, element, place)
                     break
             else:
                 choices = (*state.choices, number)
@@ -278,10 +278,6 @@ class _Walk:
             for cut in (whole, [each for part in whole for each in contraction(part)]):
                 cuts.setdefault(tuple(self._spelled(literal, part) for part in cut), cut)
         return list(cuts.values())
-
-    def _stopped(self, state: WalkState, element: Element, position: int) -> None:
-        if self.observe is not None:
-            self.observe(state.matched, element, position)
 
     def holds(self, test: Test | syntax.Group, token: Token, file: Ruleset | None = None) -> bool:
         """Whether one token passes a test that was written in ``file`` (None: that of the rule).

@@ -14,12 +14,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations
 from typing import TypeAlias
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import measure
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.check_drawn import check_noise
+from sears_dsl.language.printer import print_test
 from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS
 from sears_dsl.language.words import as_text, code, nearest, quote
 
@@ -349,6 +351,7 @@ def check_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[Problem]:
     elif isinstance(test, syntax.Conjunction):
         for part in test.tests:
             yield from _attribute(part, scope.options)
+        yield from _contradictions(test.tests)
     elif isinstance(test, syntax.Regex):
         problem = pattern_error(test.pattern)
         if problem:
@@ -390,6 +393,17 @@ def _attribute(test: syntax.AttributeTest, options: syntax.Options) -> Iterator[
         yield "E317", f"lower={shown} has a capital and can never match", hint
     elif not value or any(character.isspace() for character in value):
         yield "E317", f"{test.attribute}={shown} can never match a token", "a token has no spaces"
+
+
+def _contradictions(tests: Iterable[syntax.AttributeTest]) -> Iterator[Problem]:
+    for one, other in combinations(tests, 2):
+        fold = str.lower if one.attribute == "lemma" else str
+        alike, negated = fold(one.value) == fold(other.value), one.negated + other.negated
+        if one.attribute == other.attribute and negated == alike:
+            message = f"two tests of `{one.attribute}` that no token passes together"
+            choice = code(f"({print_test(one)}|{print_test(other)})")
+            hint = "leave one of them out" if negated else f"a choice is a group: {choice}"
+            yield "E317", message, hint
 
 
 def _tags_like(value: str, tags: frozenset[str]) -> str:

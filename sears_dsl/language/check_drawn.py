@@ -37,8 +37,7 @@ def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterat
     for part in template.parts:
         if isinstance(part, syntax.SlotCopy) and part.name not in names:
             message = f"{code(f'{{${part.name}}}')} refers to nothing"
-            advice = _named_before(part.name, template, known)
-            yield Diagnostic("E209", message, part.span, advice)
+            yield Diagnostic("E209", message, part.span, _named_before(part.name, template, known))
         if not isinstance(part, str):
             yield from _lookups(part)
         if not isinstance(part, syntax.Slot):

@@ -41,6 +41,7 @@ _LARGEST_FILE = 16 << 20
 _BEGINNING = 65_536
 _NAME_FILE = "give the path of a .sear file"
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_RULE_IN_COMMENT = re.compile(r"#.*[ \t]->[ \t]+\S")
 _SET_LINE = re.compile(r"set[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 _IMPORT_LINE = re.compile(r"import\b.*[ \t]as[ \t]+([A-Za-z][A-Za-z0-9_]*)")
 
@@ -333,8 +334,7 @@ class _Assembly:
                     self._add(number, message, definition.span, hint)
         for circle in ordered(self._sets)[1]:
             message = "sets in a circle: " + " → ".join(circle)
-            hint = "a set cannot contain itself"
-            self._add("E313", message, self._sets[circle[0]].span, hint)
+            self._add("E313", message, self._sets[circle[0]].span, "a set cannot contain itself")
 
     def _check_ids(
         self, what: str, names: Iterable[str | None], nodes: Iterable[syntax.Rule | syntax.Template]
@@ -416,13 +416,24 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
                         yield Diagnostic(number, text, each.span, hint)
 
 
-def _usage(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """W601 to W604; a file of sets alone is a library, whose sets are used elsewhere."""
+def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
+    """W625: what in a file without rules looks like one behind a hash."""
+    for number, line in enumerate(lines, start=1):
+        if _RULE_IN_COMMENT.match(line):
+            hint = 'take the hash away; a rule about the hash quotes it: `"#" -> number`'
+            place = Span(number, 1, len(line) + 1)
+            yield Diagnostic("W625", "a comment with an arrow, and no rule", place, hint)
+            return
+
+
+def _usage(ruleset: Ruleset, lines: Sequence[str]) -> Iterator[Diagnostic]:
+    """W601 to W604 and W625; a file of sets alone is a library, whose sets are used elsewhere."""
     nodes: tuple[syntax.Rule | syntax.Template, ...] = (*ruleset.rules, *ruleset.templates)
     if ruleset.name is not None:
         for node in nodes:
             yield from _missing_tests(node)
     if not nodes:
+        yield from () if ruleset.sets or ruleset.imports else _commented_rules(lines)
         return
     for definition in unused_sets(ruleset):
         advice, message = "delete it", f"set `{definition.name}` is not used"
@@ -485,7 +496,7 @@ def _warnings(
 ) -> tuple[Diagnostic, ...]:
     """The warnings of a file without errors, of which some were met when it was read."""
     lines = _lines(text)
-    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset))
+    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset, lines))
     warnings = [*findings, *(_placed(each, lines, ruleset.path) for each in advice)]
     return tuple(sorted(warnings, key=_place))
 

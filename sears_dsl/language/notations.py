@@ -2,15 +2,17 @@ r"""What a rule writes in the notation of another tool, which is read as plain w
 
 In: a rule or set without errors. Out: warnings. `.*`, `x+`, `'film'`, `// note`, `\1`, `noun` and
 their like are good literals, so the parser takes them; whoever wrote them most likely meant
-something else. Always holds: what is in quotes is never warned of, so that quoting is the answer
-where the word is meant. Costs a few patterns a literal.
+something else, and so did who replaces ``n't`` and leaves the ``ca`` of *can't*. Always holds: what
+is in quotes is never warned of, so that quoting is the answer where the word is meant. Costs a few
+patterns a literal.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import get_args
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import rule as syntax
@@ -44,6 +46,8 @@ _PERCENT = re.compile(r"%([1-9])")
 _NAMED = re.compile(r"\\([A-Za-z]\w*)")
 _MARKS = re.compile(r"[.,;:?!]+")
 _CALLED = re.compile(r"([^\W\d_]+)\.([A-Za-z]+)")
+_NOT = ("n't", "n’t", "N'T")
+_AUXILIARIES = ("AUX", "MD", "VERB")
 _CALLS = _words("capitalize gerund lemma lowercase past plural pluralize singular title uppercase")
 _NOMINAL = _words("NOUN PROPN ADJ NUM X NN NNS NNP NNPS JJ CD")
 _SUFFIXES = {"ed": "VBD", "ing": "VBG", "s": "NNS", "es": "NNS", "er": "JJR", "est": "JJS"}
@@ -52,11 +56,45 @@ _SUFFIXES = {"ed": "VBD", "ing": "VBG", "s": "NNS", "es": "NNS", "er": "JJR", "e
 def notation_warnings(
     rule: syntax.Rule, tagset: syntax.TagsetOption = "ud2"
 ) -> Iterator[Diagnostic]:
-    """W607 to W616 of one rule, which is read under the tagset."""
+    """W607 to W616 and W624 of one rule, which is read under the tagset."""
     for elements in (rule.left, rule.antecedent, rule.right):
         yield from _sequence(elements, rule.span, tagset)
     yield from _carets(rule)
     yield from _consequent(rule)
+    yield from _halves(rule)
+
+
+def _halves(rule: syntax.Rule) -> Iterator[Diagnostic]:
+    """W624: ``n't`` is replaced, and of *can't* the word before it, ``ca``, may stay."""
+    targets = {piece.target for piece in rule.consequent if isinstance(piece, syntax.Reference)}
+    tags = {piece.tag for piece in rule.consequent if isinstance(piece, syntax.TagCopy)}
+    texts = [piece.text for piece in rule.consequent if isinstance(piece, syntax.Text)]
+    is_written = any(text.endswith(_NOT) for text in texts)
+    before, stays = rule.left[-1].body if rule.left else None, True
+    for place, element in enumerate(rule.antecedent, start=1):
+        body = element.body
+        copied = not targets.isdisjoint((0, place, element.name)) or _is_one(body, tags)
+        goes = _is_one(body, _NOT) and not (copied or is_written)
+        if goes and stays and (before is None or _is_one(before, _AUXILIARIES)):
+            message = "where `n't` goes, the `ca` of can't, `wo` of won't and `sha` of shan't stay"
+            advice = (
+                "write `can't -> can not`, `won't -> will not`, `shan't -> shall not`\n"
+                "and leave them out elsewhere: `n't -> not / !/ai|ca|wo|sha/i __`"
+            )
+            yield Diagnostic("W624", message, element.span or rule.span, advice)
+        before, stays = body, copied
+
+
+def _is_one(body: object, words: Collection[str]) -> bool:
+    """Whether an element can be one of these words, or is tested for one of these tags."""
+    match body:
+        case syntax.Group(alternatives):
+            return any(_is_one(each[-1].body, words) for each in alternatives)
+        case syntax.Conjunction(tests):
+            return all(_is_one(each, words) for each in tests)
+        case syntax.Literal(name) | syntax.Tag(name) | syntax.AttributeTest(_, name, False):
+            return name in words
+    return isinstance(body, syntax.Wildcard) and "AUX" in words
 
 
 def set_notation_warnings(
@@ -119,6 +157,16 @@ def _among(literal: syntax.Literal, before: object, after: object) -> Iterator[P
         advice = (
             "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one of them"
         )
+    elif (
+        text == "="
+        and after is not None
+        and isinstance(before, syntax.Literal)
+        and (before.text in get_args(syntax.AttributeName))
+    ):
+        number = "W608"
+        message = "`=` with spaces around it is a literal: three tokens are looked for"
+        value = print_test(after) if isinstance(after, syntax.Literal | syntax.Tag) else "be"
+        advice = f"a test has no spaces: {code(f'{before.text}={value}')}"
     else:
         return
     yield number, message, f"{advice}\n{as_text(text)}"

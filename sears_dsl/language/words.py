@@ -161,7 +161,7 @@ def tag_like(word: str) -> str | None:
         ('CD', 'NOUN', None, None)
     """
     for piece in _PIECE.findall(word):
-        bare = piece.rstrip("$")
+        bare = piece.partition("$")[0]  # a reference may stand behind a tag
         if len(bare) > 1 and bare.isupper() and bare.isalpha():
             return str(piece)
     return None
@@ -289,6 +289,9 @@ def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
     if attribute:
         return Objection("E105", f"`{text}` looks like a test of an attribute", either)
     capture = _CAPTURE.match(text)
+    if text == "rule:":
+        advice = f"write `rule ID: movie -> film`, or leave the word out\n{either}"
+        return Objection("E118", "`rule:` without an id behind `rule`", advice)
     if capture:
         message = f"`{capture[0]}` names the element that is glued to it"
         advice = f"write {code(capture[0] + 'NOUN')} without a space\n{either}"

@@ -19,13 +19,14 @@ from lsprotocol import types
 from pygls.io_ import StdoutWriter, run
 from pygls.uris import to_fs_path
 
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language_server import assistance
 from sears_dsl.language_server.protocol import Conversation
 from sears_dsl.tagging.tagger import Tagger
 
 _SEVERITY = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+_LARGEST = 128 << 20  # more than the largest rule file takes, escaped
 # Typed, they make the editor ask what may follow.
 TRIGGERS = ("{", "@", ".", "=")
 _COMPLETION_KIND = {
@@ -225,6 +226,20 @@ def _path(uri: str) -> str:
     return to_fs_path(uri) or uri
 
 
+class _Source:
+    """What an editor sends; a message that is too large is not read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.readline, self._read = stream.readline, stream.read
+
+    def read(self, size: int) -> bytes:
+        """A message."""
+        if size > _LARGEST:
+            what = f"an editor announced a message of {size:,} bytes"
+            raise UsageError(what, help=f"the server takes {_LARGEST >> 20} MiB at most")
+        return self._read(size)
+
+
 def serve(
     reader: BinaryIO | None = None,
     writer: BinaryIO | None = None,
@@ -238,7 +253,7 @@ def serve(
     logging.getLogger("pygls").addHandler(logging.NullHandler())  # the editor is told all of it
     talk = server or RuleServer()
     talk.protocol.set_writer(StdoutWriter(writer or sys.stdout.buffer))
-    source = reader or sys.stdin.buffer
+    source = _Source(reader or sys.stdin.buffer)
     try:
         run(Event(), source, talk.protocol, error_handler=talk.report_server_error)
     except SystemExit as goodbye:

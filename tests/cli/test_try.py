@@ -282,4 +282,16 @@ def test_of_many_rules_those_that_only_fit_their_surroundings_are_counted(tmp_pa
     done = run("explain", str(file), "so a book")
     assert "silent: near\n  matched 1 of 2 elements, then expected `movie`" in done.output
     assert "r3" not in done.output
+    assert "12 more rules are silent, and further from firing" in done.output
+
+
+def test_an_insertion_that_found_its_surroundings_is_explained_among_many(tmp_path: Path) -> None:
+    file = tmp_path / "rules.sear"
+    others = "".join(f"rule r{number}: w{number} -> x\n" for number in range(12))
+    file.write_text(
+        f"{others}rule in: <> -> also / PRON __ VERB\nrule of: (so a|w) b -> x", "utf-8"
+    )
+    done = run("explain", str(file), "They/PRON/PRP so/ADV/RB came/VERB/VBD")
+    assert "silent: in\n  matched 1 of 2 elements, then expected `VERB`" in done.output
+    assert "silent: of\n  matched `so` of `(so a|w)`, then expected `a`" in done.output
     assert "12 more rules are silent" in done.output

@@ -234,6 +234,8 @@ def test_every_error_of_the_rules_is_told_at_once() -> None:
     first, second = refused.value.diagnostics
     assert (first.code, first.source) == ("E701", "!don't -> x")
     assert "(do n't)" in first.render()
+    # A group is refused there.
+    assert "`movie -> film / !n't __`" in first.help
     assert second.source == "be -> $1.VBD"
 
 

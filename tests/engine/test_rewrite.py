@@ -263,8 +263,26 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
         (
             "the (ADJ NOUN|is) -> x",
             "the red one",
-            "matched 1 of 2 elements, then expected `NOUN` and found `one` (no tags)",
+            "matched 1 of 2 elements and `red` of `(ADJ NOUN|is)`, "
+            "then expected `NOUN` and found `one` (no tags)",
         ),
+        (
+            "(red|the){2} NOUN -> x",
+            "a red so",
+            "matched `red` of `(red|the){2}`, "
+            "then expected `red` or `the` and found `so` (no tags)",
+        ),
+        (
+            "(the very|so) dog -> x",
+            "the dog",
+            "matched `the` of `(the very|so)`, then expected `very` and found `dog` (NOUN/NN)",
+        ),
+        (
+            "the{2} -> x",
+            "a the",
+            "matched `the` of `the{2}`, then found the end of the text",
+        ),
+        ("(dog|cat) is -> x", "red", "no token matches the first element, `(dog|cat)`"),
         ("NOUN -> $1.NNS", "deer", "it matched `deer`, but an inflection has more than one form"),
         ("_ dog -> dog dog", "dog dog", "it matched `dog dog`, but the new text is the old one"),
         ("is -> so", "it isn't", "it matched `is`, but what it would leave is no word"),

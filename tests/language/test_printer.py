@@ -44,6 +44,7 @@ def test_a_printed_rule_is_read_back_the_same(rule: Rule) -> None:
 @settings(deadline=None, max_examples=300)
 @given(st.text(min_size=1, max_size=6) | st.text(st.sampled_from("aX:'?!/<>$@#~=-_.1"), min_size=1))
 @example("X")
+@example("AA$0")
 @example("rule")
 @example("set")
 def test_any_literal_is_printed_so_that_it_stays_that_literal(text: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from editor import URI, Editor, framed, read
 
-from sears_dsl.errors import Diagnostic, TaggerError
+from sears_dsl.errors import Diagnostic, TaggerError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import FUNCTIONS, KEYS
 from sears_dsl.language_server.assistance import FUNCTION_HELP, METADATA_HELP, find_all
@@ -355,6 +355,12 @@ def test_an_editor_that_goes_away_ends_the_server(sent: bytes) -> None:
     editor = _started()
     assert editor.sends(sent) == []
     assert editor.exit_code == 1
+
+
+def test_a_message_that_is_too_large_is_refused_before_it_is_read() -> None:
+    with pytest.raises(UsageError, match="99,999,999,999 bytes") as refused:
+        _started().sends(b"Content-Length: 99999999999\r\n\r\n{}")
+    assert "128 MiB" in refused.value.help
 
 
 def test_the_command_speaks_over_its_pipes() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.tagging.tokens import Token, Tokens
 
-# So many rules are all explained; of more, those that did not match a single token are counted.
+# So many rules are all explained; of more, those that did not begin to match are counted.
 _FEW = 10
 
 
@@ -158,8 +158,7 @@ def print_explained(explained: Explained) -> None:
     out.print(grid)
     pairs = list(zip(explained.rules, explained.explanations, strict=True))
     silent = [(rule, each) for rule, each in pairs if not each.fired]
-    # What stands to the left of a rule is often true of any place, such as `!(the|a) __`.
-    near = [(rule, each) for rule, each in silent if each.furthest > len(rule.left)]
+    near = [(rule, each) for rule, each in silent if _has_begun(rule, each)]
     told_of = silent if len(pairs) <= _FEW else near
     for rule, each in pairs:
         if each.fired:
@@ -167,13 +166,20 @@ def print_explained(explained: Explained) -> None:
             out.print(f"  {each.reason}\n  {each.rewrite}")
 
     def closeness(pair: tuple[Rule, Explanation]) -> tuple[bool, int]:
-        """Rules that lack least come first, and last those of which no token matches."""
-        rule, each = pair
-        return each.furthest <= len(rule.left), each.total - each.furthest
+        """Rules that lack least come first, and last those that did not begin to match."""
+        return not _has_begun(*pair), pair[1].total - pair[1].furthest
 
     for rule, each in sorted(told_of, key=closeness):
         out.print(f"\nsilent: {rule_label(rule, each.rule_id)}", style="bold")
         out.print(f"  {each.reason}")
     if len(told_of) < len(silent):
         rest = counted(len(silent) - len(told_of), "more rule is", "more rules are")
-        out.print(f"\n{rest} silent: no token of the text matches (--rule ID says more)")
+        out.print(f"\n{rest} silent, and further from firing (--rule ID says why)")
+
+
+def _has_begun(rule: Rule, each: Explanation) -> bool:
+    """Whether more of it matched than its left, which often is true of any place: `!(the|a) __`.
+
+    An insertion may have nothing else.
+    """
+    return each.progress > ((len(rule.left), bool(rule.left)) if rule.antecedent else (0, False))

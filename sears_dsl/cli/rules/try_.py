@@ -41,7 +41,10 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
         )
     ruleset = parse(rule, path="<rule>")
     if not ruleset.rules:
-        raise UsageError("there is no rule to try", help="sears try 'movie -> film' 'A movie.'")
+        raise UsageError(
+            "there is no rule to try",
+            help="sears try 'movie -> film' 'A movie.'; # begins a comment",
+        )
     chosen = load_tagger(tagger_in_language(tagger, [ruleset]))
     compile_with_sources([ruleset], tagger=chosen)  # finds what only the tokenizer tells
     for finding in ruleset.warnings:
@@ -83,5 +86,5 @@ def _print_line(explained: Explained) -> None:
             became = with_code_points(explained.text, each.rewrite or "")
             click.echo(f"fires   {printable(became)}")
         return
-    nearest = max(explained.explanations, key=lambda each: each.furthest)
+    nearest = max(explained.explanations, key=lambda each: each.progress)
     click.echo(f"silent  {printable(explained.text)}\n        {nearest.reason}")

@@ -178,7 +178,12 @@ class Predicates:
                     ) from missing
                 return self.any_of(self.of_test(member, scope, split) for member in members)
             case syntax.Negation():
-                return self.negation(self._of_operand(test.operand, scope, split))
+                try:
+                    return self.negation(self._of_operand(test.operand, scope, split))
+                except PatternError as error:
+                    if error.code == "E701":
+                        error.advice = "test one of them in a context: `movie -> film / !n't __`"
+                    raise
 
     def of_word(self, word: str, literal: syntax.Literal, scope: RuleScope) -> int:
         """The predicate of one token of a literal, under the case option."""

@@ -3,7 +3,7 @@
 In: a rule, once. Out: one function a piece, which gives a `Chunk`, or an `Unrendered` where an
 inflection has no single form. Always holds: what a piece gives depends on its instance alone; an
 optional element that matched nothing gives an empty chunk. Costs a slice an instance for copies,
-a cached look-up for inflections, some numbers for what is drawn (`drawn_pieces`).
+a cached look-up for inflections, some numbers for what is drawn.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ _BACKWARD_ARROW = re.compile(r"<[-—–]+(?=[ \t])|[←⇐⟵⟸]")
 _BOTH_WAYS = re.compile(r"<[-=—–~]+>|[↔⇔⟷⟺]")
 _CALL = re.compile(r"([A-Za-z_]+)\(")
 _NOISE_BEFORE = re.compile(rf"\.({'|'.join(NOISE_KINDS)})([ \t]*)$")
+_SPACED_NAME = re.compile(r"set[ \t]+(\w+(?:[ \t]+\w+)+)[ \t]+=[ \t]+")
 _PARENTHESIS = re.compile(r"\([^()]*\)?")
 
 
@@ -127,6 +128,8 @@ def _completed(line: str, reads: Reads) -> str:
         candidates.append(f"import {quote(file.strip())} as {alias.strip()}")
     elif word == "option" and rest in (OPTION_VALUES | {"language": ("en",)}).get(name, ()):
         candidates.append(f"option {name} = {rest}")
+    elif spaced := _SPACED_NAME.match(line):
+        candidates.append(f"set {'_'.join(spaced[1].split())} = {line[spaced.end() :]}")
     elif word == "set":
         listed = re.split(r"[|,]", rest.strip("{}[]() "))
         members = [each.strip() for each in listed if each.strip()]
@@ -168,6 +171,9 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     if not bare[arrows[0] + 2 :].strip():
         deletion = f"{line[: arrows[0]].rstrip()} -> <>"
         advice = _typed(deletion, reads, "a deletion is written `really -> <>`")
+        behind = line[arrows[0] + 2 :].split()
+        if behind and len(behind[0]) > 1:
+            advice = f"a hash begins a comment; {as_text(behind[0])}\n{advice}"
         return Finding("E110", "nothing after the arrow", (arrows[0], arrows[0] + 2), advice)
     if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
         return Finding("E103", "a second arrow", (position, len(line)), as_text("->"))
@@ -458,8 +464,7 @@ def _borrowed(line: str, position: int, reads: Reads, *, arrow: int) -> Finding 
         if match and not right:
             message, written, note = explained(match)
             if reads(f"{written} x -> y"):
-                advice = f"write {code(written)}{note}"
-                return Finding("E116", message, match.span(), advice)
+                return Finding("E116", message, match.span(), f"write {code(written)}{note}")
     match = _around(_LOOK_AROUND, line, position)
     if match:
         advice = "what stands beside is a context: `movie -> film / !the __`"

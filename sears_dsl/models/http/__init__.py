@@ -2,5 +2,5 @@
 
 Both post through `posting`, the only place that sends anything: to the one address that was named,
 again where a failure may pass. `endpoint` asks one that gives labels, by maps from rows to
-JSON and back; `language_model` asks one that writes text, by the settings of `prompts`.
+JSON and back; `language_model` asks one that writes text, by its `PromptSettings`.
 """
