@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sears_dsl.cli.options.shared import read_share
 from sears_dsl.errors import UsageError
 
 
@@ -24,7 +25,8 @@ from sears_dsl.errors import UsageError
 )
 @click.option("--rules", multiple=True, metavar="RULES",
               help="A rule file, a folder or a shipped ruleset; repeatable.")  # fmt: skip
-@click.option("--max-flip-rate", default="", metavar="RATE", help="Limit of an audit: 5%.")
+@click.option("--max-flip-rate", metavar="RATE", help="Limit of an audit: 5%.",
+              callback=lambda *given: "" if read_share(*given) is None else given[2])  # fmt: skip
 def init_command(
     *,
     data: str | None,
@@ -39,9 +41,11 @@ def init_command(
     At a terminal it asks for what the options do not say; elsewhere it takes what they say and
     what it finds. It looks at the rows to propose columns, and replaces no file.
     """
+    from sears_dsl.catalogue import find_rule_files
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.dataset import require_column
     from sears_dsl.data.table import read_table
+    from sears_dsl.models.loading import require_kind
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
     from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
@@ -73,15 +77,15 @@ def init_command(
     for name in filter(None, (column, label)):
         require_column(tuple(columns), name, where=data)
     model = answer("the model, such as my_model:predict (empty: later)", model, "")
+    if model:
+        require_kind(model)
     own = answer("rules of your own, a file or a folder (empty: later)",
-                 " ".join(rules) or None, "rules" if Path("rules").is_dir() else "")  # fmt: skip
+                 " ".join(rules) or None,
+                 "rules" if any(Path("rules").rglob("*.sear")) else "")  # fmt: skip
+    rules = rules or tuple(filter(None, [own]))
+    find_rule_files(rules)
     text = project_text(
-        data=data,
-        column=column,
-        label=label,
-        model=model,
-        rules=rules or tuple(filter(None, [own])),
-        flip_rate=max_flip_rate,
+        data=data, column=column, label=label, model=model, rules=rules, flip_rate=max_flip_rate
     )
     _write_new(path, text)
     project = read_project(path.absolute())
@@ -90,7 +94,7 @@ def init_command(
     click.echo(f"written: {path}")
     what_next = "name a model in it: [models.main]"
     if model:
-        what_next = "sears audit" if rules or own else "sears discover -o found.sear"
+        what_next = "sears audit" if rules else "sears discover -o found.sear"
     click.echo(f"next: {what_next}", err=True)
 
 

@@ -95,7 +95,7 @@ class FolderRows:
         self._parts = folder.parts()
         self._format_name = format_name
         self._options = options or ReadOptions()
-        self.format_name = format_of(self._parts[0].name, format_name).name
+        self.format_name = format_of(folder.name_of(self._parts[0].name), format_name).name
         self.first = next(self.batches())
         self.names = tuple(self.first.columns)
 

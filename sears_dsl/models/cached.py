@@ -17,6 +17,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TypeAlias, TypeVar
@@ -159,6 +160,8 @@ class CachedPredictor:
         self._on_error = on_error
         self._announce = announce
         self._announced = 0
+        # What surrounds its code: commands keep what it prints out of theirs.
+        self.aside: Callable[[], AbstractContextManager[None]] = nullcontext
         self._refused: set[str] = set()
         self._labels: dict[str, str] = {}
         self._answers: dict[str, Answer] = {}
@@ -270,14 +273,15 @@ class CachedPredictor:
 
         batches = _batches(missing, self.batch_size, in_time)
         began = time.monotonic()
-        for batch, batch_answers in _side_by_side(answers, batches, self._connections):
-            self.asked += len(batch)
-            self.seconds += time.monotonic() - began
-            keep(dict(zip(batch, batch_answers, strict=True)))
-            answer_count += len(batch)
-            began = time.monotonic()
-            if on_progress is not None:
-                on_progress(answer_count, len(distinct))
+        with self.aside():
+            for batch, batch_answers in _side_by_side(answers, batches, self._connections):
+                self.asked += len(batch)
+                self.seconds += time.monotonic() - began
+                keep(dict(zip(batch, batch_answers, strict=True)))
+                answer_count += len(batch)
+                began = time.monotonic()
+                if on_progress is not None:
+                    on_progress(answer_count, len(distinct))
         return keys
 
     def _unless_refused(

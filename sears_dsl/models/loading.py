@@ -110,10 +110,8 @@ def load_predictor(
     """
     spec = model if isinstance(model, str) else f"an object of type {type(model).__name__}"
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
-    if isinstance(model, str) and not (kind and rest):
-        raise UsageError(
-            f"{spec!r} does not name a model", help=_meant(spec) or f"write one of {_KINDS}"
-        )
+    if isinstance(model, str):
+        require_kind(spec)
     options: dict[str, Any] = {
         "batch_size": batch_size,
         "request_map": request_map,
@@ -154,6 +152,14 @@ def load_predictor(
         on_error=on_error or "stop",
         announce=announce,
     )
+
+
+def require_kind(spec: str) -> None:
+    """Refuse what no specification of a model can be."""
+    if not all(spec.partition(":")):
+        raise UsageError(
+            f"{spec!r} does not name a model", help=_meant(spec) or f"write one of {_KINDS}"
+        )
 
 
 def kinds_of(spec: str) -> list[str]:

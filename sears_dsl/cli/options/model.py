@@ -33,6 +33,7 @@ from sears_dsl.cli.options.unfinished import (
     resuming_options,
     unfinished_run,
 )
+from sears_dsl.cli.screen.console import printing_aside
 from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import is_there
@@ -280,7 +281,7 @@ class AskingOptions(DataOptions, Resuming):
         self, specs: Sequence[str], store: PredictionStore
     ) -> Callable[[str], CachedPredictor]:
         """What loads each of some models; what they say is stored."""
-        from sears_dsl.models.loading import load_predictor, options_of_each
+        from sears_dsl.models.loading import options_of_each
 
         names = ("batch_size", "request_map", "response_map", "timeout", "retries", "connections",
                  "on_error", "inputs")  # fmt: skip
@@ -289,11 +290,21 @@ class AskingOptions(DataOptions, Resuming):
         announce = noting(quiet=self.quiet)
 
         def load(spec: str) -> CachedPredictor:
-            return load_predictor(
+            return load_aside(
                 spec, store=store, comparison=self.compare, announce=announce, **own[spec]
             )
 
         return load
+
+
+def load_aside(spec: str, **options: Any) -> CachedPredictor:
+    """What `load_predictor` loads; what its code prints is no part of what the command prints."""
+    from sears_dsl.models.loading import load_predictor
+
+    with printing_aside():
+        model = load_predictor(spec, **options)
+    model.aside = printing_aside
+    return model
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,11 +14,12 @@ of compiling is spoken once in a run, and only where there is no compiled code o
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -87,6 +88,20 @@ def echo_json(value: object) -> None:
 def echo_document(content: str) -> None:
     """JSON that is there already, laid out as `echo_json` does it."""
     echo_json(json.loads(content))
+
+
+@contextmanager
+def printing_aside() -> Iterator[None]:
+    """What is printed in this block, by other programs too, goes to standard error."""
+    sys.stdout.flush()
+    before = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
 
 
 def as_json_object(finding: Diagnostic) -> dict[str, object]:
