@@ -111,8 +111,13 @@ def _open_closed_streams() -> None:
 
     Python leaves None in their place, and the next file that is opened would get their number.
     Each is opened the wrong way round, as libc does for programs with rights of their own; for
-    standard error there is nobody to tell.
+    standard error, also one that takes no word (bash gives a script its file there), there is
+    nobody to tell.
     """
+    try:
+        os.write(2, b"")
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     for name, flags, mode in (
         ("stdin", os.O_WRONLY, "r"),
         ("stdout", os.O_RDONLY, "w"),
