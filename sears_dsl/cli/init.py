@@ -11,10 +11,7 @@ from sears_dsl.cli.options.shared import read_share
 from sears_dsl.errors import UsageError
 
 
-@click.command(
-    "init",
-    epilog="Example: sears init --data dev.csv --model my_model:predict",
-)
+@click.command("init", epilog="Example: sears init --data dev.csv --model my_model:predict")
 @click.option("--data", metavar="FILE", help="Labelled rows.")
 @click.option("--column", help="The column that rules rewrite; by default the likeliest one.")
 @click.option("--label", help="The column of labels; by default the likeliest one.")

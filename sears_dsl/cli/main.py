@@ -114,10 +114,6 @@ def _open_closed_streams() -> None:
     standard error, also one that takes no word (bash gives a script its file there), there is
     nobody to tell.
     """
-    try:
-        os.write(2, b"")
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     for name, flags, mode in (
         ("stdin", os.O_WRONLY, "r"),
         ("stdout", os.O_RDONLY, "w"),
@@ -126,6 +122,10 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None:
             descriptor = os.open(os.devnull, flags)
             setattr(sys, name, open(descriptor, mode, encoding="utf-8"))  # noqa: SIM115
+    try:
+        os.write(2, b"")
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _handlers() -> dict[int, Any]:

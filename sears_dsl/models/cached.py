@@ -80,13 +80,11 @@ CREATE TABLE predictions (
 
     def put_answers(self, identity: str, answers: Mapping[str, Answer]) -> None:
         """Keep labels with their confidences: all of them, or nothing where this fails."""
-        self._put(
-            identity,
-            [
-                (key, label, _NOT_GIVEN if confidence is None else confidence)
-                for key, (label, confidence) in answers.items()
-            ],
-        )
+        rows = [
+            (key, label, _NOT_GIVEN if confidence is None else confidence)
+            for key, (label, confidence) in answers.items()
+        ]
+        self._put(identity, rows)
 
     def _put(self, identity: str, rows: Sequence[tuple[str, str, float | None]]) -> None:
         with self.using("written") as connection, transaction(connection):
@@ -310,16 +308,13 @@ class CachedPredictor:
 
     def _keep(self, labels: dict[str, str]) -> None:
         if self._store is not None:
-            stored_labels = {key: label for key, label in labels.items() if label != REFUSED}
-            self._store.put(self.identity, stored_labels)
+            self._store.put(self.identity, {k: v for k, v in labels.items() if v != REFUSED})
         self._labels.update(labels)
 
     def _keep_answers(self, answers: dict[str, Answer]) -> None:
         if self._store is not None:
-            stored_answers = {
-                key: answer for key, answer in answers.items() if answer.label != REFUSED
-            }
-            self._store.put_answers(self.identity, stored_answers)
+            given = {key: each for key, each in answers.items() if each.label != REFUSED}
+            self._store.put_answers(self.identity, given)
         self._answers.update(answers)
         self._labels.update((key, answer.label) for key, answer in answers.items())
 

@@ -113,16 +113,10 @@ def load_predictor(
     if isinstance(model, str):
         require_kind(spec)
     options: dict[str, Any] = {
-        "batch_size": batch_size,
-        "request_map": request_map,
-        "response_map": response_map,
-        "timeout": timeout,
-        "retries": retries,
-        "connections": connections,
-        "on_error": on_error,
-        "inputs": inputs,
-        "download": download or None,
-    }
+        "batch_size": batch_size, "request_map": request_map, "response_map": response_map,
+        "timeout": timeout, "retries": retries, "connections": connections, "on_error": on_error,
+        "inputs": inputs, "download": download or None,
+    }  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
     several = isinstance(model, list | tuple | Mapping)
     if several or kind in ("vote", "every"):
@@ -251,13 +245,7 @@ def _predictor_of(
 
 
 def _local(
-    kind: str,
-    rest: str,
-    spec: str,
-    inputs: Path | None,
-    *,
-    download: bool,
-    comparison: Comparison,
+    kind: str, rest: str, spec: str, inputs: Path | None, *, download: bool, comparison: Comparison
 ) -> Predictor:
     # Each kind brings libraries of its own, so its module is imported when it is asked for.
     if kind == "sklearn":
@@ -326,18 +314,16 @@ def _check_transformers_model(name: str, *, download: bool) -> None:
 
 def _endpoint(url: str, options: Mapping[str, Any], comparison: Comparison) -> Predictor:
     try:
-        from sears_dsl.models.http.endpoint import HttpPredictor  # noqa: PLC0415
+        from sears_dsl.models.http import endpoint  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
             f"{url}: httpx is not installed", help="pip install 'sears-dsl[models]'"
         ) from error
-    from sears_dsl.models.http.endpoint import RequestMap, ResponseMap  # noqa: PLC0415
-
     request, response = options.get("request_map"), options.get("response_map")
-    return HttpPredictor(
+    return endpoint.HttpPredictor(
         url,
-        request=None if request is None else RequestMap.read(request),
-        response=None if response is None else ResponseMap.read(response),
+        request=None if request is None else endpoint.RequestMap.read(request),
+        response=None if response is None else endpoint.ResponseMap.read(response),
         comparison=comparison,
         **_waits(options),
     )

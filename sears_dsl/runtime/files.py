@@ -190,8 +190,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"{folder} could not be made: {error.strerror}",
-            help="choose another place with -o",
+            f"{folder} could not be made: {error.strerror}", help="choose another place with -o"
         ) from error
 
 

@@ -100,15 +100,11 @@ class AuditOptions(AskingOptions, EngineOptions):
         """What is demanded."""
         from sears_dsl.auditing.gates import Gates, read_gate
 
-        return Gates(
-            flip_rate=self.max_flip_rate,
-            miss_rate=self.max_miss_rate,
-            rows_flipped=self.max_rows_flipped,
-            own=tuple(map(read_gate, self.own)),
-            judge_by=self.judge_by,
+        return chosen_as(
+            Gates, vars(self), flip_rate=self.max_flip_rate, miss_rate=self.max_miss_rate,
+            rows_flipped=self.max_rows_flipped, own=tuple(map(read_gate, self.own)),
             support=self.min_support,
-            require_support=self.require_support,
-        )
+        )  # fmt: skip
 
     def audit_choices(self, *, tau: float | None) -> AuditChoices:
         """What decides the audit otherwise."""
@@ -309,11 +305,7 @@ def _write(
     documents: Mapping[str, AuditDocument], output: Path, summary: Path | None
 ) -> GridDocument | None:
     """The audit of one model, or the audits of several and their grid."""
-    from sears_dsl.auditing.reports.files import (
-        add_summary,
-        write_audit_files,
-        write_audits_files,
-    )
+    from sears_dsl.auditing.reports.files import add_summary, write_audit_files, write_audits_files
     from sears_dsl.auditing.reports.markdown import audit_summary
     from sears_dsl.auditing.reports.several_audits import grid_markdown
 

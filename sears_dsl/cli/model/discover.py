@@ -152,9 +152,7 @@ def discover_command(output: Path, **options: Any) -> None:
             settings=settings,
             text=text,
             known=load_known(
-                chosen.known,
-                with_shipped=not (chosen.no_known or chosen.paper),
-                tagger=work.tagger,
+                chosen.known, with_shipped=not (chosen.no_known or chosen.paper), tagger=work.tagger
             ),
             journal=work.parts.journal,
             on_progress=show,

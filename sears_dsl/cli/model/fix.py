@@ -269,10 +269,7 @@ def _trainer(
         chosen.command,
         chosen.model,
         load=partial(
-            load_aside,
-            store=store,
-            batch_size=chosen.batch_size,
-            comparison=chosen.compare,
+            load_aside, store=store, batch_size=chosen.batch_size, comparison=chosen.compare
         ),
         format="jsonl" if training.format == "squad" else training.format,
     )

@@ -248,18 +248,11 @@ class DataOptions(TextOptions):
 
         if self.data is None:
             raise click.UsageError("Missing option '--data': name the labelled rows")
-        rows = read_labelled(
-            self.data,
-            column=self.column,
-            label=self.label,
-            also=self.also,
-            protection=self.protection,
-            comparison=self.compare,
-            image=self.image,
-            choices=self.choices,
-            format_name=self.input_format,
+        rows = chosen_as(
+            read_labelled, vars(self), source=self.data, protection=self.protection,
+            comparison=self.compare, format_name=self.input_format,
             options=chosen_reading(vars(self), limit=self.limit),
-        )
+        )  # fmt: skip
         return rows if self.sample is None else rows.sampled(self.sample, seed=self.seed)
 
 

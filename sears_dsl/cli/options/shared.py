@@ -138,7 +138,9 @@ reading_options = with_options(
 """For every command that reads rows; `chosen_reading` says what they mean."""
 
 
-def chosen_as(kind: Callable[..., _Chosen], options: Mapping[str, Any], **others: Any) -> _Chosen:
+def chosen_as(
+    kind: Callable[..., _Chosen], options: Mapping[str, Any], /, **others: Any
+) -> _Chosen:
     """What is made of options: others as they are, and all of its arguments that options name."""
     names = signature(kind).parameters.keys() & options.keys() - others.keys()
     return kind(**{name: options[name] for name in names}, **others)

@@ -75,8 +75,7 @@ def unfinished_run(
     with _held(folder, output):
         if keeps_models:
             _check_made_here(folder, restart=resuming.restart)
-        chosen = resuming.resume or resuming.restart or goes_on
-        if _holds_findings(folder) and not chosen:
+        if _holds_findings(folder) and not (resuming.resume or resuming.restart or goes_on):
             resuming = _ask_what_to_do(folder, resuming)
         if resuming.restart:
             _empty(folder)

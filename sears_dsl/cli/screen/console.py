@@ -107,12 +107,9 @@ def printing_aside() -> Iterator[None]:
 def as_json_object(finding: Diagnostic) -> dict[str, object]:
     """A finding as commands print it under --json."""
     span = finding.span
+    names = ("code", "severity", "message", "help", "path")
     return {
-        "code": finding.code,
-        "severity": finding.severity,
-        "message": finding.message,
-        "help": finding.help,
-        "path": finding.path,
+        **{name: getattr(finding, name) for name in names},
         "line": span.line if span else None,
         "column": span.column if span else None,
         "end_column": span.end_column if span else None,

@@ -143,8 +143,7 @@ class Posting:
                 if attempt == self._retries:
                     tries = "once" if attempt == 0 else f"{attempt + 1} times"
                     raise ModelError(
-                        f"{self.place} {failure} (asked {tries})",
-                        help=failure.help,
+                        f"{self.place} {failure} (asked {tries})", help=failure.help
                     ) from failure.__cause__
                 with self._counting:
                     self._again[failure.reason] += 1
