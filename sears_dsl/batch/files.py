@@ -156,7 +156,7 @@ def _check_paths(request: ApplyRequest) -> None:
         )
     if STANDARD_STREAM in (reads, writes):
         return
-    if os.path.isdir(os.path.realpath(writes)):
+    if writes and os.path.isdir(os.path.realpath(writes)):
         raise DataError(f"{writes} is a folder", help="name a file")
     if are_same(reads, writes):
         raise UsageError(

@@ -23,7 +23,7 @@ from sears_dsl.errors import UsageError
 @click.option("--rules", multiple=True, metavar="RULES",
               help="A rule file, a folder or a shipped ruleset; repeatable.")  # fmt: skip
 @click.option("--max-flip-rate", metavar="RATE", help="Limit of an audit: 5%.",
-              callback=lambda *given: "" if read_share(*given) is None else given[2])  # fmt: skip
+              callback=lambda *call: "" if read_share(*call) is None else call[2])  # fmt: skip
 def init_command(
     *,
     data: str | None,

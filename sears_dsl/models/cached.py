@@ -313,8 +313,8 @@ class CachedPredictor:
 
     def _keep_answers(self, answers: dict[str, Answer]) -> None:
         if self._store is not None:
-            given = {key: each for key, each in answers.items() if each.label != REFUSED}
-            self._store.put_answers(self.identity, given)
+            stored = {key: each for key, each in answers.items() if each.label != REFUSED}
+            self._store.put_answers(self.identity, stored)
         self._answers.update(answers)
         self._labels.update((key, answer.label) for key, answer in answers.items())
 
