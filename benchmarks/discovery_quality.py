@@ -54,7 +54,7 @@ from benchmarks.quality_models import TRAINERS, Model
 from benchmarks.record import ROOT, Row, data_file, write_record
 from benchmarks.small_reader import read_squad
 from sears_dsl.answers import Comparison, answers_equal
-from sears_dsl.effects.flips import hold_out
+from sears_dsl.effects.lots import hold_out
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
 from sears_dsl.language.loader import load

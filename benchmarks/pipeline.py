@@ -41,7 +41,7 @@ from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.tagging.tagger import FindingTagger, Tagger
+from sears_dsl.tagging.tagger import CuttingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
 WARMING = 2_000  # rows of other text that compile kernels and fill what every run has filled
@@ -109,13 +109,13 @@ def stages(path: Path, output: Path, matcher: Matcher, fresh: Callable[[], Tagge
     form = format_named("csv")
     prefilter = Prefilter(matcher.program, [inflects(rule) for rule in matcher.rules])
     scanning, tokenizing, tagging = fresh(), fresh(), fresh()
-    find = scanning.finder if isinstance(scanning, FindingTagger) else None
     with PartialOutput(output, {}, resume=False) as partial:
         batches: Iterator[Batch] = iter(Dataset(str(path)).batches())
         for number, batch in enumerate(clock.passing("reading rows", batches)):
             texts = list(batch.columns["text"])
             with clock.stage("literal scan"):
-                tiers = prefilter.tiers(texts, finder=find)
+                cut = scanning.cut(texts) if isinstance(scanning, CuttingTagger) else None
+                tiers = prefilter.tiers(texts, cut=cut)
             needed = [texts[row] for row in np.flatnonzero(tiers > NOTHING)]
             read = [texts[row] for row in np.flatnonzero(tiers == TAGS)]
             with clock.stage("tokenizing"):

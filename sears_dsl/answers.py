@@ -30,6 +30,9 @@ from sears_dsl.errors import UsageError
 #: ``exact``, ``squad``, ``vqa``, ``set``, ``entities``, or ``within:`` with an amount.
 Comparison: TypeAlias = str
 
+#: Stands for the answer to a text that the model refused and that is skipped; it is never right.
+REFUSED = "(refused by the model)"
+
 COMPARISONS = "exact, squad, vqa, set, entities, or within:AMOUNT such as within:0.5 or within:10%"
 
 #: How answers of the kinds that are not plain text are written in a file.
@@ -208,6 +211,16 @@ def answers_equal(
     return any(own == normalized(each) for each in golds)
 
 
+def is_right(answer: str, labels: Sequence[str], *, comparison: Comparison = "exact") -> bool:
+    """Whether what a model said of a row is one of its labels; what it refused never is.
+
+    Example:
+        >>> is_right("the cat", ["cat"], comparison="squad"), is_right(REFUSED, [REFUSED])
+        (True, False)
+    """
+    return answer != REFUSED and answers_equal(answer, labels, comparison=comparison)
+
+
 def _near(prediction: str, gold: str, comparison: Comparison) -> bool:
     amount, right, tolerance = _number(prediction), _number(gold), _WITHIN.fullmatch(comparison)
     if amount is None or right is None or tolerance is None:
@@ -246,25 +259,34 @@ def carried_back(
     entities = json.loads(_written_entities(answer) or "[]")
     if not entities:
         return answer
-    changes = _changes(original, rewritten) if edits is None else _changes_of(edits)
+    changes = (
+        [step[1:] for step in steps_between(original, rewritten) if step[0] != "equal"]
+        if edits is None
+        else _changes_of(edits)
+    )
     return json.dumps(
         [[*_place_before(changes, start, end), label] for start, end, label in entities],
         ensure_ascii=False,
     )
 
 
-def _changes(original: str, rewritten: str) -> list[tuple[int, int, int, int]]:
-    """What differs: start and end in the original, start and end in the rewritten text."""
+def steps_between(original: str, rewritten: str) -> list[tuple[str, int, int, int, int]]:
+    """How one text becomes the other, word by word, as difflib's opcodes but in characters.
+
+    Example:
+        >>> steps_between("a fun movie", "a fun film")
+        [('equal', 0, 6, 0, 6), ('replace', 6, 11, 6, 10)]
+    """
     old, new = _PIECES.findall(original), _PIECES.findall(rewritten)
     at_old, at_new = [0], [0]
     for ends, pieces in ((at_old, old), (at_new, new)):
         for piece in pieces:
             ends.append(ends[-1] + len(piece))
-    operations = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [
-        (at_old[first], at_old[last], at_new[begin], at_new[end])
-        for kind, first, last, begin, end in operations
-        if kind != "equal"
+        (kind, at_old[first], at_old[last], at_new[begin], at_new[end])
+        for kind, first, last, begin, end in SequenceMatcher(
+            None, old, new, autojunk=False
+        ).get_opcodes()
     ]
 
 

@@ -3,8 +3,9 @@
 All that this package raises on purpose is a `SearsError`, which also says what to do next; its
 kinds stand at the end. A `Diagnostic` is one finding about one place in a rule file. Its code is
 stable (documented in grammar/README.md); its message says what is wrong, its help says what to
-write instead. Findings are collected and reported all at once. This module imports nothing of the
-package and costs nothing to import.
+write instead. Findings are collected and reported all at once. `readable` and `printable` are texts
+as files and screens take them. This module imports nothing of the package and costs nothing to
+import.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ Severity = Literal["error", "warning"]
 _DRIVES = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+#: Half of a surrogate pair, of which JSON may hold one alone: no file and no scanner takes it.
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 MOST_SHOWN = 20
 """How many findings are printed where nobody asks for all."""
 
@@ -126,6 +129,18 @@ def _shown(text: str) -> str:
     Messages quote files, and files come from strangers.
     """
     return _DRIVES.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def readable(text: str) -> str:
+    """The text with U+FFFD for each half of a character."""
+    return text if text.isascii() else HALF_CHARACTER.sub("\ufffd", text)
+
+
+def printable(text: str) -> str:
+    """The text, or HTML, on one line: what cannot be printed as its escape."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def counted(number: int, one: str, many: str = "") -> str:

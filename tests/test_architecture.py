@@ -167,6 +167,17 @@ def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be(path: Path) -> N
     assert not {name: line for name, line in bound.items() if name in TENSES}
 
 
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_kernel_says_what_its_arguments_are(path: Path) -> None:
+    """Nobody else looks: what is compiled takes whatever its code can do something with."""
+    for node in ast.walk(_tree(path)):
+        decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+        if {"kernel", "kernel_of_alike"} & set(map(ast.unparse, decorators)):
+            named = [each for each in ast.walk(node) if isinstance(each, ast.arg)]
+            hints = {each.arg: ast.unparse(each.annotation or each) for each in named}
+            assert "Any" not in hints.values(), hints
+
+
 def test_no_folder_is_a_heap() -> None:
     for folder in {path.parent for path in MODULES}:
         files = list(folder.glob("*.py"))

@@ -44,12 +44,14 @@ def apply(
     unit: Unit | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
+    on_touched: Touched = "keep",
     keep: str | Sequence[str] = (),
     id_column: str | None = None,
     share: float | str = "100%",
     with_originals: bool = False,
     draws: int = 1,
     seed: int = 0,
+    vectors: str | None = None,
     tagger: Tagger | str | None = None,
 ) -> Any:
     """Apply rules to a dataset.
@@ -65,7 +67,9 @@ def apply(
         unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
         protect: columns whose content must stay intact.
         spans: columns of spans that follow their text: ``"TEXT=COLUMN"``, ``"TEXT=START:END"`` or
-            ``"TEXT=START+SPANTEXT"``; a rule that would touch one is left out of its row.
+            ``"TEXT=START+SPANTEXT"``.
+        on_touched: where a rule would touch a span, ``keep`` the row without the rule, ``drop`` it,
+            or stop with an ``error``.
         keep: other columns that the records carry, such as the label; ``all`` for all of them.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
         share: about how many of the texts are rewritten, 0.1 or ``"10%"``; each decides for itself
@@ -75,6 +79,8 @@ def apply(
         draws: each row comes so many times, with other draws of what rules draw, and with a column
             ``draw`` that numbers them from 0; a list of texts gives dictionaries then.
         seed: of that number, and of what rules draw.
+        vectors: where ``.neighbor`` looks words up: ``glove-6b-50d``, ``minilm``, or a file; None
+            for what the rules name.
         tagger: a tagger or its name; None for the default one.
 
     Returns:
@@ -105,8 +111,8 @@ def apply(
                 help="give texts as a list: sears.apply([text], rules)",
             )
         whole_numbers(1, draws=draws)
-        rulesets = rulesets_together(ruleset, unit=unit)
-        matcher = compile_with_sources(rulesets, tagger=tagger, seed=seed)
+        rulesets = rulesets_together(ruleset, unit=unit, vectors=vectors is not None)
+        matcher = compile_with_sources(rulesets, tagger=tagger, seed=seed, vectors=vectors)
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
             remark(finding.render())
         return apply_to(
@@ -118,6 +124,7 @@ def apply(
             unit=unit,
             protect=protect,
             spans=protection_of((), spans).spans,
+            on_touched=on_touched,
             keep=keep,
             id_column=id_column,
             share=_share_of_texts(share, seed=seed),
@@ -145,12 +152,15 @@ def apply_folder(
     unit: Unit | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
+    on_touched: Touched = "keep",
     keep: str | Sequence[str] = (),
     id_column: str | None = None,
     output_format: str | None = None,
     share: float | str = "100%",
+    with_originals: bool = False,
     draws: int = 1,
     seed: int = 0,
+    vectors: str | None = None,
     tagger: str = DEFAULT_TAGGER,
     on_progress: Callable[[ApplyProgress], object] | None = None,
 ) -> ApplyReport:
@@ -173,12 +183,15 @@ def apply_folder(
         unit: ``text`` or ``sentence``.
         protect: columns that stay intact.
         spans: columns of spans.
+        on_touched: ``keep``, ``drop`` or ``error``.
         keep: columns that records carry.
         id_column: the column of ids.
         output_format: of the files; None for that of the source.
         share: of the texts.
+        with_originals: whether the rows as they were come first in each file.
         draws: of each row.
         seed: of what is drawn.
+        vectors: for ``.neighbor``.
         tagger: its name: workers make their own.
         on_progress: called after every file, in their order.
 
@@ -205,13 +218,14 @@ def apply_folder(
         names_of_columns(column=column, keep=keep, id_column=id_column)
         protected = protection_of(protect, spans)
         request = ApplyRequest(
-            recipe=_recipe(ruleset, tagger=tagger, seed=seed),
+            recipe=_recipe(ruleset, tagger=tagger, seed=seed, vectors=vectors),
             input=_folder(source, "source"),
             output=_folder(output, "output"),
             mode=mode,
             columns=names_of(column),
             protect=protected.columns,
             spans=protected.spans,
+            on_touched=on_touched,
             keep=names_of(keep),
             scope=scope,
             unit=unit,
@@ -219,6 +233,7 @@ def apply_folder(
             output_format=output_format,
             resume=resume,
             share=_share_of_texts(share, seed=seed),
+            with_originals=with_originals,
             draws=draws,
         )
         with workers_of(engine, address=address, count=workers) as working:
@@ -239,6 +254,7 @@ def arrow_rewriter(
     id_column: str | None = None,
     share: float | str = "100%",
     seed: int = 0,
+    vectors: str | None = None,
     tagger: str = DEFAULT_TAGGER,
 ) -> ArrowRewriter:
     """Rules as a function of Arrow batches, for Spark, Ray Data and other engines.
@@ -262,6 +278,7 @@ def arrow_rewriter(
         id_column: the column of ids; None for ``id``. Mode each needs one.
         share: about how many of the texts are rewritten; each decides for itself by its number.
         seed: of that number, and of what rules draw.
+        vectors: for ``.neighbor``, as `apply` takes them.
         tagger: its name.
 
     Raises:
@@ -297,7 +314,7 @@ def arrow_rewriter(
             on_touched=on_touched,
             share=_share_of_texts(share, seed=seed),
         )
-        recipe = _recipe(ruleset, tagger=tagger, seed=seed)
+        recipe = _recipe(ruleset, tagger=tagger, seed=seed, vectors=vectors)
         return ArrowRewriter(recipe, mode=mode, plan=plan, keep=names)
 
 
@@ -339,7 +356,7 @@ def _share_of_texts(share: float | str, *, seed: int) -> TextShare:
     return TextShare.parse(f"{share:.4%}", seed=seed)
 
 
-def _recipe(ruleset: object, *, tagger: str, seed: int) -> RulesetRecipe:
+def _recipe(ruleset: object, *, tagger: str, seed: int, vectors: str | None) -> RulesetRecipe:
     from sears_dsl.clusters.applying import recipe_of
 
     if not isinstance(tagger, str):
@@ -347,4 +364,4 @@ def _recipe(ruleset: object, *, tagger: str, seed: int) -> RulesetRecipe:
             f"tagger is of type {type(tagger).__name__}, which cannot be sent to workers",
             help="give its name, or 'module:function' that makes one",
         )
-    return recipe_of(rulesets_of(ruleset), tagger=tagger, seed=seed)
+    return recipe_of(rulesets_of(ruleset), tagger=tagger, seed=seed, vectors=vectors)

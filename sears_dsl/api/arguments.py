@@ -272,7 +272,7 @@ def rulesets_of(rules: object) -> list[Ruleset]:
     )
 
 
-def rulesets_together(rules: object, *, unit: Unit | None) -> list[Ruleset]:
+def rulesets_together(rules: object, *, unit: Unit | None, vectors: bool = False) -> list[Ruleset]:
     """Rulesets that one run can have; an error says all that is in the way, and what goes without.
 
     Raises:
@@ -284,8 +284,9 @@ def rulesets_together(rules: object, *, unit: Unit | None) -> list[Ruleset]:
     several = rules if isinstance(rules, list | tuple) else [rules]
     names = [str(name) for name in several if isinstance(name, str | Path)]
     require_together(
-        rulesets, names, unit=unit, advice=lambda _, others: f"these run together: {others}"
-    )
+        rulesets, names, unit=unit, vectors=vectors,
+        advice=lambda _, others: f"these run together: {others}",
+    )  # fmt: skip
     return rulesets
 
 

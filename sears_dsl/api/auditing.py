@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeAlias, get_args, overload
 
 from sears_dsl.api.arguments import (
     AnyOracle,
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.paraphrasing.plugins import AnyScorer
     from sears_dsl.tagging.tagger import Tagger
+
+P = ParamSpec("P")
 
 AS_FOUND = "as found"
 """Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
@@ -269,56 +271,28 @@ AnyAudit: TypeAlias = AuditResult | str | Path
 """An audit, the folder that `sears audit` wrote, or the audit.json in it."""
 
 
-@overload
-def audit(  # type: ignore[overload-overlap]
-    model: list[Any] | tuple[Any, ...] | Mapping[str, object],
-    data: object | None,
-    rules: AnyRules | object,
-    **options: Any,
-) -> AuditsResult: ...
-@overload
+class _OneOrSeveral(Protocol[P]):
+    """An audit of one model; of several, where they are given."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self,
+        model: list[Any] | tuple[Any, ...] | Mapping[str, object],
+        data: object | None,
+        rules: AnyRules | object,
+        **options: Any,
+    ) -> AuditsResult: ...
+    @overload
+    def __call__(self, *arguments: P.args, **options: P.kwargs) -> AuditResult: ...
+
+
+def _one_or_several(function: Callable[P, AuditResult | AuditsResult]) -> _OneOrSeveral[P]:
+    """The function, of which a type checker knows what comes back."""
+    return function  # type: ignore[return-value]
+
+
+@_one_or_several
 def audit(
-    model: object,
-    data: object | None,
-    rules: AnyRules | object,
-    *,
-    text: str | None = None,
-    label: str | None = None,
-    also: Sequence[str] = (),
-    image: str | None = None,
-    choices: str | None = None,
-    protect: Sequence[str] = (),
-    spans: Sequence[str] = (),
-    max_flip_rate: float | str | None = None,
-    max_miss_rate: float | str | None = None,
-    max_rows_flipped: float | str | None = None,
-    gates: Sequence[str] = (),
-    tolerance: float | str | None = None,
-    draws: int = 1,
-    rates: str | Sequence[str] = (),
-    oracle: AnyOracle | None = None,
-    judge_by: Literal["rate", "evidence", "proof"] = "rate",
-    min_support: int = 20,
-    require_support: bool = False,
-    slices: Sequence[str] = (),
-    scorer: AnyScorer | None = AS_FOUND,
-    tau: float | None = None,
-    pivots: Sequence[str] = (),
-    device: str = "cpu",
-    jobs: int | None = None,
-    score_at_most: int = 100,
-    sure_from: float = 0.9,
-    examples: int = 10,
-    scope: Scope = "first",
-    unit: Unit | None = None,
-    seed: int = 0,
-    comparison: Comparison = "exact",
-    limit: int | None = None,
-    batch_size: int | None = None,
-    tagger: Tagger | str | None = None,
-    on_progress: OnProgress | None = None,
-) -> AuditResult: ...
-def audit(  # type: ignore[misc]  # the options of several models are those of one
     model: object,
     data: object | None,
     rules: AnyRules | object,
@@ -378,7 +352,7 @@ def audit(  # type: ignore[misc]  # the options of several models are those of o
         spans: columns of spans that follow it, as `discover` takes them.
         max_flip_rate: limit of every rule that expects ``same``: 0.05 or "5%".
         max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
-        max_rows_flipped: limit of all rules together.
+        max_rows_flipped: limit of all rules together that expect ``same``.
         gates: limits of some rules, such as ``"tag:negation=2%"``; or tolerances, such as
             ``"robust:tag:negation=5%"`` or, of one template, ``"robust:template:ID=5%"``; or least
             shares and accuracies, ``"local:all=80%"``, ``"mean:all=70%"``,

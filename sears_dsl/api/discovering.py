@@ -305,7 +305,8 @@ def discover(
         sample: work with so many rows, drawn at random, each label with its share.
         batch_size: rows in a call of the model.
         tagger: a tagger or its name; None for the default.
-        on_progress: told how far each stage is: its name, how many are done, how many there are.
+        on_progress: told how far each stage is: its name, how many are done, how many there are;
+            and, when known rules were tried, what the search ahead will take.
 
     Raises:
         UsageError: arguments that mean nothing, or an extra that is not installed.
@@ -333,6 +334,7 @@ def discover(
     need_discovery()
     from sears_dsl.data.labelled import read_texts
     from sears_dsl.discovery.algorithm import discover as search
+    from sears_dsl.discovery.cost import search_ahead
     from sears_dsl.discovery.known_rules import load_known
     from sears_dsl.discovery.parts import PartsChoice, participants_of
     from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
@@ -394,6 +396,9 @@ def discover(
                 ),
                 journal=parts.journal,
                 on_progress=show,
+                before_search=lambda right: show(
+                    str(search_ahead(right, predictor, parts.team)), 0, None
+                ),
                 began=began,
             )
             participants = participants_of(

@@ -410,6 +410,8 @@ def fix_by_amount(
     text: str | None = None,
     label: str | None = None,
     also: Sequence[str] = (),
+    image: str | None = None,
+    choices: str | None = None,
     protect: Sequence[str] = (),
     spans: Sequence[str] = (),
     train: object = None,
@@ -437,6 +439,8 @@ def fix_by_amount(
         text: the column that rules rewrite; None for the one that can be meant.
         label: the column of labels. Of pairs it is the second of each.
         also: further columns of the held-out rows that the model reads.
+        image: a column of paths of pictures, as `fix` takes it.
+        choices: a column of what the answer is chosen from.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, as `fix` takes them.
         train: as `fix` takes it.
@@ -485,8 +489,9 @@ def fix_by_amount(
             protection=protection_of(protect, spans),
         )  # fmt: skip
         with _experiment(
-            training, held_out, rules, settings, text=text, label=label, also=also, train=train,
-            same_rows=same_rows, tagger=tagger, on_progress=on_progress,
+            training, held_out, rules, settings, text=text, label=label, also=also, image=image,
+            choices=choices, train=train, same_rows=same_rows, tagger=tagger,
+            on_progress=on_progress,
         ) as (inputs, known):  # fmt: skip
             result, participants = amounts_of_noise(inputs, settings=settings, **known)
         return AmountsResult(result, participants, settings, known["rulesets"])
@@ -502,13 +507,13 @@ def _experiment(
     text: str | None,
     label: str | None,
     also: Sequence[str],
+    image: str | None,
+    choices: str | None,
     train: object,
     same_rows: bool,
     tagger: Tagger | str | None,
     on_progress: OnProgress | None,
     oracle: AnyOracle | None = None,
-    image: str | None = None,
-    choices: str | None = None,
 ) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
     """What is trained on and asked about; rulesets, notes and progress, for what trains."""
     from sears_dsl.answers import check_comparison

@@ -86,7 +86,7 @@ def score(
     scorer: AnyScorer = DEFAULT_SCORER,
     tau: float | None = None,
     pivots: Sequence[str] = (),
-    device: str | None = None,
+    device: str = "cpu",
 ) -> ScoreResult:
     """How far rewrites still mean what their originals mean.
 
@@ -101,7 +101,7 @@ def score(
             ``pivot``, ``minilm``, or a function of pairs that gives numbers from 0 to 1.
         tau: S from which on texts count as equivalent; None for the scorer's own.
         pivots: languages to translate through; none for the pair that packages carry.
-        device: ``cpu`` or ``cuda``; None for the CPU.
+        device: ``cpu`` or ``cuda``.
 
     Raises:
         UsageError: there is no such scorer, or an extra is not installed.

@@ -187,9 +187,7 @@ def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Int64Arra
     return np.bincount(places[good], minlength=total), np.bincount(places, minlength=total)
 
 
-def gap_interval(
-    differences: ArrayLike, times: ArrayLike, *, seed: int = 0, draws: int = _DRAWS
-) -> tuple[float, float]:
+def gap_interval(differences: ArrayLike, times: ArrayLike, *, seed: int = 0) -> tuple[float, float]:
     """A 95% interval for the mean difference of rows, by a bootstrap that draws whole rows.
 
     Drawing rows keeps what comes before and after together. Two rows are added, one that does not
@@ -199,7 +197,6 @@ def gap_interval(
 
     Args:
         differences: of each kind of row, after minus before, in [-1, 1].
-        draws: how many samples are drawn.
 
     Returns:
         Lower and upper end, in [-1, 1]; (-1, 1) where there is no row.
@@ -222,8 +219,8 @@ def gap_interval(
     block = max(1, _AT_ONCE // len(values))
     means = np.concatenate(
         [
-            generator.multinomial(size, mass / mass.sum(), min(block, draws - start)) @ values
-            for start in range(0, draws, block)
+            generator.multinomial(size, mass / mass.sum(), min(block, _DRAWS - start)) @ values
+            for start in range(0, _DRAWS, block)
         ]
     )
     low, high = np.quantile(means / size, [(1 - 0.95) / 2, (1 + 0.95) / 2])

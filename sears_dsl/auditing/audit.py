@@ -8,16 +8,15 @@ of which nothing could be judged is never passed, whatever became of the others.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from sears_dsl.answers import Comparison
+from sears_dsl.answers import REFUSED, Comparison
 from sears_dsl.auditing import document, template_answers, totals
 from sears_dsl.auditing.gates import CERTAIN, Gates, Judgement, JudgementOutcome, judge, judge_share
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
@@ -27,11 +26,11 @@ from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.errors import counted
+from sears_dsl.errors import counted, readable
 from sears_dsl.language.diff import readings
-from sears_dsl.language.measure import writes_the_same_words
+from sears_dsl.language.measure import causes_left_alone, writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE
+from sears_dsl.models.predictor import WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
 
 
@@ -103,6 +102,7 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
         support=gates.support,
         judge_by=gates.judge_by,
         changed=whole.changed,
+        lost="no rule that expects the same answer changes a row",
     )
 
 
@@ -110,7 +110,6 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
 SURE_FROM = 0.9
 _SHOWN = 3
 _NAMED = 5
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +170,7 @@ def audit(
     whole = totals.together(effects)
     parts = slicings(effects.data, columns or {}, effects.answers)
     slices = slice_results(
-        effects, {_whole(name): list(map(_whole, values)) for name, values in parts.items()}
+        effects, {readable(name): list(map(readable, values)) for name, values in parts.items()}
     )
     read = chain.from_iterable(map(readings, circumstances.rulesets))
     records = tuple(
@@ -204,12 +203,7 @@ def audit(
         score_at_most=None if circumstances.scorer is None else choices.score_at_most,
         seed=choices.seed,
         gates=document.GateRecord(
-            **{
-                name: getattr(gates, name)
-                for name in document.GateRecord.model_fields
-                if name != "own"
-            },
-            own={gate.name: gate.rate for gate in gates.own},
+            **asdict(gates) | {"own": {gate.name: gate.rate for gate in gates.own}}
         ),
         together=whole,
         rules=records,
@@ -223,6 +217,7 @@ def audit(
             *_doubts(records),
             *_unscored(effects, circumstances),
             *_worse_draws(drawn, records),
+            *_unasked(robust, gates, choices),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
         answer_words=document.per_row_text(_words(answer.label) for answer in effects.answers),
@@ -350,15 +345,15 @@ def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[document
             row=effects.data.number(row),
             picture=effects.data.picture_at(row),
             choices=effects.data.choices_at(row),
-            original=_whole(effect.originals[place]),
-            rewritten=_whole(effect.rewritten[place]),
+            original=readable(effect.originals[place]),
+            rewritten=readable(effect.rewritten[place]),
             edits=tuple(
-                (edit.start, edit.end, _whole(edit.old), _whole(edit.new))
+                (edit.start, edit.end, readable(edit.old), readable(edit.new))
                 for edit in effect.edits[place]
             ),
-            label=None if labels is None else _whole(labels[row][0]),
-            before=_whole(effect.before[place]),
-            after=_whole(effect.after[place]),
+            label=None if labels is None else readable(labels[row][0]),
+            before=readable(effect.before[place]),
+            after=readable(effect.after[place]),
             confidence_before=_known(effect.confidence_before, place),
             confidence_after=_known(effect.confidence_after, place),
             score=_known(effect.scores, place),
@@ -367,11 +362,6 @@ def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[document
         for place in order[:most].tolist()
         for row in [int(effect.rows[place])]
     )
-
-
-def _whole(text: str) -> str:
-    """Text that UTF-8 can hold: half a surrogate pair becomes one replacement character."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def _known(values: Any, place: int) -> float | None:
@@ -418,12 +408,11 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         if any(effect.rejected for effect in effects.rules if not len(effect)):
             where += " in a way that the oracle keeps"
         yield f"{rules} no row{where}: {_some(silent)}."
-    unrenderable = sum(effect.unrenderable for effect in effects.rules)
-    if unrenderable:
-        yield (
-            f"{unrenderable:,} instances were left alone: a new word has no single inflection, or "
-            "nothing there can change so."
-        )
+    unrendered = [effect for effect in effects.rules if effect.unrenderable]
+    if unrendered:
+        instances = counted(sum(each.unrenderable for each in unrendered), "instance")
+        causes = causes_left_alone(each.rule for each in unrendered)
+        yield f"Left alone: {instances}, since {causes}."
     left_out = sum(effect.left_out for effect in effects.rules)
     if left_out:
         yield f"{left_out:,} rewrites were left out, since they would touch a span."
@@ -478,7 +467,7 @@ def _unknown_labels(effects: Effects) -> Iterator[str]:
         label = effect.expect.label
         if label and len(effect) and effect.failed.all() and label not in known:
             yield (
-                f"{effect.name} expects the label {_whole(label)!r}, which no row has and the "
+                f"{effect.name} expects the label {readable(label)!r}, which no row has and the "
                 f"model says of none."
             )
 
@@ -488,8 +477,8 @@ def _nothing_right(effects: Effects) -> str:
     says = sorted({answer.label for answer in effects.answers} - {REFUSED})[:_NAMED]
     labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
     return (
-        f"The model has no row right. It says {', '.join(map(repr, map(_whole, says)))}; the "
-        f"labels are {', '.join(map(repr, map(_whole, labels)))}. Do they mean the same? "
+        f"The model has no row right. It says {', '.join(map(repr, map(readable, says)))}; the "
+        f"labels are {', '.join(map(repr, map(readable, labels)))}. Do they mean the same? "
         f"{WRITE_ALIKE}."
     )
 
@@ -511,6 +500,14 @@ def _worse_draws(
             f"{rules} by the first draw and would fail by the worst one: {_some(worse)}. Limits "
             "judge the first draw."
         )
+
+
+def _unasked(robust: Robustness | None, gates: Gates, choices: AuditChoices) -> Iterator[str]:
+    """Robust is said at some τ, also where nobody asked for one."""
+    asked = [each.rate for each in gates.of_robustness if each.demand in ("robust", "invariant")]
+    if robust is not None and choices.tolerance is None and robust.tolerance not in asked:
+        tau = f"{100 * robust.tolerance:g}%"
+        yield f"No tolerance was chosen (--tolerance): robust means at the default τ = {tau}."
 
 
 def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:

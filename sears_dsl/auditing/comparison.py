@@ -26,6 +26,8 @@ from sears_dsl.language.diff import read_otherwise
 from sears_dsl.language.printer import rule_called
 
 _Key = TypeVar("_Key")
+#: Rules that expect another answer change what is right.
+AGAINST_WORST = "accuracy against the worst rule that expects the same answer"
 # What is compared: a rule by its id, or an accuracy.
 _Test: TypeAlias = tuple[Literal["rule", "accuracy", "worst"], str]
 RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
@@ -130,13 +132,9 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
     records = {name: (before.get(name), after.get(name)) for name in (*after, *before)}
     # A rule that one audit alone has would make the model of that audit look worse.
     common = [
-        (one, other)
-        for one, other in records.values()
-        if one is not None
-        and other is not None
-        and not _otherwise(one, other)
-        and one.expect == "same"
-    ]
+        (one, other) for one, other in records.values()
+        if one and other and one.expect == "same" and not _otherwise(one, other)
+    ]  # fmt: skip
     flips: list[set[int]] = [set(), set()]
     for both in common:
         for flipped, record in zip(flips, both, strict=True):
@@ -152,7 +150,7 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
     }
     if first.labelled and second.labelled:
         tests["accuracy", ""] = _pairs(every, *right)
-        if common:
+        if any(each.changed for pair in common for each in pair):
             right_at_worst = [good - bad for good, bad in zip(right, flips, strict=True)]
             tests["worst", ""] = _pairs(every, *right_at_worst)
     family = one_family(tests)
@@ -318,7 +316,7 @@ def _summary(
 ) -> list[str]:
     rule_count = f"{len(rules)} rule{'s' * (len(rules) != 1)}"
     lines = [f"{rule_count}: {changes_in_words([each.outcome for each in rules])}"]
-    for name, paired in (("accuracy", accuracy), ("accuracy against the worst rule", worst)):
+    for name, paired in (("accuracy", accuracy), (AGAINST_WORST, worst)):
         if paired is not None:
             lines.append(
                 f"{name}: {paired.in_percent}, difference {paired.in_points} points, "
@@ -437,7 +435,7 @@ def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:
             verdict=audit.verdict.outcome,
             flipped=audit.together.flipped,
             accuracy=None if accuracy is None else accuracy.before,
-            worst=None if accuracy is None else accuracy.worst,
+            worst=accuracy.worst if accuracy and audit.together.changed else None,
             accuracy_against_first=contrasts.get((place, "accuracy", "")),
             worst_against_first=contrasts.get((place, "worst", "")),
         )

@@ -331,11 +331,12 @@ def conclusion(document: AuditDocument) -> str:
         each for each in document.rules if each.judgement.failures.total >= document.gates.support
     ]
     few = len(document.rules) - len(judged)
-    if not judged:
-        broken = _of_robustness(document, "failed")
-        return f"The model fails: {broken}." if broken else _nothing_judged(document)
-    rest = f"; {counted(few, 'rule')} changed too few rows to be judged" if few else ""
     outcome = document.verdict.outcome
+    if not judged:
+        gates = _of_robustness(document, outcome)
+        does = {"failed": "fails", "passed": "passes"}.get(outcome)
+        return f"The model {does}: {gates}." if does and gates else _nothing_judged(document)
+    rest = f"; {counted(few, 'rule')} changed too few rows to be judged" if few else ""
     if outcome == "failed":
         return f"The model fails: {_failures(document, judged)}{rest}."
     if outcome == "not judged":

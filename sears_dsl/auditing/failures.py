@@ -268,6 +268,8 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
 
     table = np.column_stack([numbers_of(each) for each in answers.features])
     categories = [each.kind == "category" for each in answers.features]
+    # Of all answers: near balance what most are among those learned from, few are in the others.
+    majority = bool(2 * answers.wrong.sum() > len(answers.wrong))
     majority_f1, f1, importances = [], [], []
     trees = HistGradientBoostingClassifier(
         max_iter=_TREES,
@@ -282,7 +284,6 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
         for number, (learned, judged) in enumerate(_folds(answers.rows, seed)):
             trees.fit(table[learned], answers.wrong[learned])
             truth = answers.wrong[judged]
-            majority = 2 * answers.wrong[learned].sum() > len(learned)
             majority_f1.append(float((truth == majority).mean()))
             score = float((trees.predict(table[judged]) == truth).mean())
             f1.append(score)
@@ -294,7 +295,7 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
                 ]
             )
     return Learned(
-        majority=bool(2 * answers.wrong.sum() > len(answers.wrong)),
+        majority=majority,
         majority_f1=np.array(majority_f1),
         f1=np.array(f1),
         importances=np.array(importances).T,
@@ -315,15 +316,13 @@ def fold_interval(values: Sequence[float] | Floats) -> tuple[float, float]:
 def _check(answers: LearningRows) -> None:
     total, wrong = len(answers.wrong), int(answers.wrong.sum())
     rows = len(np.unique(answers.rows))
-    classes = ((wrong, "wrong"), (total - wrong, "right"))
-    few = next((each for each in classes if each[0] < LEAST_OF_A_CLASS), None)
+    fewer, name = min((wrong, "wrong"), (total - wrong, "right"))
     if total < LEAST_INSTANCES:
         problem = f"{total} answers are too few to learn from: {LEAST_INSTANCES} are needed"
         advice = "audit more rows or rules"
-    elif few is not None:
-        count, name = few
-        subject = "answer is" if count == 1 else "answers are"
-        problem = f"only {count} of {total:,} {subject} {name}: nothing can be learned of them"
+    elif fewer < LEAST_OF_A_CLASS:
+        subject = "answer is" if fewer == 1 else "answers are"
+        problem = f"only {fewer} of {total:,} {subject} {name}: nothing can be learned of them"
         advice = f"audit rows of which the model has at least {LEAST_OF_A_CLASS} {name}"
     elif rows < FOLDS:
         problem = f"the answers are to {rows} rows of the data: {FOLDS} folds need as many"

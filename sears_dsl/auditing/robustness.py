@@ -27,7 +27,7 @@ About: TypeAlias = Literal[
     "all rules", "tag", "rule", "all templates", "templates of a tag", "template"
 ]
 
-#: τ where a gate asks about robustness and nobody says what is tolerated.
+#: τ where nobody says what is tolerated, no gate either.
 TOLERANCE = 0.05
 # With more labels than this, and than a twentieth of the rows, answers are free and no classes.
 _MOST_LABELS = 12
@@ -152,7 +152,7 @@ def robustness(
     demanded = gates.of_robustness
     if tolerance is None and not demanded:
         return None
-    chosen = TOLERANCE if tolerance is None else tolerance
+    chosen = _tolerated(demanded) if tolerance is None else tolerance
     labels = labels_of(effects)
     draws: dict[str, list[RuleEffect]] = {}
     for draw in (effects, *later):
@@ -168,6 +168,12 @@ def robustness(
         ),
         gates=tuple(counting.judged(each, of_run=chosen) for each in demanded),
     )
+
+
+def _tolerated(demanded: Sequence[Gate]) -> float:
+    """The smallest tolerance of gates, so that none that holds is called not robust beside it."""
+    with_tolerance = [each for each in demanded if each.demand in ("robust", "invariant", "local")]
+    return min((each.tolerance(TOLERANCE) for each in with_tolerance), default=TOLERANCE)
 
 
 def column_accuracies(

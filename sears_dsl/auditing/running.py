@@ -166,15 +166,9 @@ def audit_rules(
         note = f"{origin}, so that the model looks worse here than on other rows"
         data = replace(data, notes=(*data.notes, note))
     effects_of = partial(
-        rule_effects,
-        data=data,
-        predictor=predictor,
-        oracle=oracle,
-        comparison=choices.comparison,
-        scope=choices.scope,
-        unit=choices.unit,
-        on_stage=on_stage,
-    )
+        rule_effects, data=data, predictor=predictor, oracle=oracle, comparison=choices.comparison,
+        scope=choices.scope, unit=choices.unit, on_stage=on_stage,
+    )  # fmt: skip
     effects = effects_of(
         matcher, scorer=scorer, score_at_most=choices.score_at_most, seed=choices.seed
     )
@@ -186,34 +180,19 @@ def audit_rules(
     ]
     own_tau = None if scorer is None else scorer.tau
     circumstances = Circumstances(
-        rulesets=tuple(rulesets),
-        model=predictor.identity,
-        tagger=identity_of(matcher.tagger),
+        rulesets=tuple(rulesets), model=predictor.identity, tagger=identity_of(matcher.tagger),
         scorer=None if scorer is None else scorer.identity,
         tau=own_tau if choices.tau is None else choices.tau,
         oracle=None if oracle is None else oracle.identity,
-        noise=matcher.noise_identity,
-        choices=choices,
-    )
-    answers = None
-    if sentences is not None:
-        answers = template_answers(
-            sentences,
-            rulesets,
-            effects,
-            predictor,
-            comparison=choices.comparison,
-            on_stage=on_stage,
-        )
+        noise=matcher.noise_identity, choices=choices,
+    )  # fmt: skip
+    answers = None if sentences is None else template_answers(
+        sentences, rulesets, effects, predictor, comparison=choices.comparison, on_stage=on_stage
+    )  # fmt: skip
     return audit(
-        effects,
-        circumstances=circumstances,
-        gates=gates,
-        columns=columns,
-        sentences=answers,
-        later=later,
-        by_rate=by_rate,
-    )
+        effects, circumstances=circumstances, gates=gates, columns=columns, sentences=answers,
+        later=later, by_rate=by_rate,
+    )  # fmt: skip
 
 
 def _drawing(effects: Effects) -> Effects:

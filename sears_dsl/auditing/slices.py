@@ -31,7 +31,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import normalized_answer
+from sears_dsl.answers import REFUSED, normalized_answer
 from sears_dsl.auditing.totals import keeping
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import require_column
@@ -40,7 +40,7 @@ from sears_dsl.data.sources import open_rows
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.generating.table import TEMPLATE
-from sears_dsl.models.predictor import REFUSED, Answer
+from sears_dsl.models.predictor import Answer
 from sears_dsl.runtime.extras import load_textstat
 from sears_dsl.statistics import Share, fisher_exact, q_values, share_of
 
@@ -67,10 +67,10 @@ class SliceResult:
     value: str
     rows: int
     accuracy: Share | None
-    worst: Share | None
+    worst: Share | None = None
     flipped: Share
-    p_value: float | None
-    q_value: float | None
+    p_value: float | None = None
+    q_value: float | None = None
 
 
 def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple[SliceResult, ...]:

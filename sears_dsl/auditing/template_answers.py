@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, answers_equal
+from sears_dsl.answers import Comparison, is_right
 from sears_dsl.auditing import accuracies
 from sears_dsl.auditing import robustness as semantic
 from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
@@ -30,7 +30,7 @@ from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
 from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import Template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import REFUSED, Predictor
+from sears_dsl.models.predictor import Predictor
 from sears_dsl.runtime.array_types import Flags
 from sears_dsl.statistics import share_of
 
@@ -86,7 +86,7 @@ def template_answers(
     on_stage("asking about sentences", 0, len(texts))
     answers = AskedModel(predictor).labels([{data.column: text} for text in texts])
     right = [
-        answer != REFUSED and answers_equal(answer, label, comparison=comparison)
+        is_right(answer, (label,), comparison=comparison)
         for answer, label in zip(answers, table.columns[LABEL], strict=True)
     ]
     rows = (int(effects.right.sum()), len(effects.right)) if effects.labelled else None
@@ -142,10 +142,7 @@ def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
                 value=semantic.writable(name),
                 rows=right.total,
                 accuracy=right,
-                worst=None,
                 flipped=share_of(0, 0),
-                p_value=None,
-                q_value=None,
             )
 
 

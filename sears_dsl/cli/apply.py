@@ -280,6 +280,8 @@ def _print_report(
     unit: str,
 ) -> None:
     """A summary on standard error, so that standard output holds the data alone."""
+    from sears_dsl.language.measure import causes_left_alone
+
     out = console(stderr=True)
     if report.note:
         out.print(report.note)
@@ -314,12 +316,15 @@ def _print_report(
         out.print(NO_RULE_FIRES)
     if unit:
         out.print(unit)
-    skipped = sum(of.unrenderable for of in report.rules.values())
+    skipped = {rule: of.unrenderable for rule, of in report.rules.items() if of.unrenderable}
     if skipped:
-        out.print(
-            f"{counted(skipped, 'instance')} left alone: no single inflected form fits, the word "
-            "has no neighbour, or nothing there can change so"
+        causes = causes_left_alone(
+            rule
+            for ruleset in rulesets
+            for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+            if rule_id in skipped
         )
+        out.print(f"{counted(sum(skipped.values()), 'instance')} left alone: {causes}")
     _print_left_alone(out, report, request)
     _print_articles(out, report, rulesets)
 

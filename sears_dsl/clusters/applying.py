@@ -64,10 +64,12 @@ class OnceBuilt:
         return OnceBuilt, (self.recipe,)  # compiled rules stay where they are
 
 
-def recipe_of(rulesets: Sequence[Ruleset], *, tagger: str, seed: int = 0) -> RulesetRecipe:
+def recipe_of(
+    rulesets: Sequence[Ruleset], *, tagger: str, seed: int = 0, vectors: str | None = None
+) -> RulesetRecipe:
     """How workers make a matcher; of rules that write paraphrases, with the models for it."""
     kind = RewordingRecipe if reword(rulesets) else RulesetRecipe
-    return kind(tuple(rulesets), tagger=tagger, seed=seed)
+    return kind(tuple(rulesets), tagger=tagger, seed=seed, vectors=vectors)
 
 
 @dataclass(slots=True)

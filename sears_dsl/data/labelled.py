@@ -16,7 +16,6 @@ import hashlib
 import itertools
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,7 +29,7 @@ from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import open_rows
-from sears_dsl.errors import DataError, counted
+from sears_dsl.errors import HALF_CHARACTER, DataError, counted
 from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
 
 #: Between the parts of a text that stands in several columns; no rule may change it.
@@ -41,7 +40,6 @@ _NOTHING = Protection()
 _TOLD = 5
 _NUMBERED = 100
 _LABEL_SHOWN = 40
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +130,7 @@ class LabelledRows:
         """Say which text holds half a character: no file can hold what comes of it."""
         for place, row in enumerate(self.rows):
             for column, text in row.items():
-                half = _SURROGATE.search(text)
+                half = HALF_CHARACTER.search(text)
                 if half is not None:
                     raise DataError(
                         f"{self.path}: row {self.number(place)}: {column} holds half of a "

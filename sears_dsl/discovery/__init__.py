@@ -7,5 +7,6 @@ the files that leave (`result`, `ruleset_text`). These stages go through one tab
 each fills a column or takes rows out, and `counts` has how many. `orders` holds who takes part and
 in which order stages come (meaning first, or the paper's); `settings` (with the budget of time) and
 `parts` (what rewords and what scores) are what a person chose. `adversaries` are single rewrites
-that flip; strategic ones have none of the words that matter. All of it runs offline.
+that flip; strategic ones have none of the words that matter. `cost` says beforehand what a search
+will take. All of it runs offline.
 """

@@ -31,16 +31,16 @@ from hashlib import blake2b
 from statistics import median
 from typing import Any, NamedTuple
 
-from sears_dsl.answers import Comparison, answers_equal
+from sears_dsl.answers import REFUSED, Comparison, is_right
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.effects.asked_model import AskedModel, OnStage
-from sears_dsl.effects.flips import RightRows, require_confidence
+from sears_dsl.effects.asked_model import AskedModel, OnStage, require_confidence
+from sears_dsl.effects.flips import RightRows
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
 from sears_dsl.errors import counted
 from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import REFUSED, Answer
+from sears_dsl.models.predictor import Answer
 from sears_dsl.paraphrasing.remembered import (
     ParaphraseSource,
     remembered_paraphrases_without,
@@ -370,9 +370,7 @@ class _AnsweredRows:
         """Whether an answer to a row, in whatever words, is right."""
         labels = self.data.labels
         own = (self.answers[place].label,) if labels is None else labels[place]
-        return answer.label != REFUSED and answers_equal(
-            answer.label, own, comparison=self.comparison
-        )
+        return is_right(answer.label, own, comparison=self.comparison)
 
     def signed(self, place: int, answer: Answer) -> float | None:
         """How sure the model is, negative of a wrong answer; None where it does not say."""

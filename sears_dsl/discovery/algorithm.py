@@ -63,7 +63,8 @@ from sears_dsl.discovery.selection import (
 )
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.asked_model import OnStage
-from sears_dsl.effects.flips import RightRows, fails_of_models, flip_evidence, hold_out
+from sears_dsl.effects.flips import RightRows, fails_of_models, flip_evidence
+from sears_dsl.effects.lots import hold_out
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer

@@ -37,7 +37,8 @@ from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import OnStage, Questions
-from sears_dsl.effects.flips import Answers, Ask, RightRows, ask_everything, ask_in_rounds, lots
+from sears_dsl.effects.flips import Answers, Ask, RightRows, ask_everything, ask_in_rounds
+from sears_dsl.effects.lots import lots
 from sears_dsl.language.rule import Literal, Rule
 from sears_dsl.meaning.scorers import Scorer, spread_of
 from sears_dsl.models.predictor import Predictor

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
-from sears_dsl.effects.asked_model import OnStage
-from sears_dsl.effects.flips import require_confidence, try_model
+from sears_dsl.effects.asked_model import OnStage, require_confidence, try_model
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.meaning.scorers import Scorer, load_scorer, require_judge, translates, unfitted
 from sears_dsl.paraphrasing.plugins import (

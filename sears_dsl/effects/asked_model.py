@@ -3,21 +3,31 @@
 In: rows. Out: labels, or answers that say how sure the model is. Always holds: a distinct row is a
 question once, whether its answer is remembered from elsewhere or not; there are never more than the
 limit; what was answered before a failure is kept. Discovery, audits and vetting ask through this
-alone.
+alone. Before a long run the model is tried on a few rows, so that what cannot work fails at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice, zip_longest
+from time import monotonic
 from typing import TypeAlias
 
+from sears_dsl.answers import REFUSED, Comparison, is_right
+from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
+from sears_dsl.models.predictor import WRITE_ALIKE, Answer, Predictor, Row, row_key
 
 OnStage: TypeAlias = Callable[[str, int, int | None], None]
 """Called with a stage, how many are done and how many there are; None where nobody knows."""
+
+# Rows that a model is tried on before anything else begins, and of these asked about again.
+_TRIED = 16
+_ASKED_AGAIN = 4
+# Seconds after which a slow model is tried on no further row.
+_PATIENCE = 5.0
 
 
 class Questions:
@@ -109,3 +119,75 @@ class AskedModel:
             key for key, label in zip(keys, row_labels, strict=True) if label is not None
         )
         return row_labels
+
+
+def try_model(
+    data: LabelledRows, predictor: CachedPredictor, *, comparison: Comparison = "exact"
+) -> str:
+    """Ask a model about a few rows, or all at once, so that what cannot work fails at once.
+
+    A model that says no label of any row is an error; what else is strange comes back in a
+    sentence, which is empty where nothing is.
+    """
+    all_at_once = predictor.batch_size is None
+    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
+    rows = [data.rows[place] for place in places]
+    over = monotonic() + _PATIENCE
+    first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < over)
+    answers = [answer for answer in first_answers if answer is not None]
+    labels = sorted({label for of_row in data.labels or () for label in of_row})
+    # Answers to questions are free text; labels of classes repeat.
+    classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
+    if classes and not any(is_right(answer, labels, comparison=comparison) for answer in answers):
+        raise nothing_right(data, answers, labels)
+    # A slow model is not asked for nothing, and what is read from a file does not change.
+    if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
+        return ""
+    again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
+    others = sum(answer != first for answer, first in zip(again, answers, strict=False))
+    if not others:
+        return ""
+    return (
+        f"the model answers {others} of {len(again)} rows otherwise when asked again: its first "
+        "answer counts, and some of what it is said to flip will be its own doing"
+    )
+
+
+def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
+    """Refuse a model that does not say how sure it is, after a few rows at most."""
+    if hasattr(predictor.predictor, "predict_with_confidence"):
+        few = None if predictor.batch_size is None else _TRIED
+        answers = AskedModel(predictor).answers(data.rows[:few])
+        if any(each.confidence is not None or each.label == REFUSED for each in answers):
+            return
+    raise UsageError(
+        "the model does not say how sure it is, and by that the importance of words is measured",
+        help="--avoid-important 0 rewords without it; docs/models.md says how a model gives "
+        "confidences",
+    )
+
+
+def _of_each_label(data: LabelledRows) -> list[int]:
+    """Places of a few rows, of as many labels as there are, in the order of the data."""
+    of_label: dict[tuple[str, ...], list[int]] = {}
+    for place in range(len(data.rows)):
+        of_label.setdefault(data.labels[place] if data.labels else (), []).append(place)
+    turns = chain.from_iterable(zip_longest(*of_label.values()))
+    return sorted(islice((place for place in turns if place is not None), _TRIED))
+
+
+def nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[str]) -> DataError:
+    """The error where a model has none of these rows right."""
+    some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
+    labels_given = sorted(set(answers) - {REFUSED})
+    if answers and not labels_given:
+        return DataError(
+            f"the model refuses {some} {len(data.rows):,} rows of {data.path}",
+            help="without --on-error skip the command ends with what it says of the first one",
+        )
+    examples = ", ".join(map(repr, labels_given[:5]))
+    return DataError(
+        f"the model has none of {some} {len(data.rows):,} rows of {data.path} right",
+        help=f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
+        f"do they mean the same? {WRITE_ALIKE}",
+    )

@@ -27,10 +27,6 @@ that some row proposed the rule, its flips are stochastically at most one more t
 the others. With many thousands of candidates that test is strict. q-values are Benjamini and
 Hochberg's over all distinct candidates: those that write the same rewrites are one hypothesis.
 Rules that share rows rise and fall together, which that procedure allows.
-
-Splits. What rules do to rows that took no part in finding them has no winner's curse. Rows fall on
-one side or the other by a hash of their text (`hold_out`): the same text is never on
-both, and rows that are added later move no other row.
 """
 
 from __future__ import annotations
@@ -38,103 +34,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from hashlib import blake2b
-from itertools import chain, islice, zip_longest
-from time import monotonic
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, answers_equal, carried_back
+from sears_dsl.answers import REFUSED, Comparison, carried_back, is_right
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
-from sears_dsl.effects.asked_model import AskedModel, Questions
-from sears_dsl.errors import DataError, UsageError
-from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import REFUSED, WRITE_ALIKE, Predictor, Row
+from sears_dsl.effects.asked_model import AskedModel, Questions, nothing_right
+from sears_dsl.effects.lots import lots
+from sears_dsl.errors import DataError
+from sears_dsl.models.cached import OnAnswered
+from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.models.vote import each_answer
 from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
-
-# Rows that a model is tried on before anything else begins, and of these asked about again.
-_TRIED = 16
-_ASKED_AGAIN = 4
-# Seconds after which a slow model is tried on no further row.
-_PATIENCE = 5.0
-
-
-def try_model(
-    data: LabelledRows, predictor: CachedPredictor, *, comparison: Comparison = "exact"
-) -> str:
-    """Ask a model about a few rows, or all at once, so that what cannot work fails at once.
-
-    A model that says no label of any row is an error; what else is strange comes back in a
-    sentence, which is empty where nothing is.
-    """
-    all_at_once = predictor.batch_size is None
-    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
-    rows = [data.rows[place] for place in places]
-    over = monotonic() + _PATIENCE
-    first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < over)
-    answers = [answer for answer in first_answers if answer is not None]
-    labels = sorted({label for of_row in data.labels or () for label in of_row})
-    # Answers to questions are free text; labels of classes repeat.
-    classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
-    if classes and not any(
-        answers_equal(answer, labels, comparison=comparison) for answer in answers
-    ):
-        raise _nothing_right(data, answers, labels)
-    # A slow model is not asked for nothing, and what is read from a file does not change.
-    if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
-        return ""
-    again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
-    others = sum(answer != first for answer, first in zip(again, answers, strict=False))
-    if not others:
-        return ""
-    return (
-        f"the model answers {others} of {len(again)} rows otherwise when asked again: its first "
-        "answer counts, and some of what it is said to flip will be its own doing"
-    )
-
-
-def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
-    """Refuse a model that does not say how sure it is, after a few rows at most."""
-    if hasattr(predictor.predictor, "predict_with_confidence"):
-        few = None if predictor.batch_size is None else _TRIED
-        answers = AskedModel(predictor).answers(data.rows[:few])
-        if any(each.confidence is not None or each.label == REFUSED for each in answers):
-            return
-    raise UsageError(
-        "the model does not say how sure it is, and by that the importance of words is measured",
-        help="--avoid-important 0 rewords without it; docs/models.md says how a model gives "
-        "confidences",
-    )
-
-
-def _of_each_label(data: LabelledRows) -> list[int]:
-    """Places of a few rows, of as many labels as there are, in the order of the data."""
-    of_label: dict[tuple[str, ...], list[int]] = {}
-    for place in range(len(data.rows)):
-        of_label.setdefault(data.labels[place] if data.labels else (), []).append(place)
-    turns = chain.from_iterable(zip_longest(*of_label.values()))
-    return sorted(islice((place for place in turns if place is not None), _TRIED))
-
-
-def _nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[str]) -> DataError:
-    some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
-    labels_given = sorted(set(answers) - {REFUSED})
-    if answers and not labels_given:
-        return DataError(
-            f"the model refuses {some} {len(data.rows):,} rows of {data.path}",
-            help="without --on-error skip the command ends with what it says of the first one",
-        )
-    examples = ", ".join(map(repr, labels_given[:5]))
-    return DataError(
-        f"the model has none of {some} {len(data.rows):,} rows of {data.path} right",
-        help=f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
-        f"do they mean the same? {WRITE_ALIKE}",
-    )
 
 
 class RightRows:
@@ -174,7 +89,7 @@ class RightRows:
         self.positions = [
             place
             for place, answer in answered.items()
-            if answer != REFUSED and answers_equal(answer, labels[place], comparison=comparison)
+            if is_right(answer, labels[place], comparison=comparison)
         ]
         answers = list(answered.values())
         if not self.positions:
@@ -184,7 +99,7 @@ class RightRows:
                     help="give it more time; --resume goes on with what it has answered",
                 )
             known = sorted({label for of_row in labels for label in of_row})
-            raise _nothing_right(data, answers, known)
+            raise nothing_right(data, answers, known)
         self.texts = [data.texts[position] for position in self.positions]
         self.predictions = [answered[position] for position in self.positions]
         self._labels = [labels[position] for position in self.positions]
@@ -248,9 +163,8 @@ class RightRows:
 
     def flipped(self, number: int, answer: str) -> bool:
         """Whether an answer to a rewritten right row is not right any more."""
-        return answer != REFUSED and not answers_equal(
-            answer, self._labels[number], comparison=self._comparison
-        )
+        right = is_right(answer, self._labels[number], comparison=self._comparison)
+        return answer != REFUSED and not right
 
     def fails_of_each(self, numbers: Sequence[int], texts: Sequence[str]) -> NDArray[np.bool_]:
         """Which of several models fail at right rows with other texts: bool (rows, models).
@@ -319,36 +233,6 @@ def flip_evidence(
     )
     first = np.unique(hypothesis, return_index=True)[1]
     return FlipEvidence(p_values, q_values(p_values[first])[hypothesis])
-
-
-def hold_out(
-    texts: Sequence[str], *, seed: int, share: float = 0.5
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split rows by their texts: those to find rules on, and those that take no part.
-
-    Each text falls by its hash, about a `share` of them into the second kind.
-    """
-    if not 0 < share < 1:
-        raise UsageError(f"the share is {share}", help="give a number between 0 and 1")
-    held = lots(texts, f"held out {seed}") < share
-    return np.flatnonzero(~held), np.flatnonzero(held)
-
-
-def lots(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
-    """A number in [0, 1) for each text, as good as drawn, and always the same for a purpose.
-
-    Texts that differ in case or white space alone are the same text.
-    """
-    hashed = [
-        blake2b(
-            " ".join((purpose, *text.casefold().split())).encode("utf-8", "surrogatepass"),
-            digest_size=8,
-        ).digest()
-        for text in texts
-    ]
-    whole = np.frombuffer(b"".join(hashed), "<u8")
-    # 53 bits are what a float holds, so that no place is rounded up to 1.
-    return np.asarray((whole >> np.uint64(11)) / float(1 << 53), np.float64)
 
 
 # ---------------------------------------------------------------- few questions

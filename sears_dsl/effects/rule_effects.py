@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sears_dsl.answers import Comparison, answers_equal, carried_back
+from sears_dsl.answers import REFUSED, Comparison, answers_equal, carried_back, is_right
 from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import Applications, applications_in, by_rule
@@ -35,7 +35,7 @@ from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.measure import writes_the_same_words
 from sears_dsl.language.printer import print_rule, rule_called
 from sears_dsl.language.rule import Expectation, Rule
-from sears_dsl.models.predictor import REFUSED, Answer, Predictor, Row
+from sears_dsl.models.predictor import Answer, Predictor, Row
 from sears_dsl.runtime.array_types import Flags, Floats, Int32Array, Int64Array
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def rule_effects(
     labels = data.labels or tuple((answer.label,) for answer in answers)
     right = np.array(
         [
-            answer.label != REFUSED and answers_equal(answer.label, of_row, comparison=comparison)
+            is_right(answer.label, of_row, comparison=comparison)
             for answer, of_row in zip(answers, labels, strict=True)
         ],
         np.bool_,
@@ -276,7 +276,7 @@ def _asked_rewrites(
     if comparison == "entities":
         after = _carried_back(after, rewrites)
     pairs = list(zip(after, rows, strict=True))
-    right = [answers_equal(now.label, labels[row], comparison=comparison) for now, row in pairs]
+    right = [is_right(now.label, labels[row], comparison=comparison) for now, row in pairs]
     refused = np.array([REFUSED in (now.label, answers[row].label) for now, row in pairs], np.bool_)
     answered = ~refused[table.rewrites]
     counting = table.where(answered)

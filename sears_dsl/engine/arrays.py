@@ -277,7 +277,7 @@ for _bit in range(64):
 
 
 @kernel
-def grown(array: Any, size: Integer) -> Any:
+def grown(array: NDArray[Any], size: Integer) -> Any:
     """The same entries in an array with room for so many, and for twice as many as before."""
     larger = np.empty(max(np.int64(size), 2 * array.shape[0]), array.dtype)
     larger[: array.shape[0]] = array
@@ -375,7 +375,7 @@ class CodeTable:
 
 
 @kernel
-def _find_codes(codes: Any, slots: Any) -> Any:
+def _find_codes(codes: NDArray[Any], slots: Int64Array) -> Any:
     """See `CodeTable.find`; slots: int64 (a power of two, 2), codes with their numbers, or -1."""
     numbers = np.empty(codes.shape[0], np.int32)
     mask = np.int64(slots.shape[0] - 1)
@@ -389,7 +389,7 @@ def _find_codes(codes: Any, slots: Any) -> Any:
 
 
 @kernel
-def _put_codes(codes: Any, numbers: Any, slots: Any) -> None:
+def _put_codes(codes: NDArray[Any], numbers: NDArray[Any], slots: Int64Array) -> None:
     """See `CodeTable.put`; there is room."""
     mask = np.int64(slots.shape[0] - 1)
     for place in range(codes.shape[0]):

@@ -17,10 +17,11 @@ from functools import cached_property, partial
 from typing import TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.chain import ChainedRows, chain_rows
-from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, Finder, Prefilter
+from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, Prefilter
 from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.compile.requirements import (
     compiler_findings,
@@ -44,7 +45,8 @@ from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.tagger import (
-    FindingTagger,
+    CutTexts,
+    CuttingTagger,
     ListingTagger,
     Tagger,
     as_tagger,
@@ -453,28 +455,42 @@ class Matcher:
             The rows, and their tokens, for rows that need tags and for those that do not. Rows
             that no rule can match are left out.
         """
+        cut: CutTexts | None = None
         if not prefilter:
-            tiers = [TAGS if self.needs_tags else TOKENS] * len(texts)
+            tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS)
         elif len(texts) <= _FEW_ROWS:
             # Their text is searched sooner than their tokens are found.
-            tiers = list(map(self._prefilter.tier, texts))
+            tiers = np.array(list(map(self._prefilter.tier, texts)))
         else:
             with self._alone:
-                tiers = self._prefilter.tiers(texts, finder=self._finder()).tolist()
+                tagger = self._tagger
+                if tagger is not None and isinstance(tagger, CuttingTagger):
+                    cut = tagger.cut(texts, again=again)
+                tiers = self._prefilter.tiers(texts, cut=cut)
         for tier in (TOKENS, TAGS):
-            rows = [row for row, needed in enumerate(tiers) if needed == tier]
-            if rows:
-                chosen = texts if len(rows) == len(texts) else [texts[row] for row in rows]
+            rows = np.flatnonzero(tiers == tier)
+            if len(rows):
                 with self._alone:
-                    tagger = self.tagger
-                    if tier == TOKENS:
-                        cut = tagger.tokenize(chosen)
-                    # One that is sooner done with texts of which it tagged the most just before.
-                    elif again and hasattr(tagger, "tag_again"):
-                        cut = tagger.tag_again(chosen)
-                    else:
-                        cut = tagger.tag(chosen)
-                yield rows, separated(cut)
+                    tokens = self._tokens(texts, rows, cut, tagged=tier == TAGS, again=again)
+                yield rows.tolist(), separated(tokens)
+
+    def _tokens(
+        self,
+        texts: Sequence[str],
+        rows: NDArray[np.int64],
+        cut: CutTexts | None,
+        *,
+        tagged: bool,
+        again: bool,
+    ) -> Tokens:
+        """The tokens of some rows, which are cut if they are not yet."""
+        if cut is None:
+            tagger = self.tagger
+            texts = texts if len(rows) == len(texts) else [texts[row] for row in rows.tolist()]
+            if tagged and again and isinstance(tagger, CuttingTagger):
+                return tagger.cut(texts, again=True).tagged()
+            return tagger.tag(texts) if tagged else tagger.tokenize(texts)
+        return cut.tagged(rows) if tagged else cut.tokens(rows)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text, as the tagger cuts them: (start, end) in characters."""
@@ -504,10 +520,6 @@ class Matcher:
 
     def _ids(self) -> Sequence[str]:
         return self.rule_ids
-
-    def _finder(self) -> Finder | None:
-        """How the tagger finds rows by their tokens, if it can and is there already."""
-        return self._tagger.finder if isinstance(self._tagger, FindingTagger) else None
 
     def _split(self, word: str) -> tuple[str, ...]:
         """How the tagger splits a word; each distinct word is asked about once."""

@@ -6,7 +6,7 @@ Counts are exact for tokens as written (a word that the tokenizer splits counts 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sears_dsl.language import rule as syntax
 
@@ -212,3 +212,26 @@ def looks_up(rule: syntax.Rule, kind: str) -> bool:
         True
     """
     return kind in noise_in(rule)
+
+
+def causes_left_alone(rules: Iterable[syntax.Rule]) -> str:
+    r"""Why rules may write nothing where they match, by the functions that they have.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> causes_left_alone(parse("film -> $1.homoglyph").rules)
+        'no character there can change so'
+        >>> causes_left_alone(parse("VERB -> $1.VBD / __ NOUN\nNOUN -> $1.neighbor").rules)
+        'no single inflected form fits or the word has no neighbour'
+    """
+    pieces = [piece for rule in rules for piece in rule.consequent]
+    called = {getattr(f, "kind", f) for piece in pieces for f in getattr(piece, "functions", ())}
+    inflecting = any(isinstance(piece, syntax.Inflected) for piece in pieces)
+    causes = {
+        "no single inflected form fits": inflecting or called & {*syntax.INFLECTIONS},
+        "the word has no neighbour": "neighbor" in called,
+        "there is no paraphrase": "paraphrase" in called,
+        "no character there can change so": called & {"homoglyph", "typo", *syntax.TYPING_KINDS},
+    }
+    known = " or ".join(cause for cause, there in causes.items() if there)
+    return known or "the new text is the old one or cannot stand there"

@@ -128,9 +128,11 @@ class Ruleset:
     @overload
     def __getitem__(self, place: int | str) -> Rule: ...
     @overload
-    def __getitem__(self, place: slice) -> Ruleset: ...
-    def __getitem__(self, place: int | str | slice) -> Rule | Ruleset:
-        r"""A rule by its number, from 0, or its id; some of the rules as a ruleset by a slice.
+    def __getitem__(self, place: slice | list[int] | list[str]) -> Ruleset: ...
+    def __getitem__(self, place: int | str | slice | list[int] | list[str]) -> Rule | Ruleset:
+        r"""A rule by its number, from 0, or its id; by a slice or a list of them a ruleset.
+
+        It has the same options and sets, and its rules in the order of the list, each once.
 
         Raises:
             IndexError: there is no such number.
@@ -139,18 +141,20 @@ class Ruleset:
         Example:
             >>> from sears_dsl.language.loader import parse
             >>> rules = parse("rule film: movie -> film\nrule show: play -> show")
-            >>> rules[0] == rules["film"], rules[1:].rule_ids
-            (True, ('show',))
+            >>> rules[0] == rules["film"], rules[1:].rule_ids, rules[["show", "film"]].rule_ids
+            (True, ('show',), ('show', 'film'))
         """
         if isinstance(place, slice):
             return self._with(self.rules[place])
-        if isinstance(place, int):
-            return self.rules[place]
-        if not isinstance(place, str):
+        if isinstance(place, list):
+            return self._with(dict.fromkeys(self[each] for each in place))
+        if isinstance(place, bool) or not isinstance(place, int | str):
             raise TypeError(
                 f"rules have a number or an id, not the type {type(place).__name__}: rules[0], "
                 "rules['wh-which']"
             )
+        if isinstance(place, int):
+            return self.rules[place]
         if place not in self.rule_ids:
             near = get_close_matches(place, self.rule_ids, n=1)
             raise KeyError(f"no rule has the id {place!r}" + (f"; {near[0]!r}?" if near else ""))

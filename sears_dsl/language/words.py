@@ -69,6 +69,9 @@ _NOTATIONS = {
 _INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e")
 _ESCAPED = re.compile("[\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff]")
 
+#: A quoted text, where it ends on its line.
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+
 KEYWORDS = frozenset(("sear", "ruleset", "import", "option", "set", "rule"))
 """Words that begin a statement where the rest of the line looks like it."""
 

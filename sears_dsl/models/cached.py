@@ -22,16 +22,9 @@ from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TypeAlias, TypeVar
 
+from sears_dsl.answers import REFUSED
 from sears_dsl.errors import CacheError, ModelError, UsageError, counted
-from sears_dsl.models.predictor import (
-    REFUSED,
-    Answer,
-    OnError,
-    Predictor,
-    Row,
-    RowsRefused,
-    row_key,
-)
+from sears_dsl.models.predictor import Answer, OnError, Predictor, Row, RowsRefused, row_key
 from sears_dsl.runtime.database import Database, rows_of, transaction
 
 # In the column `confidence`, NULL stands for "nobody asked", this for "asked, and not given".

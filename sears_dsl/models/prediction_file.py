@@ -9,13 +9,12 @@ predictions is only read. Costs one reading of each file and all rows in memory.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sears_dsl.data.dataset import Dataset, format_of
-from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.errors import HALF_CHARACTER, DataError, ModelError, UsageError
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
 from sears_dsl.runtime.files import parse_json, write_atomically
 
@@ -23,7 +22,6 @@ _ID = "id"
 _PREDICTION = "prediction"
 _CONFIDENCE = "confidence"
 # What UTF-8 cannot hold, so that JSON's escapes have to.
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing went wrong
@@ -114,7 +112,9 @@ class FilePredictor(AnsweringPredictor):
                 rows.update(self._read_input(line, number))
         rows.update(missing)
         lines = [
-            json.dumps({_ID: key, **row}, ensure_ascii=any(map(_SURROGATE.search, row.values())))
+            json.dumps(
+                {_ID: key, **row}, ensure_ascii=any(map(HALF_CHARACTER.search, row.values()))
+            )
             + "\n"
             for key, row in rows.items()
         ]

@@ -26,9 +26,6 @@ Row: TypeAlias = Mapping[str, str]
 #: What becomes of a run when a model refuses a text.
 OnError = Literal["stop", "skip"]
 
-#: Stands for the answer to a text that the model refused and that is skipped; no label equals it.
-REFUSED = "(refused by the model)"
-
 #: What to do where a model calls the labels of its data otherwise.
 WRITE_ALIKE = (
     "Then write them alike: in the data, in a function around the model, or by the names in the "

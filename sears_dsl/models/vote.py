@@ -17,10 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from sears_dsl.answers import Comparison, answers_equal, is_of_words
+from sears_dsl.answers import REFUSED, Comparison, answers_equal, is_of_words
 from sears_dsl.errors import ModelError
 from sears_dsl.models.prediction_file import PredictionsNeeded
-from sears_dsl.models.predictor import REFUSED, Predictor, Row
+from sears_dsl.models.predictor import Predictor, Row
 
 _SAY = "(the models say "
 _LEAST_BATCH = 64

@@ -63,6 +63,10 @@ def near_pieces(readings: Sequence[Originals], size: int, needed: Iterable[int])
 
 # Scores are given to so many decimals: what is beyond depends on the batch.
 _DECIMALS = 4
+# Paraphrases of a sentence, at most.
+_MOST = 100
+#: Pieces of a sentence that is searched, at most.
+MOST_PIECES = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class Paraphraser:
     ``maximum_edit_distance`` bounds the words put in, left out or replaced. Where it is not
     ``exact`` it searches, and normalizes, over the pieces near the sentences only: several times
     faster, with scores that are estimates, for callers that score again. Translations are shared
-    with ``scorer``. Texts of more than ``maximum_pieces`` are reworded sentence by sentence, and
+    with ``scorer``. Texts of more than `MOST_PIECES` are reworded sentence by sentence, and
     sentences of more are left as they are; see `searchable` and `too_long`.
     """
 
@@ -99,10 +103,8 @@ class Paraphraser:
         beam: int = 30,
         tau: float = PAPER_TAU,
         maximum_edit_distance: int = 4,
-        limit: int = 100,
         exact: bool = True,
         scorer: PivotScorer | None = None,
-        maximum_pieces: int = 60,
     ) -> None:
         if not pivots:
             raise UsageError(
@@ -111,10 +113,8 @@ class Paraphraser:
         self.beam = beam
         self.tau = tau
         self.maximum_edit_distance = maximum_edit_distance
-        self.limit = limit
         self.exact = exact
-        self.maximum_pieces = maximum_pieces
-        for name in ("beam", "maximum_edit_distance", "limit", "maximum_pieces"):
+        for name in ("beam", "maximum_edit_distance"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}", help="give 1 or more")
         if not 0 <= tau <= 1:
@@ -134,16 +134,16 @@ class Paraphraser:
     @property
     def bounds(self) -> SearchBounds:
         """How far the search goes."""
-        return SearchBounds(self.tau, self.maximum_edit_distance, self.limit, self.maximum_pieces)
+        return SearchBounds(self.tau, self.maximum_edit_distance, _MOST, MOST_PIECES)
 
     def searchable(self, sentence: str) -> bool:
         """Whether a sentence is searched: it has text, and not too many pieces."""
-        return bool(sentence.strip()) and self._length(sentence) <= self.maximum_pieces
+        return bool(sentence.strip()) and self._length(sentence) <= MOST_PIECES
 
     def too_long(self, sentences: Sequence[str]) -> list[bool]:
         """Whether some sentence of each text has too many pieces to be searched."""
         return [
-            any(self._length(text[start:end]) > self.maximum_pieces for start, end in parts)
+            any(self._length(text[start:end]) > MOST_PIECES for start, end in parts)
             for text, parts in zip(sentences, self._parts(sentences), strict=True)
         ]
 
@@ -183,7 +183,7 @@ class Paraphraser:
 
     def _parts(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Of each text what is searched by itself: the whole, or its sentences."""
-        long = [text for text in dict.fromkeys(texts) if self._length(text) > self.maximum_pieces]
+        long = [text for text in dict.fromkeys(texts) if self._length(text) > MOST_PIECES]
         cut = dict(zip(long, sentences_of(long), strict=True))
         return [cut.get(text, [(0, len(text))]) for text in texts]
 
@@ -198,7 +198,7 @@ class Paraphraser:
         ]
         if len(parts) > 1:  # of equal scores those of the first sentence come first
             paraphrases.sort(key=lambda each: -each.log_score)
-        return paraphrases[: self.limit]
+        return paraphrases[:_MOST]
 
     def _length(self, sentence: str) -> int:
         return max(len(group.models[0].target_pieces(sentence)) for group in self._groups)
@@ -269,7 +269,7 @@ class Paraphraser:
             lengths=[2 * len(target) + 10 for target in targets],
             # With a threshold the search ends by itself, and a limit would favour outputs that
             # change as much as they may.
-            limit=None if self.tau > 0 else self.limit + 1,
+            limit=None if self.tau > 0 else _MOST + 1,
             pieces=None if self.exact else near_pieces(readings, len(group.names), needed),
         )
         proposals: list[dict[str, float | None]] = [{} for _ in tasks]
@@ -297,7 +297,7 @@ class Paraphraser:
             for text, ratio in ratios_by_text.items()
             if ratio is not None and ratio >= self._floor
         )
-        return [Paraphrase(text, min(0.0, -cost)) for cost, text in scored[: self.limit]]
+        return [Paraphrase(text, min(0.0, -cost)) for cost, text in scored[:_MOST]]
 
 
 class _Task(NamedTuple):

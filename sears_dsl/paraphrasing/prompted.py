@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.answers import REFUSED
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.loading import language_model
-from sears_dsl.models.predictor import REFUSED, Row
+from sears_dsl.models.predictor import Row
 
 if TYPE_CHECKING:
     from sears_dsl.models.http.language_model import LanguageModel

@@ -16,6 +16,7 @@ from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.engine.compile.requirements import reword
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources, Vectors
+from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.interrupts import import_whole
 from sears_dsl.tagging.tagger import Tagger
@@ -71,10 +72,15 @@ def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> S
 
 
 def compile_with_sources(
-    rulesets: Sequence[Ruleset], *, tagger: Tagger | str | None = None, seed: int = 0
+    rulesets: Sequence[Ruleset],
+    *,
+    tagger: Tagger | str | None = None,
+    seed: int = 0,
+    vectors: str | None = None,
 ) -> Matcher:
-    """What `compile_rules` gives, of rules that may write paraphrases."""
-    return compile_rules(rulesets, tagger=tagger, sources=sources_of(rulesets), seed=seed)
+    """What `compile_rules` gives, of rules that may write paraphrases, or look vectors up."""
+    sources = sources_of(rulesets, None if vectors is None else load_vectors(vectors))
+    return compile_rules(rulesets, tagger=tagger, sources=sources, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)

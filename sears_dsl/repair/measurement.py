@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, answers_equal
+from sears_dsl.answers import Comparison, is_right
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import mean_interval, paired_difference_interval, wilson_interval
 
@@ -42,7 +42,7 @@ def differ(
 ) -> list[bool]:
     """Which answers are none of the labels that would be right."""
     return [
-        not answers_equal(answer, right, comparison=comparison)
+        not is_right(answer, right, comparison=comparison)
         for answer, right in zip(answers, labels, strict=True)
     ]
 

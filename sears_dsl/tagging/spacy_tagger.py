@@ -29,10 +29,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.errors import TaggerError
+from sears_dsl.errors import TaggerError, readable
 from sears_dsl.runtime.files import Closing, is_file, is_folder, parse_json, read_document
 from sears_dsl.runtime.processes import Children
-from sears_dsl.tagging.fast.cutting import readable
 from sears_dsl.tagging.tokens import Tokens, text_groups
 
 if TYPE_CHECKING:

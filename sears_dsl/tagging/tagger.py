@@ -7,7 +7,7 @@ for when it is asked for and loaded when it is used.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Protocol, cast, runtime_checkable
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, UsageError, check_text
 from sears_dsl.tagging.fast.cutting import LANGUAGES
+from sears_dsl.tagging.fast.vocabulary import Kinds
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 # Taggers by name alone that are as quick as a look into a cache.
@@ -60,16 +61,30 @@ class Tagger(Protocol):
 # Optional, and of one method: to look whether a tagger has it must not read `version`, for which
 # the fast tagger loads its weights (Python 3.11 does that).
 @runtime_checkable
-class FindingTagger(Protocol):
+class CuttingTagger(Protocol):
     """A tagger that cuts texts so quickly that rows are better told by their tokens.
 
     Optional: with it, the raw text is not searched for a rule's words at all.
     """
 
-    def finder(
-        self, is_of_kind: Callable[[str], bool]
-    ) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
-        """What tells for each text whether it has a token of a kind; keep it for the next texts."""
+    def cut(self, texts: Sequence[str], *, again: bool = False) -> CutTexts:
+        """Texts that are cut, to be told and tagged.
+
+        With ``again`` most of them was cut just before, in this order, or will be soon.
+        """
+
+
+class CutTexts(Protocol):
+    """Texts that are cut: each is cut once, whoever asks for what is in it."""
+
+    def with_words(self, words: Kinds) -> NDArray[np.bool_]:
+        """Whether each text has a token that is one of some words."""
+
+    def tokens(self, rows: NDArray[np.int64] | None = None) -> Tokens:
+        """What `tokenize` gives for some of the texts, or all."""
+
+    def tagged(self, rows: NDArray[np.int64] | None = None) -> Tokens:
+        """What `tag` gives for some of the texts, or all."""
 
 
 @runtime_checkable

@@ -175,6 +175,11 @@ class Token(NamedTuple):
     end: int
 
 
+def touching(tokens: Sequence[Token], place: int) -> bool:
+    """Whether the tokens on both sides of a place have no white space between them."""
+    return 0 < place < len(tokens) and tokens[place - 1].end == tokens[place].start
+
+
 class ListedTokens(Sequence[Token]):
     """The tokens of a row as lists, each an object when it is asked for."""
 

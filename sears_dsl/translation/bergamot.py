@@ -32,7 +32,7 @@ from sears_dsl.translation.network import (
     sinusoids,
     split_heads,
 )
-from sears_dsl.translation.weight_file import file_hash, read_weights
+from sears_dsl.translation.weight_file import read_weights
 
 _HEADS = 8
 _EPSILON = 1e-9
@@ -51,11 +51,7 @@ class Bergamot(TranslationModel):
         target: str,
         device: str | torch.device | None = None,
     ) -> None:
-        self.name = name
-        self.identity = f"{name}-{file_hash(weights)[:16]}"
-        self.source = source
-        self.target = target
-        self.device = torch.device(device or "cpu")
+        super().__init__(name, weights, source=source, target=target, device=device)
         self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
         self.end = int(self._pieces.eos_id())
         self._w = {

@@ -37,7 +37,6 @@ from sears_dsl.translation.network import (
     sinusoids,
     split_heads,
 )
-from sears_dsl.translation.weight_file import file_hash
 
 _END = "</s>"
 _UNKNOWN = "<unk>"
@@ -95,11 +94,7 @@ class MarianModel(TranslationModel):
         target: str,
         device: str | torch.device | None = None,
     ) -> None:
-        self.name = name
-        self.identity = f"{name}-{file_hash(weights_file(folder))[:16]}"
-        self.source = source
-        self.target = target
-        self.device = torch.device(device or "cpu")
+        super().__init__(name, weights_file(folder), source=source, target=target, device=device)
         self._read_vocabulary(folder)
         try:
             model = MarianMTModel.from_pretrained(

@@ -17,11 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from sears_dsl.translation.weight_file import file_hash
 
 # The output layer is computed by blocks of so many hypotheses and pieces: 4 MiB of logits, which
 # stay in the cache of a core or two while they are summed.
@@ -112,6 +115,21 @@ class TranslationModel:
     device: torch.device  # where the tensors live
     _output: Tensor
     _output_bias: Tensor
+
+    def __init__(
+        self,
+        name: str,
+        weights: Path,
+        *,
+        source: str,
+        target: str,
+        device: str | torch.device | None = None,
+    ) -> None:
+        self.name = name
+        self.identity = f"{name}-{file_hash(weights)[:16]}"
+        self.source = source
+        self.target = target
+        self.device = torch.device(device or "cpu")
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""

@@ -170,3 +170,39 @@ def test_fix(folder: Path) -> None:
     assert Path("amounts.json").read_bytes() == Path("again.json").read_bytes()
     assert Path("amounts.md").read_bytes() == Path("again.md").read_bytes()
     assert amounts._repr_html_().count("<tr>") == 3
+
+
+def test_applying_takes_what_its_command_takes(folder: Path) -> None:
+    Path("near.txt").write_text("movie 1 0\nfilm 0.9 0.1\n", "utf-8")
+    Path("near.sear").write_text("movie -> $1.neighbor\n", "utf-8")
+    Path("rows").mkdir()
+    rows = [{"id": "1", "text": "A movie.", "at": 2, "what": "mo"},
+            {"id": "2", "text": "A movie.", "at": 0, "what": "A"}]  # fmt: skip
+    Path("rows", "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    common = ("--mode", "chain", "--vectors", "near.txt")
+    near = {"mode": "chain", "vectors": "near.txt"}
+    for name, options, chosen in (
+        ("originals", ("--with-originals",), {"with_originals": True}),
+        ("touched", ("--span", "text=at+what", "--on-touched", "drop"),
+         {"spans": ["text=at+what"], "on_touched": "drop"}),
+    ):  # fmt: skip
+        run("apply", "near.sear", "rows", "-o", name, *common, *options)
+        sears.apply_folder("rows", "near.sear", f"own-{name}", **near, **chosen)
+        one, other = (Path(place, "a.jsonl").read_text("utf-8") for place in (name, f"own-{name}"))
+        assert one == other
+        assert "film" in one
+        in_memory = sears.apply("rows/a.jsonl", "near.sear", **near, **chosen)
+        assert in_memory == list(map(json.loads, one.splitlines()))
+    assert len(in_memory) == 1
+
+
+def test_amounts_of_noise_are_of_models_that_read_more_than_the_text(folder: Path) -> None:
+    rows = [{"text": f"The movie {n}.", "label": "a", "choices": "a"} for n in range(9)]
+
+    def train(texts: list[str], labels: list[str], seed: int) -> object:
+        return lambda rows: [row["choices"] for row in rows]
+
+    found = sears.fix_by_amount(rows, rows, "rules.sear", text="text", label="label",
+                                choices="choices", train=train, seeds=1, amounts="none",
+                                same_rows=True)  # fmt: skip
+    assert found.columns["clean"] == [0.0]

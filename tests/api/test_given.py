@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import NOUNS, ROWS, predict
+from conftest import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.engine.compile import requirements
@@ -223,6 +223,10 @@ def test_progress_is_told(rules: sears.Ruleset) -> None:
     sears.audit(predict, ROWS, rules, scorer=None,
                 on_progress=lambda stage, done, total: stages.append(stage))  # fmt: skip
     assert "asking about rows" in stages
+    sears.discover(predict, ROWS, paraphraser=reword, scorer=close, with_shipped=False,
+                   on_progress=lambda stage, done, total: stages.append(stage))  # fmt: skip
+    [ahead] = [stage for stage in stages if stage.startswith("the search ahead: ")]
+    assert ahead.endswith("questions to the model, about a minute on an idle machine")
 
 
 def test_rows_that_contradict_each_other_are_told(rules: sears.Ruleset) -> None:

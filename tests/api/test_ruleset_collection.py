@@ -27,6 +27,10 @@ def test_a_rule_that_is_not_there_is_told(rules: sears.Ruleset) -> None:
         rules["fim"]
     with pytest.raises(TypeError, match="a number or an id"):
         rules[1.5]  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="not the type bool"):
+        rules[[True, False]]
+    with pytest.raises(KeyError, match="'fim'; 'film'"):
+        rules[["show", "fim"]]
 
 
 def test_some_of_the_rules_are_a_ruleset_with_the_same_options() -> None:
@@ -35,6 +39,11 @@ def test_some_of_the_rules_are_a_ruleset_with_the_same_options() -> None:
     part = rules[:1]
     assert part.format() == f"option case = exact\n\n{films}"
     assert part.options == rules.options
+    assert rules[[0]] == part
+    turned = rules[[1, 0, 1]]
+    assert turned.rules == (rules[1], rules[0])
+    assert turned == rules[list(turned.rule_ids)]
+    assert sears.parse(turned.format()) == turned
     words = rules.filter(lambda rule: rule == rules[1])
     assert words.format() == f"option case = exact\n\n{plays}"
     assert len(rules.filter(lambda rule: False)) == 0

@@ -96,7 +96,7 @@ def test_an_audit_in_which_no_rule_fires_says_what_to_look_at(folder: Path) -> N
     assert "no rule changes a row that the model has right." in done.output
     assert "rate (95%)" not in done.output
     assert "of 0 rows" not in done.output
-    assert "accuracy 100%" in done.output
+    assert "Accuracy 100% (40 of 40).\n" in done.output
 
 
 @pytest.mark.parametrize(

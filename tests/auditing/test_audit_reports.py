@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from audited import audited, rows_of
 
-from sears_dsl.auditing.comparison import compare
+from sears_dsl.auditing.comparison import compare, grid
 from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_audit
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
-from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary
+from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, together_in_words
 from sears_dsl.auditing.reports.markdown_tables import code_cell
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.reports.several_audits import comparison_markdown, comparison_page
@@ -196,7 +196,7 @@ def test_text_of_rows_stays_text(hostile: AuditDocument) -> None:
     assert "\x00" not in content
     for line in audit_markdown(hostile).splitlines():
         if line.startswith("|"):
-            assert len(re.findall(r"(?<!\\)\|", line)) == 11
+            assert len(re.findall(r"(?<!\\)\|", line)) in (11, 5), "rules, and parts of rows"
 
 
 def test_pages_say_what_the_document_says(document: AuditDocument) -> None:
@@ -206,7 +206,7 @@ def test_pages_say_what_the_document_says(document: AuditDocument) -> None:
     assert "The model fails" in text
     assert "4 rules: 1 failed, 2 passed, 1 not judged" in text
     assert "movie -> reel (turn): 30 of 33 fail (91%), clearly above 10%" in text
-    assert "of the 33 rows among them that the model has right, 3 get a wrong" in text.lower()
+    assert "a rule that expects the same answer changes, 3 become wrong under some such" in text
     assert "1 rule changed no row" in text
     assert "flips it is sure of (≥ 90%)" in text
     assert "S not given" in text
@@ -459,3 +459,47 @@ def test_reports_call_rules_by_text_and_by_the_id_that_somebody_chose() -> None:
         each for each in document.notes if "changes no row" in each or "change no row" in each
     ]
     assert note == "2 of 2 rules change no row of this data: not -> ~n't, play -> show (wh)."
+
+
+FLIPPING = parse("rule n: movie -> film\n  expect: flip\n")
+
+
+def test_a_rule_that_expects_another_answer_rewords_nothing_for_the_accuracy() -> None:
+    """Accuracy against the worst rule is about rules that expect the same answer, and says so."""
+    plain = audited(rows_of("k" * 30), gates=Gates(rows_flipped=0.05))
+    assert "reworded at random by a rule, 100% (30 of 30) by the one that" in audit_markdown(plain)
+    alone = audited(rows_of("k" * 30), rules=FLIPPING, gates=Gates(rows_flipped=0.05))
+    assert "against the worst rule" not in Page(audit_page(alone)).text
+    assert list(together_in_words(alone)) == ["Accuracy 100% (30 of 30)."]
+    assert alone.verdict.all_rules_reason == (
+        "nothing to test on: no rule that expects the same answer changes a row"
+    )
+    both = parse("rule s: movie -> film\nrule n: movie -> tape\n  expect: flip\n")
+    mixed = audited(rows_of("k" * 24 + "f" * 6), rules=both)
+    told = [
+        "Of 30 rows that the model has right and a rule that expects the same answer changes, 6 "
+        "become wrong under some such rule (20%, 95% 9.5%–37%).",
+        "Accuracy 100% (30 of 30); 80% where each row is reworded at random by a rule that "
+        "expects the same answer, 80% (24 of 30) by the one that is worst for it.",
+    ]
+    assert list(together_in_words(mixed)) == told
+    assert all(line in audit_markdown(mixed) for line in told)
+    assert "worst rule that expects the same answer" in Page(audit_page(mixed)).text
+    assert compare(alone, alone).worst_accuracy is None
+    assert "worst rule that expects the same answer" in "".join(compare(mixed, mixed).summary)
+    assert grid({"a": alone, "b": alone}).models[0].worst is None
+
+
+def test_slices_have_their_accuracy_where_no_rule_changes_a_row() -> None:
+    columns: dict[str, list[object]] = {"part": ["a", "b"] * 15}
+    silent = audited(rows_of("kw" * 15), rules=parse("play -> show"), columns=columns)
+    told = audit_markdown(silent)
+    assert "Accuracy by part, the lowest first" in told
+    assert "| part: b | 0 | 15 | 0.0%" in told or "| part: b | 0 | 15 | 0%" in told
+
+
+def test_what_is_left_alone_is_explained_by_what_the_rules_write() -> None:
+    rules = parse("rule look: movie -> $1.VBG.homoglyph\nrule same: movie -> film")
+    [note] = [e for e in audited(rows_of("k" * 3), rules=rules).notes if "eft alone" in e]
+    assert "no single inflected form fits" in note
+    assert "neighbour" not in note

@@ -278,3 +278,45 @@ def test_from_python_templates_are_the_rows_where_there_are_none(templates: Path
     assert found.document.fillers is not None
     with pytest.raises(UsageError, match="there are no rows"):
         sears.audit(predict, None, sears.parse("movie -> film"), scorer=None)
+
+
+def test_no_phenomenon_is_passed_by_a_model_that_always_says_the_same(folder: Path) -> None:
+    """Each tag of a shipped phenomenon has its twins, so that one label is half of it."""
+    (folder / "constant.py").write_text(
+        "def good(texts): return ['positive'] * len(texts)\n"
+        "def bad(texts): return ['negative'] * len(texts)\n"
+    )
+    for answer in ("good", "bad"):
+        for name in ("mixed", "names", "negation", "sarcasm"):
+            done = call(
+                "audit", f"phenomena/{name}", "--model", f"constant:{answer}", "--scorer", "none",
+                "-o", "audit", "--gate", f"robust:tag:{name}=10%", "--min-support", "4",
+                folder=folder,
+            )  # fmt: skip
+            assert done.returncode == 1, done.stderr
+            assert f"templates of tag:{name} at τ = 10%: accuracy is 50.0%" in done.stderr
+
+
+def test_a_tag_of_one_label_is_told_with_the_answer_that_passes_it(templates: Path) -> None:
+    _, done = audited(templates, "--tolerance", "10%")
+    told = " ".join(done.stderr.split())
+    assert "templates of tag:plain at τ = 10%: accuracy is 100.0% on 4 sentences" in told
+    assert "from 100.0%; always answering 'positive' would score 100.0%" in told
+    assert told.count("would score 100.0%") == 1
+
+
+def test_a_gate_of_templates_that_holds_is_the_conclusion(templates: Path) -> None:
+    """Nor does a line above it call not robust what the gate lets pass."""
+    audit, done = audited(templates, "--gate", "robust:all=90%", "--gate", "invariant:all=95%")
+    assert audit["robustness"]["tolerance"] == 0.9
+    assert "at τ = 90%" in done.stderr
+    assert "not robust, all templates" not in done.stderr
+    assert "default" not in done.stderr
+    told = " ".join(done.stderr.split())
+    assert "The model passes: robust:all: accuracy is 11.8% on 34 sentences" in told
+    assert "it may fall by 90%, and 1 more alike." in told
+    _, done = audited(templates, "--gate", "mean:all=1%")
+    assert "not robust, all templates at τ = 5%" in done.stderr
+    assert "No tolerance was chosen (--tolerance): robust means at the default τ = 5%." in " ".join(
+        done.stderr.split()
+    )

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import sears_dsl as sears
-from sears_dsl.answers import answers_equal
+from sears_dsl.answers import REFUSED, answers_equal
 from sears_dsl.auditing.slices import (
     Computed,
     SliceResult,
@@ -28,7 +28,7 @@ from sears_dsl.auditing.slices import (
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.models.predictor import REFUSED, Answer
+from sears_dsl.models.predictor import Answer
 
 DATA = Path(os.environ.get("SEARS_DATA", Path(__file__).parents[3] / "shared" / "data"))
 ROWS: list[dict[str, Any]] = [

@@ -79,7 +79,7 @@ def test_of_labels_at_random_nothing_is_learned(share: float) -> None:
     assert low <= 0 <= high
 
 
-def test_folds_are_those_of_scikit_learn_and_the_majority_is_that_of_what_is_learned() -> None:
+def test_folds_are_those_of_scikit_learn_and_the_majority_is_that_of_all_answers() -> None:
     from sklearn.metrics import f1_score
     from sklearn.model_selection import KFold
 
@@ -87,10 +87,17 @@ def test_folds_are_those_of_scikit_learn_and_the_majority_is_that_of_what_is_lea
     wrong = draw.random(204) < 0.5
     found = drawn(wrong.tolist(), length=draw.normal(size=204).tolist())
     wanted = []
-    for learned, judged in KFold(10, shuffle=True, random_state=7).split(wrong):
-        says = np.full(len(judged), 2 * wrong[learned].sum() > len(learned))
+    for _, judged in KFold(10, shuffle=True, random_state=7).split(wrong):
+        says = np.full(len(judged), 2 * wrong.sum() > len(wrong))
         wanted.append(f1_score(wrong[judged], says, average="micro"))
     assert learn(found, seed=7).majority_f1.tolist() == pytest.approx(wanted)
+
+
+def test_of_answers_half_of_which_are_wrong_the_majority_tells_half() -> None:
+    """Of parts that are learned from, most are what is rare in the part that is judged."""
+    draw = np.random.default_rng(2)
+    learned = learn(drawn([True, False] * 50, length=draw.normal(size=100).tolist()))
+    assert learned.majority_f1.mean() == pytest.approx(0.5)
 
 
 def test_answers_to_one_row_are_in_one_fold() -> None:

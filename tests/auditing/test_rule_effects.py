@@ -17,7 +17,7 @@ from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.effects.flips import try_model
+from sears_dsl.effects.asked_model import try_model
 from sears_dsl.effects.rule_effects import rule_effects
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError, ModelError, UsageError

@@ -172,7 +172,7 @@ def test_evidence_and_proof_look_at_both_sides_of_the_interval() -> None:
 def test_the_interval_is_that_of_rows_drawn_one_by_one() -> None:
     differences = [-1.0] * 9 + [-0.5] * 6 + [0.0] * 40 + [1.0] * 3
     values, times = np.unique(differences, return_counts=True)
-    quick = gap_interval(values, times, draws=20_000)
+    quick = gap_interval(values, times)
     # The two rows that are added: one without a change, one that is -1 or 1 by a coin.
     urn = [each for each in differences for _ in range(2)] + [0.0, 0.0, -1.0, 1.0]
     draw = np.random.default_rng(1)
@@ -187,7 +187,7 @@ def test_the_interval_covers_the_true_gap_about_as_often_as_it_says() -> None:
     for _ in range(times):
         values, count = np.unique(draw.choice([-1.0, 0.0, 1.0], 60, p=[0.2, 0.75, 0.05]),
                                   return_counts=True)  # fmt: skip
-        low, high = gap_interval(values, count, draws=500)
+        low, high = gap_interval(values, count)
         covered += low <= -0.15 <= high
     assert 0.9 <= covered / times <= 0.99
 

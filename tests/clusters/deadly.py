@@ -7,9 +7,8 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from sears_dsl.tagging.fast.fast_tagger import FastTagger
+from sears_dsl.tagging.fast.fast_tagger import FastCut, FastTagger
 
 _PATIENCE = 60.0
 
@@ -31,22 +30,9 @@ def _look(texts: Sequence[str]) -> None:
 class Deadly(FastTagger):
     name = "deadly"
 
-    def tokenize(self, texts: Sequence[str]) -> Any:
+    def cut(self, texts: Sequence[str], *, again: bool = False) -> FastCut:
         _look(texts)
-        return super().tokenize(texts)
-
-    def tag(self, texts: Sequence[str]) -> Any:
-        _look(texts)
-        return super().tag(texts)
-
-    def finder(self, is_of_kind: Any) -> Any:
-        find = super().finder(is_of_kind)
-
-        def look(texts: Sequence[str]) -> Any:
-            _look(texts)
-            return find(texts)
-
-        return look
+        return super().cut(texts, again=again)
 
 
 def predict(texts: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.data.labelled import LabelledRows, read_labelled
-from sears_dsl.effects.flips import try_model
+from sears_dsl.effects.asked_model import try_model
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor

@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,12 @@ import pytest
 from rich.console import Console
 
 from sears_dsl.cli.screen.discovery import (
-    SearchEstimate,
-    estimate,
     notes_on,
     print_discovery,
     print_known,
 )
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.discovery.cost import SearchEstimate, search_ahead
 from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
@@ -290,10 +290,11 @@ def test_what_lies_ahead_is_asked_about_where_it_is_much() -> None:
 
 def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
     def minutes(rows: int, seconds: float, most: int | None = 10_000) -> SearchEstimate:
-        return estimate(
-            ["A fun film, and a long one."] * rows, most=most, question_count=100,
-            seconds_a_question=seconds, processes=2, beam=30, translates=True,
-        )  # fmt: skip
+        right: Any = SimpleNamespace(texts=["A fun film, and a long one."] * rows,
+                                     questions=SimpleNamespace(most=most, asked=100))  # fmt: skip
+        predictor: Any = SimpleNamespace(seconds=100 * seconds, asked=100)
+        team: Any = SimpleNamespace(jobs=2, recipe=SimpleNamespace(beam=30, paraphrases=True))
+        return search_ahead(right, predictor, team)
 
     assert minutes(200, 0.001).minutes < minutes(400, 0.001).minutes
     assert minutes(200, 1.0).minutes > 9_900 / 60

@@ -18,7 +18,8 @@ from sears_dsl.discovery.filtering.paper_filter import (
 )
 from sears_dsl.discovery.selection import complete_scores
 from sears_dsl.effects.applications import MINED, Applications, apply_candidates
-from sears_dsl.effects.flips import flip_evidence, hold_out, lots
+from sears_dsl.effects.flips import flip_evidence
+from sears_dsl.effects.lots import hold_out, lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse

@@ -16,7 +16,7 @@ from sears_dsl.cli.commands import sears as commands
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.adversaries import RewordedRow, StrategicSettings, reword, reworded_columns
-from sears_dsl.effects.flips import require_confidence
+from sears_dsl.effects.asked_model import require_confidence
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor

@@ -22,6 +22,8 @@ from sears_dsl.language.rule import Element, Negation, Rule, Tag, Text
 from sears_dsl.language.rule import Literal as Word
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+from sears_dsl.tagging.fast.vocabulary import Cut
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -290,10 +292,35 @@ def test_rows_that_cannot_change_are_not_prepared() -> None:
     assert (tagger.tokenized, tagger.tagged) == (10, 10)
 
 
+class CountingTokenizer(FastTokenizer):
+    """Counts the rows that it cuts."""
+
+    rows = 0
+
+    def tokenize(self, texts: Sequence[str], *, again: bool = False) -> Cut:
+        self.rows += len(texts)
+        return super().tokenize(texts, again=again)
+
+
+def test_each_row_is_cut_once() -> None:
+    tagger = FastTagger()
+    tagger._tokenizer = counting = CountingTokenizer()
+    rules = parse("house -> home\nWhat NOUN -> Which NOUN\nlittle NOUN -> small NOUN")
+    matcher = compile_rules([rules], tagger=tagger)
+    texts = ["A house.", "What color is it?", "a little house", "nothing"] * 10
+    counting.rows = 0
+    rewrites = [(each.row, each.text) for each in matcher.apply(texts)]
+    assert counting.rows == len(texts)
+    other = compile_rules([rules], tagger=tagger).apply(texts, prefilter=False)
+    assert rewrites == [(each.row, each.text) for each in other]
+
+
 _FAILING = """
 import numpy as np
 from dataclasses import replace
 import sears_dsl as sears
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+from sears_dsl.tagging.fast.vocabulary import Cut
 from sears_dsl.tagging.pinned import PinnedTagger
 matcher = sears.parse("movie -> film").compile(tagger=PinnedTagger())
 tokens = matcher.tagger.tokenize(["a movie"] * 140_000)
@@ -326,6 +353,8 @@ from dataclasses import replace
 import sears_dsl as sears
 from sears_dsl.language.rule import Literal, Negation
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.fast.tokenizer import FastTokenizer
+from sears_dsl.tagging.fast.vocabulary import Cut
 from sears_dsl.tagging.pinned import PinnedTagger
 [rule] = sears.parse("!w movie -> film").rules
 negated, movie = rule.antecedent

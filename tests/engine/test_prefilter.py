@@ -15,7 +15,7 @@ from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.tagging.tagger import FindingTagger, load_tagger
+from sears_dsl.tagging.tagger import CuttingTagger, load_tagger
 
 TAGGER = PinnedTagger()
 known_tagger = cache(load_tagger)
@@ -133,7 +133,7 @@ def test_no_row_is_lost(name: str, rows: list[list[tuple[str, str]]]) -> None:
 
 def test_rows_are_told_by_their_tokens_where_the_tagger_is_quick() -> None:
     tagger = load_tagger("fast")
-    assert isinstance(tagger, FindingTagger)
+    assert isinstance(tagger, CuttingTagger)
     ruleset = parse("is -> was\nnot NOUN -> no NOUN\nφιλος -> x")
     program, _ = build_program([(ruleset.rules, ruleset)], tagger.split)
     prefilter = Prefilter(program, [False] * 3)
@@ -149,6 +149,6 @@ def test_rows_are_told_by_their_tokens_where_the_tagger_is_quick() -> None:
         "\ud800",
     ]
     expected = [NOTHING, TOKENS, TOKENS, TAGS, TAGS, TOKENS, NOTHING, TOKENS, NOTHING]
-    assert prefilter.tiers(rows, finder=tagger.finder).tolist() == expected
+    assert prefilter.tiers(rows, cut=tagger.cut(rows)).tolist() == expected
     # Once more, now that all words are known, and in another order.
-    assert prefilter.tiers(rows[::-1], finder=tagger.finder).tolist() == expected[::-1]
+    assert prefilter.tiers(rows[::-1], cut=tagger.cut(rows[::-1])).tolist() == expected[::-1]

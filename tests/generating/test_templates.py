@@ -370,7 +370,7 @@ def test_explain_says_which_template_writes_a_sentence(tmp_path: Path) -> None:
 
 def test_sentences_go_to_standard_output_where_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.sear").write_text('set A = x | y\ntemplate t: "{A} z"\n  label: good\n')
-    done = call("generate", "a.sear", "-o", "-", "--output-format", "csv", folder=tmp_path)
+    done = call("generate", "a.sear", "-o", "-", folder=tmp_path)
     assert done.stdout.split() == ["text,label,template,A", "x", "z,good,t,x", "y", "z,good,t,y"]
     assert "2 rows: good 2" in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["a.sear"]

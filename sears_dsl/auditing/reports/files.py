@@ -87,13 +87,8 @@ def junit_xml(document: AuditDocument) -> bytes:
     """
     required = document.gates.require_support
     cases = [
-        (
-            f"{each.id}: {each.rule}",
-            _kind(each.judgement.outcome, required),
-            each.judgement.reason,
-            _details(each),
-        )
-        for each in document.rules
+        (f"{e.id}: {e.rule}", _kind(e.judgement.outcome, required), e.judgement.reason, _details(e))
+        for e in document.rules
     ]
     if document.gates.rows_flipped is not None:
         reason = document.verdict.all_rules_reason
@@ -101,12 +96,9 @@ def junit_xml(document: AuditDocument) -> bytes:
     cases += _of_robustness(document, required=required)
     kinds = [kind for _, kind, _, _ in cases]
     counts = {
-        "tests": str(len(cases)),
-        "failures": str(kinds.count("failure")),
-        "errors": "0",
-        "skipped": str(kinds.count("skipped")),
-        "time": "0",
-    }
+        "tests": str(len(cases)), "failures": str(kinds.count("failure")), "errors": "0",
+        "skipped": str(kinds.count("skipped")), "time": "0",
+    }  # fmt: skip
     name = _clean(" ".join(each.name for each in document.rulesets) or "rules")
     suites = Element("testsuites", {"name": "sears audit", **counts})
     suite = SubElement(suites, "testsuite", {"name": name, **counts})

@@ -38,7 +38,7 @@ def audit_markdown(document: AuditDocument) -> str:
         *noise_markdown(document),
         *fillers_markdown(document),
         *confidence_markdown(document),
-        *(_slices(document.slices) if document.rules else _parts(document.slices)),
+        *_slices(document.slices),
         *_overlap(document),
         "## How to read this",
         "",
@@ -122,25 +122,38 @@ def _summary(document: AuditDocument) -> Iterator[str]:
     if not document.rules:
         return
     counts = document.verdict.counts
-    whole = document.together
     yield (
-        f"{len(document.rules)} rule{'s' * (len(document.rules) != 1)}: "
+        f"{counted(len(document.rules), 'rule')}: "
         f"{counts['failed']} failed, {counts['passed']} passed, "
         f"{counts['not judged']} not judged, {counts['measured']} without a limit."
     )
-    yield ""
-    flipped = whole.flipped
-    yield (
-        f"{flipped.count:,} of the {flipped.total:,} right rows that rules change are flipped by "
-        f"any rule ({_rated(flipped)})."
-    )
-    if whole.accuracy is not None:
-        accuracy = whole.accuracy
-        yield ""
+    for line in together_in_words(document):
+        yield from ("", line)
+
+
+def together_in_words(document: AuditDocument) -> Iterator[str]:
+    """What the rules do together, a sentence each; only those that expect the same answer can."""
+    whole, keeping = document.together, expecting_same(document)
+    flipped, accuracy = whole.flipped, whole.accuracy
+    if flipped.total:
         yield (
-            f"Accuracy: {number(accuracy.before)} before, {percent(accuracy.mean)} with each row "
-            f"reworded by one of its rules at random, {number(accuracy.worst)} by the worst."
+            f"Of {counted(flipped.total, 'row')} that the model has right and a rule{keeping} "
+            f"changes, {flipped.count:,} become wrong under some such rule ({_rated(flipped)})."
         )
+    if accuracy is not None:
+        line = f"Accuracy {number(accuracy.before)}"
+        if whole.changed:
+            line += (
+                f"; {percent(accuracy.mean)} where each row is reworded at random by a rule"
+                f"{keeping}, {number(accuracy.worst)} by the one that is worst for it"
+            )
+        yield f"{line}."
+
+
+def expecting_same(document: AuditDocument) -> str:
+    """What to add to "a rule" where rules of all rows together are only some of the rules."""
+    same = all(each.expect == "same" for each in document.rules)
+    return "" if same else " that expects the same answer"
 
 
 def worst_first(rules: Iterable[RuleRecord]) -> list[RuleRecord]:
@@ -175,10 +188,11 @@ def _rule(record: RuleRecord) -> tuple[str, ...]:
 
 
 def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
-    """The slices that differ most from the rest."""
+    """The slices that differ most from the rest; accuracy by part, where no rule flips any."""
     known = [each for each in slices if each.q_value is not None]
     known.sort(key=lambda each: (each.q_value or 0.0, -(each.flipped.rate or 0.0)))
     if not known:
+        yield from _parts(slices)
         return
     heads = ("slice", "rows", "accuracy", "against the worst rule", "flipped", "q")
     rows = (
@@ -203,7 +217,7 @@ def lowest_first(slices: Iterable[SliceResult]) -> list[tuple[SliceResult, Share
 
 
 def _parts(slices: tuple[SliceResult, ...]) -> Iterator[str]:
-    """Accuracy by part, where no rule took part."""
+    """Accuracy by part, where no rule took part or none was tested."""
     rows = (
         (
             f"{tables.markdown_text(each.slicing)}: {tables.markdown_text(each.value)}",

@@ -14,15 +14,14 @@ from itertools import groupby
 
 from sears_dsl.auditing import document as documents
 from sears_dsl.auditing.gates import CERTAIN
-from sears_dsl.auditing.reports import sheet
+from sears_dsl.auditing.reports import markdown, sheet
 from sears_dsl.auditing.reports.answer_parts import confidence_section, fillers_section
-from sears_dsl.auditing.reports.markdown import kept_and_drawn, worst_first
 from sears_dsl.auditing.reports.robustness_parts import noise_sections, robustness_section
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
-from sears_dsl.errors import counted
+from sears_dsl.errors import counted, printable
 from sears_dsl.pictures import picture_address
 from sears_dsl.statistics import Share, percent
 
@@ -112,19 +111,23 @@ def _verdict(document: documents.AuditDocument) -> str:
 
 def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
     whole = document.together
-    if whole.accuracy is not None:
+    keeping = markdown.expecting_same(document)
+    if whole.accuracy is not None and whole.changed:
         before, worst = whole.accuracy.before, whole.accuracy.worst
         yield (
             f"{percent(before.rate)} → {percent(worst.rate)}",
-            "accuracy, and against the worst rule for each row",
+            f"accuracy, and against the worst rule{keeping} for each row",
             f"{before.count:,} and {worst.count:,} of {before.total:,} rows",
         )
+    elif whole.accuracy is not None:
+        yield percent(whole.accuracy.before.rate), "accuracy", _with_interval(whole.accuracy.before)
     flipped = whole.flipped
-    yield (
-        percent(flipped.rate),
-        "of the right rows that rules change become wrong under some rule",
-        _with_interval(flipped),
-    )
+    if flipped.total:
+        yield (
+            percent(flipped.rate),
+            f"of the right rows that a rule{keeping} changes become wrong under some such rule",
+            _with_interval(flipped),
+        )
     counts = document.verdict.counts
     # Without a limit none can fail it, and "0 of 41" would read as praise.
     unlimited = document.verdict.outcome == "measured"
@@ -167,16 +170,9 @@ def _summary(document: documents.AuditDocument) -> str:
     same = sum(each.expect == "same" and each.changed > 0 for each in document.rules)
     sentences = [
         f"Rules that reword a row so that the answer should stay the same: {same:,} of "
-        f"{len(document.rules):,}. Together they change {counted(whole.changed, 'row')}."
+        f"{len(document.rules):,}. Together they change {counted(whole.changed, 'row')}.",
+        *markdown.together_in_words(document),
     ]
-    flipped = whole.flipped
-    if flipped.rate is not None:
-        sentences.append(
-            f"Of the {flipped.total:,} rows among them that the model has right, "
-            f"{flipped.count:,} get a wrong answer from at least one rewording "
-            f"({percent(flipped.rate)}; between {percent(flipped.low)} and {percent(flipped.high)} "
-            f"at 95% confidence)."
-        )
     if whole.gained:
         sentences.append(f"{whole.gained:,} wrong rows become right under some rewording.")
     worst = [each for each in document.rules if each.expect == "same" and each.flips.count]
@@ -188,7 +184,7 @@ def _summary(document: documents.AuditDocument) -> str:
         )
     words = "".join(f"<p>{escaped(each)}</p>" for each in sentences)
     card = f'<div class="card"><h3>In words</h3>{words}</div>'
-    if whole.accuracy is None:
+    if whole.accuracy is None or not whole.changed:
         return card
     accuracy = whole.accuracy
     chart = sheet.bars(
@@ -356,7 +352,7 @@ def _footer(document: documents.AuditDocument) -> str:
         f"Scorer {document.scorer}, τ = {document.tau:.4g}, seed {document.seed}."
         if document.scorer and document.tau is not None
         else f"No scorer; seed {document.seed}.",
-        *kept_and_drawn(document),
+        *markdown.kept_and_drawn(document),
         f"{versions}.",
     ]
     return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in lines)}</footer>"
@@ -395,7 +391,7 @@ def _table(numbered: Sequence[tuple[int, documents.RuleRecord]], support: int, t
 
 
 def _shown(document: documents.AuditDocument) -> list[documents.RuleRecord]:
-    return [each for each in worst_first(document.rules) if each.changed][:_MOST]
+    return [each for each in markdown.worst_first(document.rules) if each.changed][:_MOST]
 
 
 def _tools(document: documents.AuditDocument) -> str:
@@ -543,7 +539,7 @@ def _example(each: documents.Example) -> str:
     meta.append("fails" if each.failed else "as expected")
     return (
         f'<li>{_picture(each)}<span class="text">'
-        f"{sheet.visible(marked(each.original, edits))}</span>"
+        f"{printable(marked(each.original, edits))}</span>"
         f'<span class="answers">{before}<span class="to">→</span>{after}</span>'
         f'{_choices(each)}<span class="meta">{escaped(" · ".join(meta))}</span></li>'
     )

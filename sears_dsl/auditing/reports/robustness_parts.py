@@ -348,6 +348,9 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
                     f"; smallest τ {tenths(record.smallest_tau)}; locally robust "
                     f"{record.local.count:,} of {record.rows:,} rows"
                 )
+            constant = record.constant
+            if constant is not None and constant.rate == 1:
+                sentence += f"; always answering {constant.answer!r} would score 100.0%"
             yield record.verdict, sentence
     for each in document.drawn:
         sentence = (

@@ -67,7 +67,7 @@ def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
     """The page of a comparison."""
     accuracies = (
         ("accuracy", comparison.accuracy),
-        ("accuracy against the worst rule for each row", comparison.worst_accuracy),
+        (comparisons.AGAINST_WORST, comparison.worst_accuracy),
         ("rows flipped by any rule, of those both have right", comparison.rows_flipped),
     )
     known = [each.failures for each in comparison.rules if each.failures.rows >= _FEW_ROWS]
@@ -213,7 +213,8 @@ def _accuracies(
         return
     yield "accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]
     worst = [(each.worst, each.worst_against_first) for each in models]
-    yield "accuracy against the worst rule", worst
+    if any(share for share, _ in worst):
+        yield comparisons.AGAINST_WORST, worst
 
 
 def _rate_cell(share: Share | None, contrast: comparisons.Contrast | None) -> str:

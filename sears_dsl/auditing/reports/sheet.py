@@ -20,6 +20,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 from sears_dsl.auditing.comparison import Paired
+from sears_dsl.errors import printable
 from sears_dsl.statistics import Share, percent
 
 _CLASSES = {
@@ -60,14 +61,7 @@ def _hash(content: str) -> str:
 
 def escaped(text: str) -> str:
     """Text as HTML; what cannot be printed, as its escape."""
-    return html.escape(visible(text))
-
-
-def visible(text: str) -> str:
-    """Text, or HTML, with everything that cannot be printed as its escape."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
-    )
+    return html.escape(printable(text))
 
 
 def header(eyebrow: str, title: str, about: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
@@ -39,7 +39,6 @@ from sears_dsl.cli.screen.console import (
     plain_table,
     stages,
 )
-from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.files import is_file, is_there
 
@@ -141,8 +140,8 @@ class AuditOptions(AskingOptions, EngineOptions):
               help="Limit of each rule that expects `flip` or `label`: how often the "
               "model may not do so. By default as --max-flip-rate.")  # fmt: skip
 @click.option("--max-rows-flipped", callback=read_share, metavar="RATE",
-              help="Limit of all rules together: the share of right rows that any of "
-              "them may flip.")  # fmt: skip
+              help="Limit of all rules that expect `same` together: the share of right rows "
+              "that any of them may flip.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
               help="Limit of some rules: id, tag:NAME or severity:high; or, before an id, "
               "template:ID, tag:NAME or all, the tolerance of robust: or invariant:, the least "
@@ -388,24 +387,6 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
     return plain_table("template", "right", "accuracy (95%)", rows=rows)
 
 
-def _together(document: AuditDocument) -> Iterator[str]:
-    """What the rules do together."""
-    from sears_dsl.statistics import percent
-
-    flipped = document.together.flipped
-    if flipped.total:
-        yield (
-            f"of {counted(flipped.total, 'row')} that the model has right and rules change, "
-            f"{flipped.count:,} become wrong under some rule ({percent(flipped.rate)})"
-        )
-    accuracy = document.together.accuracy
-    if accuracy is not None:
-        yield (
-            f"accuracy {percent(accuracy.before.rate)}; {percent(accuracy.worst.rate)} where each "
-            f"row is reworded by the rule that is worst for it"
-        )
-
-
 def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
     """Rules with what they do to the model; columns that say the same of all rules are left out."""
     from rich.text import Text
@@ -446,7 +427,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from rich.text import Text
 
     from sears_dsl.auditing.document import conclusion, lost_of
-    from sears_dsl.auditing.reports.markdown import worst_first
+    from sears_dsl.auditing.reports.markdown import together_in_words, worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
 
     out = console(stderr=True)
@@ -464,7 +445,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     if len(records) > _RULES_SHOWN:
         out.print(f"and {len(records) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     if document.rules:
-        for line in _together(document):
+        for line in together_in_words(document):
             out.print(line)
     for verdict, sentence in robustness_lines(document):
         style = {"not robust": "bold red", "not judged": "yellow", "": ""}.get(verdict, "green")

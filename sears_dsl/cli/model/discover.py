@@ -221,19 +221,11 @@ class SearchScreen:
         self._print_known(so_far=False)
         if self._chosen.quiet:
             return
-        from sears_dsl.cli.screen.discovery import estimate
+        from sears_dsl.discovery.cost import search_ahead
         from sears_dsl.paraphrasing.prompted import PromptedPart
 
-        predictor, team = self._work.predictor, self._work.parts.team
-        ahead = estimate(
-            right.texts,
-            most=right.questions.most,
-            question_count=right.questions.asked,
-            seconds_a_question=predictor.seconds / max(1, predictor.asked),
-            processes=team.jobs,
-            beam=self._chosen.beam,
-            translates=team.recipe.paraphrases,
-        )
+        predictor = self._work.predictor
+        ahead = search_ahead(right, predictor, self._work.parts.team)
         parts = [each for each in (self._work.parts.paraphraser, self._work.parts.scorer)
                  if isinstance(each, PromptedPart)]  # fmt: skip
         requests = sum(len(each.rows_for(right.texts)) for each in parts)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options.shared import chosen_reading, imports_option, reading_options
-from sears_dsl.cli.screen.console import console, echo_json, rule_labels, shown
+from sears_dsl.cli.screen.console import console, echo_json, rule_labels
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import UsageError, counted, printable
 from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
@@ -249,11 +249,11 @@ def _print_rows(rows: list[dict[str, object]], limit: int, *, labels: Mapping[st
     out = console()
     for each in rows[:limit]:
         out.print(f"\nrow {each['row']}, {labels[str(each['rule'])]}", style="bold")
-        out.print(f"    {shown(str(each['original']))}")
+        out.print(f"    {printable(str(each['original']))}")
         for sign, side, style in (("-", "old", "red"), ("+", "new", "green")):
             original, became = str(each["original"]), each[side]
             text = "(unchanged)" if became is None else with_code_points(original, str(became))
-            out.print(f"  {sign} {shown(text)}", style=style)
+            out.print(f"  {sign} {printable(text)}", style=style)
     if len(rows) > limit:
         out.print(f"\n… and {counted(len(rows) - limit, 'more row')}")
     out.print(f"{counted(len(rows), 'rewrite differs', 'rewrites differ')} on the data")

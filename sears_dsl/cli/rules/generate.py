@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--output",
     required=True,
     type=FilePath(),
-    help="The file to write; - for standard output.",
+    help="The file to write; - for standard output, as csv where --output-format says nothing.",
 )
 @output_format_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
@@ -60,9 +60,11 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
     rulesets = load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"])
 
     from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.data.streams import STANDARD_STREAM
     from sears_dsl.generating.table import generated
 
-    form = format_of(str(output), options["output_format"], reading=False)
+    unnamed = "csv" if str(output) == STANDARD_STREAM else None
+    form = format_of(str(output), options["output_format"] or unnamed, reading=False)
     keep = None
     if options["oracle"] is not None:
         from sears_dsl.effects.oracle import sentence_filter

@@ -31,7 +31,7 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
     """Run the tests that rules carry. Exit 1 when one is not ok.
 
     Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text), not
-    run (vectors or translation models that the rule needs are not installed).
+    run (vectors or translation models that the rule needs are not installed or not named).
     """
     from sears_dsl.catalogue import load_rulesets
 
@@ -87,7 +87,8 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
             f"{counted(len(results), 'test')} of {of or '0 rules'}: "
             f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"
             + (f", {not_run:,} not run: what their rules look words or texts up in is not "
-               "installed (sears-dsl[noise], sears-dsl[discovery])" if not_run else "")
+               "installed (sears-dsl[noise], sears-dsl[discovery]) or named (`option vectors`)"
+               if not_run else "")
         )  # fmt: skip
     if options["record"]:
         failing = {ruleset.path for ruleset, result in results if result.outcome != "ok"}

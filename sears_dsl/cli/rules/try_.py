@@ -9,8 +9,8 @@ import click
 
 from sears_dsl.cli.options.shared import json_option, tagger_option
 from sears_dsl.cli.rules.explain import Explained, explained_in, print_explained
-from sears_dsl.cli.screen.console import echo_json, shown
-from sears_dsl.errors import UsageError
+from sears_dsl.cli.screen.console import echo_json
+from sears_dsl.errors import UsageError, printable
 from sears_dsl.runtime.files import is_file
 
 
@@ -81,7 +81,7 @@ def _print_line(explained: Explained) -> None:
 
         for each in fired:
             became = with_code_points(explained.text, each.rewrite or "")
-            click.echo(f"fires   {shown(became)}")
+            click.echo(f"fires   {printable(became)}")
         return
     nearest = max(explained.explanations, key=lambda each: each.furthest)
-    click.echo(f"silent  {shown(explained.text)}\n        {nearest.reason}")
+    click.echo(f"silent  {printable(explained.text)}\n        {nearest.reason}")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from sears_dsl.errors import Diagnostic, counted
+from sears_dsl.errors import Diagnostic, counted, printable
 from sears_dsl.runtime.interrupts import Uninterrupted
 
 if TYPE_CHECKING:
@@ -132,14 +132,6 @@ def rule_labels(rulesets: Iterable[Ruleset]) -> dict[str, str]:
     }
 
 
-def shown(text: str) -> str:
-    """The text on one line: line ends and controls made visible."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
-    )
-
-
 def marked(original: str, edits: Sequence[Edit]) -> Text:
     """The sentence with each change marked; only the words that differ."""
     from rich.text import Text
@@ -149,13 +141,13 @@ def marked(original: str, edits: Sequence[Edit]) -> Text:
     line = Text()
     for kind, text in pieces(original, edits):
         if kind == "same":
-            line.append(shown(text))
+            line.append(printable(text))
         elif kind == "old":
-            line.append(f"[-{shown(text)}-]", style="red strike")
+            line.append(f"[-{printable(text)}-]", style="red strike")
         elif kind == "note":
             line.append(f" ({text})", style="dim")
         else:
-            line.append(f"{{+{shown(text)}+}}", style="green bold")
+            line.append(f"{{+{printable(text)}+}}", style="green bold")
     return line
 
 

@@ -1,4 +1,4 @@
-"""What `sears discover` shows: notes on the rows, known flips, what it will cost, what came out.
+"""What `sears discover` shows: notes on the rows, known flips, what came out.
 
 Always holds: a run ends with rules, or with what was tried, what came closest and what would help,
 in numbers of this run; nothing is asked where nobody can answer.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,7 +17,6 @@ from sears_dsl.discovery.settings import HOLDOUT_FROM
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import counted
 from sears_dsl.language.printer import print_rule
-from sears_dsl.paraphrasing.prompted import PAIRS_A_ROW
 from sears_dsl.statistics import wilson_interval
 
 if TYPE_CHECKING:
@@ -193,65 +191,6 @@ def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> I
         examples.append((*known_flips.example(rule), ""))
     heads = ["known rule", "from", "flips", "rate"]
     return table_lines(heads, rows, examples, width=width, right=(2, 3))
-
-
-_MOST_MINUTES, _MOST_QUESTIONS, _MOST_REQUESTS = 20, 50_000, 2_000
-# Sentences of some twenty words that one process rewords in a second with a beam of 30
-# (benchmarks/record, paraphrasing); how many pairs a process judges in a second; what loading the
-# models takes.
-_SENTENCES_A_SECOND = 2.8
-_WORDS_A_SENTENCE = 20
-_BEAM = 30
-_PAIRS_A_SECOND = 50
-_LOADING = 10.0
-# What the paper's order asks about a searched row.
-_QUESTIONS_WITHOUT_LIMIT = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class SearchEstimate:
-    """What a search will take: questions at most, or about so many where it is not ``limited``."""
-
-    questions: int
-    limited: bool
-    minutes: float
-
-    def __str__(self) -> str:
-        """One line for people."""
-        minutes = "a minute" if self.minutes < 1.5 else f"{ceil(self.minutes):,} minutes"
-        many = f"{self.questions:,} questions to the model"
-        ahead = f"{'at most' if self.limited else 'some'} {many}, about {minutes}"
-        return f"the search ahead: {ahead} on an idle machine"
-
-    def wants_an_answer(self, *, requests: int) -> bool:
-        """Whether a person at a terminal is asked to go on."""
-        return (
-            self.minutes > _MOST_MINUTES
-            or self.questions > _MOST_QUESTIONS
-            or requests > _MOST_REQUESTS
-        )
-
-
-def estimate(
-    texts: Sequence[str],
-    *,
-    most: int | None,
-    question_count: int,
-    seconds_a_question: float,
-    processes: int,
-    beam: int,
-    translates: bool,
-) -> SearchEstimate:
-    """What the search, of so many questions at most in all, will take from here on."""
-    questions = (
-        _QUESTIONS_WITHOUT_LIMIT * len(texts) if most is None else max(0, most - question_count)
-    )
-    sentences = sum(max(1.0, len(text.split()) / _WORDS_A_SENTENCE) for text in texts)
-    seconds = _LOADING + questions * seconds_a_question
-    if translates:
-        seconds += sentences / (_SENTENCES_A_SECOND * processes) * (0.5 + 0.5 * beam / _BEAM)
-    seconds += PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * processes)
-    return SearchEstimate(questions, most is not None, seconds / 60)
 
 
 def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:

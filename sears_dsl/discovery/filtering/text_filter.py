@@ -40,7 +40,7 @@ from sears_dsl.discovery.counts import LEAST, TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
 from sears_dsl.effects.applications import mined_options
 from sears_dsl.effects.asked_model import OnStage
-from sears_dsl.effects.flips import lots
+from sears_dsl.effects.lots import lots
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError
 from sears_dsl.judge.readings import conditional_odds

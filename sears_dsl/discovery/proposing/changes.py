@@ -22,7 +22,7 @@ from sears_dsl.engine.rewrite.spacing import begins_with_clitic
 from sears_dsl.language.rule import Piece, Reference, TagCopy, Text
 from sears_dsl.language.words import objection
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Token
+from sears_dsl.tagging.tokens import Token, touching
 
 _Words: TypeAlias = tuple[str, ...]
 
@@ -125,10 +125,7 @@ def minimal_change(original: Sequence[Token], paraphrase: Sequence[Token]) -> Mi
         start,
         len(old) - same,
         tuple(new[start : len(new) - same]),
-        tuple(
-            place > 0 and paraphrase[place - 1].end == token.start
-            for place, token in enumerate(paraphrase)
-        ),
+        tuple(touching(paraphrase, place) for place in range(len(paraphrase))),
     )
 
 
@@ -217,15 +214,10 @@ def _with_punctuation(
     for word in words:
         if word.copied is None and waiting.get(word.text):
             place = waiting[word.text].pop(0)
-            sides = (_touch(site.row, place), _touch(site.row, place + 1))
+            sides = (touching(site.row, place), touching(site.row, place + 1))
             yield word._replace(tight=sides)
         else:
             yield word
-
-
-def _touch(row: Sequence[Token], place: int) -> bool:
-    """Whether the tokens on both sides of a place have no white space between them."""
-    return 0 < place < len(row) and row[place - 1].end == row[place].start
 
 
 def _needs_glue(previous: _NewWord | None, word: _NewWord) -> bool:

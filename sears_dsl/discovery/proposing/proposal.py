@@ -70,6 +70,8 @@ Window: TypeAlias = tuple[int, ...]
 # A fine tag that the language reads as a tag when it stands bare; `.` or `$` are literals there.
 _BARE_FINE = re.compile(r"[A-Z]{2,}\$?")
 _ANYTHING = (Text("x"),)
+# Tokens of an antecedent, at most.
+_LONGEST = 6
 
 
 class Antecedents:
@@ -190,24 +192,21 @@ def propose(
     tagger: Tagger,
     context: int = 1,
     minimum_frequency: float = 0.005,
-    longest: int = 6,
     accepts: Callable[[Rule], bool] = lambda _: True,
 ) -> Candidates:
     """Propose rules that reproduce adversaries, or any paraphrases of rows of the tagged corpus.
 
     Rows are told by their text. A rule names ``context`` unchanged tokens at most on each side of
-    the change, and its antecedent, of ``longest`` tokens at most, is in a share of
+    the change, and its antecedent, of six tokens at most, is in a share of
     ``minimum_frequency`` of the rows; ``accepts`` says of a rule whether it is wanted at all.
     """
-    _check(corpus, context=context, minimum_frequency=minimum_frequency, longest=longest)
+    _check(corpus, context=context, minimum_frequency=minimum_frequency)
     # A share of 0.005 of 1,000 rows is 5 of them, whatever the rounding.
     minimum_rows = max(1, math.ceil(minimum_frequency * len(corpus) - 1e-9))
     antecedents = Antecedents(corpus, tagger=tagger, minimum_rows=minimum_rows)
     rows = {text: row for row, text in reversed(list(enumerate(corpus.texts)))}
     sites = list(_sites(adversaries, corpus, rows, tagger))
-    places = [
-        (site, start, end) for site in sites for start, end in _windows(site, context, longest)
-    ]
+    places = [(site, *window) for site in sites for window in _windows(site, context)]
     windows = [_types(corpus, site.row, start, end) for site, start, end in places]
     frequent = antecedents.frequent(windows)
     used = list(dict.fromkeys(each for window in windows for each in frequent[window]))
@@ -220,16 +219,16 @@ def propose(
     return drafts.candidates()
 
 
-def _check(corpus: Tokens, *, context: int, minimum_frequency: float, longest: int) -> None:
+def _check(corpus: Tokens, *, context: int, minimum_frequency: float) -> None:
     if not corpus.tagged:
         raise UsageError(
             "rules are proposed over tags and the rows have none",
             help="tag them (`tagger.tag`) instead of tokenizing them only",
         )
-    if context < 0 or longest < 1 or not 0 <= minimum_frequency <= 1:
+    if context < 0 or not 0 <= minimum_frequency <= 1:
         raise UsageError(
-            f"context is {context}, longest {longest}, minimum_frequency {minimum_frequency}",
-            help="context is at least 0, longest at least 1, a frequency between 0 and 1",
+            f"context is {context}, minimum_frequency {minimum_frequency}",
+            help="context is at least 0, a frequency between 0 and 1",
         )
 
 
@@ -252,13 +251,13 @@ def _sites(
             yield _Site(number, row, tokens, change)
 
 
-def _windows(site: _Site, context: int, longest: int) -> Iterator[tuple[int, int]]:
+def _windows(site: _Site, context: int) -> Iterator[tuple[int, int]]:
     """The runs of tokens that an antecedent may be about: the change and its neighbours."""
     tokens, change = len(site.tokens), site.change
     for left in range(min(context, change.start) + 1):
         for right in range(min(context, tokens - change.end) + 1):
             start, end = change.start - left, change.end + right
-            if 0 < end - start <= longest:
+            if 0 < end - start <= _LONGEST:
                 yield start, end
 
 

@@ -6,15 +6,14 @@ negatives. A token is a substring of its row, so a variant that tests a token fo
 words can only match in a row that contains one of them; rows and words are compared lower-cased,
 which `str.lower` does character by character, except for the Greek final sigma, which is folded.
 A row that holds a word only inside of a longer one (`is` in `this`) is taken too; where the tagger
-finds tokens faster than text is searched (`FindingTagger`), it is asked instead.
+cuts texts faster than they are searched (`CuttingTagger`), their tokens are looked at instead.
 Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
 Not to be used by two threads at once: a `Matcher` sees to that.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -24,6 +23,9 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.program import Program
+from sears_dsl.errors import HALF_CHARACTER, readable
+from sears_dsl.tagging.fast.vocabulary import Kinds
+from sears_dsl.tagging.tagger import CutTexts
 from sears_dsl.tagging.tokens import contraction
 
 NOTHING = 0
@@ -33,15 +35,10 @@ TAGS = 2
 # Joins rows for one scan; no word that is looked for contains it.
 _SEPARATOR = "\n"
 _FINAL_SIGMA, _SIGMA = "ς", "σ"
-# Halves of characters, which the scanner cannot read.
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_REPLACEMENT = "\ufffd"
 # So many words are looked for in one text one after another.
 _FEW_WORDS = 8
 
 Words: TypeAlias = frozenset[str]
-Finder: TypeAlias = Callable[[Callable[[str], bool]], Callable[[Sequence[str]], NDArray[np.bool_]]]
-"""Makes what tells rows by their tokens; see `FindingTagger`."""
 
 
 class Prefilter:
@@ -76,19 +73,19 @@ class Prefilter:
         tiers = (tier for tier, scanner in self._scanners.items() if scanner.occurs(folded))
         return max(tiers, default=self.least)
 
-    def tiers(self, texts: Sequence[str], *, finder: Finder | None = None) -> NDArray[np.uint8]:
+    def tiers(self, texts: Sequence[str], *, cut: CutTexts | None = None) -> NDArray[np.uint8]:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
 
         A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
-        `TOKENS` only by rules that read no tags. A finder, the same one in each call, tells rows by
-        their tokens, so that raw text need not be searched.
+        `TOKENS` only by rules that read no tags. Texts that are cut are told by their tokens, so
+        that raw text need not be searched.
         """
         tiers = np.full(len(texts), self.least, np.uint8)
         if not self._scanners or not len(texts):
             return tiers
-        if finder is not None:
+        if cut is not None:
             for tier, scanner in sorted(self._scanners.items()):
-                tiers[scanner.rows(texts, finder)] = tier
+                tiers[cut.with_words(scanner.kinds)] = tier
             return tiers
         raw = _SEPARATOR.join(texts)
         joined, offsets = _fold_rows(raw, texts)
@@ -103,17 +100,11 @@ class _Scanner:
 
     def __init__(self, words: set[str]) -> None:
         self._words = words
-        self._find: Callable[[Sequence[str]], NDArray[np.bool_]] | None = None
+        self.kinds = Kinds(self._is_word)
 
     @cached_property
     def _automaton(self) -> AhoCorasick:
         return AhoCorasick(sorted(self._words))
-
-    def rows(self, texts: Sequence[str], finder: Finder) -> NDArray[np.bool_]:
-        """The rows that have one of the words as a token."""
-        if self._find is None:
-            self._find = finder(self._is_word)
-        return self._find(texts)
 
     def _is_word(self, token: str) -> bool:
         return any(fold(part) in self._words for part in (token, *contraction(token)))
@@ -134,8 +125,7 @@ class _Scanner:
         try:
             return self._automaton.find_matches_as_indexes(folded)
         except UnicodeEncodeError:
-            readable = _SURROGATE.sub(_REPLACEMENT, folded)
-            return self._automaton.find_matches_as_indexes(readable)
+            return self._automaton.find_matches_as_indexes(readable(folded))
 
 
 def fold(text: str) -> str:
@@ -189,8 +179,8 @@ def _words(test: int, predicates: Predicates) -> Words | None:
     key = predicates.keys[test]
     if key[0] in ("text", "lower"):
         word = fold(key[1])
-        readable = word and _SEPARATOR not in word and not _SURROGATE.search(word)
-        return frozenset((word,)) if readable else None
+        scanned = word and _SEPARATOR not in word and not HALF_CHARACTER.search(word)
+        return frozenset((word,)) if scanned else None
     if key[0] == "or":
         members = [_words(member, predicates) for member in key[1]]
         known = [words for words in members if words is not None]

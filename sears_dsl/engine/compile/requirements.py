@@ -24,7 +24,7 @@ from sears_dsl.engine.compile.program import Problem, every_element
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.noise.vectors import OR_A_FILE, VECTORS, load_vectors, vectors_installed
+from sears_dsl.engine.noise.vectors import NAME_VECTORS, VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, looks_up
@@ -282,7 +282,7 @@ def sources_for(
     rules = [pair for pair in rules if not _CALLING.isdisjoint(map(type, pair[0].consequent))]
     if sources.vectors is None:
         wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
-        names = {ruleset.options.vectors for _, ruleset in wanting}
+        names = {ruleset.options.vectors or "" for _, ruleset in wanting}
         if len(names) > 1:
             listed = ", ".join(sorted(name or "no name" for name in names))
             message = f"rules that name different vectors: {listed}"
@@ -339,23 +339,26 @@ def stand_ins(ruleset: RuleSource) -> Sources:
 
 
 def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
-    """What a rule needs that is not installed, and that the run has not; empty where it has all.
+    """What a rule needs that is not installed or named, and the run has not; else empty.
 
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse("<unit> -> $0.paraphrase")
         >>> lacking(rules.rules[0], rules, vectors=False, paraphrases=False)
-        'a paraphraser'
+        'no translation models are installed'
     """
     if looks_up(rule, "paraphrase") and not paraphrases:
-        return _A_PARAPHRASER
+        return _NO_PARAPHRASER
     named = ruleset.options.vectors
-    if looks_up(rule, "neighbor") and not vectors and not vectors_installed(named):
-        return f"the vectors {named}" if named else "word vectors"
+    if looks_up(rule, "neighbor") and not vectors:
+        # Those that happen to be installed would write other words on another machine.
+        if not named:
+            return "no vectors are named"
+        return "" if vectors_installed(named) else f"the vectors {named} are not installed"
     return ""
 
 
-_A_PARAPHRASER = "a paraphraser"
+_NO_PARAPHRASER = "no translation models are installed"
 _CALLING = frozenset({syntax.Reference})  # pieces that may call a function
 
 
@@ -378,7 +381,7 @@ def hindrances(
     r"""All that keeps rulesets from running together, and the paths of those that would have to go.
 
     These are the ones that ask for another unit than most do, where the run does not say which, and
-    those that look up what is not installed. The run may have vectors of its own; whether
+    those that look up what is not installed or named. The run may have vectors of its own; whether
     paraphrases can be made is for the caller to say.
 
     Example:
@@ -399,21 +402,19 @@ def hindrances(
         for rule in ruleset.rules:
             missing = lacking(rule, ruleset, vectors=vectors, paraphrases=paraphrases)
             if missing:
-                findings.append(_not_installed(missing, rule, ruleset))
+                findings.append(_not_there(missing, rule, ruleset))
                 paths.add(ruleset.path)
                 break
     return findings, frozenset(paths)
 
 
-def _not_installed(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
+def _not_there(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     """E352 and E353, before anything is looked up."""
-    if missing == _A_PARAPHRASER:
-        number, advice = "E353", "pip install 'sears-dsl[discovery]'"
-        message = "`.paraphrase` and no translation models are installed"
-    else:
-        number, advice = "E352", f"pip install 'sears-dsl[noise]', {OR_A_FILE}"
-        message = f"`.neighbor` and {missing} are not installed"
-    return _placed(Diagnostic(number, message, help=advice), rule, ruleset)
+    number, function, advice = "E352", "neighbor", NAME_VECTORS
+    if missing == _NO_PARAPHRASER:
+        number, function, advice = "E353", "paraphrase", "pip install 'sears-dsl[discovery]'"
+    finding = Diagnostic(number, f"`.{function}` and {missing}", help=advice)
+    return _placed(finding, rule, ruleset)
 
 
 def _by_unit(rulesets: Sequence[RuleSource]) -> list[tuple[Unit, list[RuleSource]]]:

@@ -555,7 +555,7 @@ def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays 
 
 
 @kernel
-def _is_same(cells: Any, row: UInt64Array, begin: Integer) -> Any:
+def _is_same(cells: UInt64Array, row: UInt64Array, begin: Integer) -> Any:
     same = True
     for cell in range(_BLOCK):
         same &= cells[cell] == row[begin + cell]
@@ -563,7 +563,7 @@ def _is_same(cells: Any, row: UInt64Array, begin: Integer) -> Any:
 
 
 @kernel
-def _hash_of(cells: Any, begin: Integer) -> Any:
+def _hash_of(cells: UInt64Array, begin: Integer) -> Any:
     """A hash of the block of cells that begins there; every product is within 63 bits."""
     mixed = np.uint64(0)
     for cell in range(begin, begin + _BLOCK):
@@ -573,7 +573,7 @@ def _hash_of(cells: Any, begin: Integer) -> Any:
 
 
 @kernel
-def _rehashed(pool: Any, used: Integer, size: Integer) -> Any:
+def _rehashed(pool: UInt64Array, used: Integer, size: Integer) -> Any:
     """The slots of blocks that are there, more of them."""
     slots = np.full(size, -1, np.int32)
     for number in range(used):

@@ -38,17 +38,10 @@ from sears_dsl.runtime.kernels import kernel
 
 @kernel
 def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
-    low: int,
-    high: int,
-    closing: bool,
-    row_offsets: Int32Array,
-    type_ids: Int32Array,
-    of_type: Int32Array,
-    planes: BitPlanes,
-    of_class: ClassPlanes,
-    hits: Int64Array,
+    low: int, high: int, closing: bool, row_offsets: Int32Array, type_ids: Int32Array,
+    of_type: Int32Array, planes: BitPlanes, of_class: ClassPlanes, hits: Int64Array,
     offsets: Int64Array,
-) -> Any:
+) -> Any:  # fmt: skip
     """Put the hits of rows low up to high behind each other; the first row that finds no room.
 
     Nothing is called and no array is made in the loops: either makes them several times as slow.
@@ -152,17 +145,10 @@ def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
 
 @kernel
 def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: int,
-    high: int,
-    extent: Integer,
-    row_offsets: Int32Array,
-    type_ids: Int32Array,
-    of_type: Int32Array,
-    planes: BitPlanes,
-    of_class: ClassPlanes,
-    patterns: RulePatterns,
+    low: int, high: int, extent: Integer, row_offsets: Int32Array, type_ids: Int32Array,
+    of_type: Int32Array, planes: BitPlanes, of_class: ClassPlanes, patterns: RulePatterns,
     protection: ProtectedPlaces,
-) -> Any:
+) -> Any:  # fmt: skip
     """The same as `collect`, by bits."""
     protected = protection.covered.shape[0] > 0
     closing = extent == EXTENT_FIRST and not protected

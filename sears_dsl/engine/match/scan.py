@@ -275,16 +275,9 @@ def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: Rul
 # One loop on purpose: a call for every row would cost as much as many rows do.
 @kernel
 def collect(  # noqa: PLR0915, PLR0917
-    low: int,
-    high: int,
-    extent: Integer,
-    row_offsets: Int32Array,
-    type_ids: Int32Array,
-    classes: Classes,
-    rules: Rules,
-    heads: Heads,
-    protection: ProtectedPlaces,
-) -> Any:
+    low: int, high: int, extent: Integer, row_offsets: Int32Array, type_ids: Int32Array,
+    classes: Classes, rules: Rules, heads: Heads, protection: ProtectedPlaces,
+) -> Any:  # fmt: skip
     """The (hits, offsets) of rows low up to high: hits[offsets[k]:offsets[k + 1]] of row low + k.
 
     Under `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted, and under

@@ -30,8 +30,13 @@ from sears_dsl.engine.arrays import (
     ORDER_MASK,
     RANK,
     RANK_BITS,
+    BitPlanes,
+    Classes,
+    ClassPlanes,
+    Heads,
     ProtectedPlaces,
     RulePatterns,
+    Rules,
 )
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.match.bit_scan import collect_by_bits
@@ -49,7 +54,9 @@ _SHORT = 24  # up to here insertion sorts faster
 
 
 @kernel
-def _sort_by_rule(keys: Any, scratch: Any, count: Any, counters: Any, digits: Any) -> None:
+def _sort_by_rule(
+    keys: Int64Array, scratch: Int64Array, count: Integer, counters: Int64Array, digits: int
+) -> None:
     """Sort keys (rule << 37 | rank) by rule, stably: insertion if short, else radix."""
     if count <= _SHORT:
         for place in range(1, count):
@@ -76,7 +83,7 @@ def _sort_by_rule(keys: Any, scratch: Any, count: Any, counters: Any, digits: An
 
 
 @kernel
-def count_instances(hits: Any, patterns: Any) -> Any:
+def count_instances(hits: Int64Array, patterns: RulePatterns) -> np.int64:
     """How many instances of rules the hits of patterns stand for."""
     if patterns.rules_of.shape[0] == patterns.rule_offsets.shape[0] - 1:
         return np.int64(hits.shape[0])  # each pattern has a rule, so each has one
@@ -88,7 +95,9 @@ def count_instances(hits: Any, patterns: Any) -> Any:
 
 
 @kernel
-def expand_hits(hits: Any, offsets: Any, low: Any, patterns: Any) -> Any:
+def expand_hits(
+    hits: Int64Array, offsets: Int64Array, low: Integer, patterns: RulePatterns
+) -> Int32Array:
     """From the hits of patterns to the instances of rules; see `find_instances`."""
     instances = np.empty((5, count_instances(hits, patterns)), np.int32)
     if len(hits) == 0:
@@ -197,16 +206,9 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
 
 @kernel
 def find_instances(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: Any,
-    high: Any,
-    extent: Any,
-    row_offsets: Any,
-    type_ids: Any,
-    classes: Any,
-    rules: Any,
-    heads: Any,
-    protection: Any,
-) -> Any:
+    low: int, high: int, extent: Integer, row_offsets: Int32Array, type_ids: Int32Array,
+    classes: Classes, rules: Rules, heads: Heads, protection: ProtectedPlaces,
+) -> Int32Array:  # fmt: skip
     """The instances in rows low up to high; the arguments are those of `collect`.
 
     They are int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
@@ -219,35 +221,21 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
 
 @kernel_of_alike
 def find_instances_by_bits(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: Any,
-    high: Any,
-    extent: Any,
-    row_offsets: Any,
-    type_ids: Any,
-    of_type: Any,
-    planes: Any,
-    of_class: Any,
-    patterns: Any,
-    protection: Any,
-) -> Any:
+    low: int, high: int, extent: Integer, row_offsets: Int32Array, type_ids: Int32Array,
+    of_type: Int32Array, planes: BitPlanes, of_class: ClassPlanes, patterns: RulePatterns,
+    protection: ProtectedPlaces,
+) -> Int32Array:  # fmt: skip
     """The same as `find_instances`; the arguments are those of `collect_by_bits`."""
     hits, offsets = collect_by_bits(
-        low,
-        high,
-        extent,
-        row_offsets,
-        type_ids,
-        of_type,
-        planes,
-        of_class,
-        patterns,
-        protection,
+        low, high, extent, row_offsets, type_ids, of_type, planes, of_class, patterns, protection
     )
     return _expanded(hits, offsets, low, extent, patterns)
 
 
 @kernel
-def _expanded(hits: Any, offsets: Any, low: Any, extent: Any, patterns: Any) -> Any:
+def _expanded(
+    hits: Int64Array, offsets: Int64Array, low: Integer, extent: Integer, patterns: RulePatterns
+) -> Int32Array:
     """The instances of the hits of an extent."""
     rows, rule_count = offsets.shape[0] - 1, patterns.pattern_of.shape[0]
     if extent != EXTENT_FIRST or 512 * hits.shape[0] < rule_count * rows:
@@ -401,7 +389,7 @@ def _searched(
     def scan(block: tuple[int, int]) -> Int32Array:
         heads = pool.take(len(type_ids), classes, program.rules)
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
-        instances: Int32Array = find_instances(*rows, classes, program.rules, heads, protection)
+        instances = find_instances(*rows, classes, program.rules, heads, protection)
         pool.give_back(heads)
         return instances
 
@@ -409,7 +397,7 @@ def _searched(
     return Matches(*(scans[0] if len(scans) == 1 else np.concatenate(scans, axis=1)))
 
 
-def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
+def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Int32Array:
     """The instances in all blocks; ``shared`` is what `collect_by_bits` takes behind them."""
     if len(blocks) == 1:
         return find_instances_by_bits(*blocks[0], *shared)
@@ -424,7 +412,7 @@ def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Any:
     instances = np.empty((5, sum(counts)), np.int32)
     places = np.cumsum([0, *counts[:-1]]).tolist()
 
-    def expand(block: tuple[int, tuple[Any, Any], int]) -> None:
+    def expand(block: tuple[int, tuple[Int64Array, Int64Array], int]) -> None:
         low, (hits, offsets), place = block
         expand_first(hits, offsets, low, patterns, instances, place)
 

@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sears_dsl.runtime.array_types import Flags, Int64Array, Integer, UInt32Array, UInt64Array
+from sears_dsl.runtime.array_types import (
+    Flags,
+    Int8Array,
+    Int64Array,
+    Integer,
+    UInt32Array,
+    UInt64Array,
+)
 from sears_dsl.runtime.kernels import kernel
 
 UNTRIED, UNABLE, CHANGED, PLAIN = range(4)
@@ -85,7 +92,7 @@ def _how_many(share: Integer, things: Integer, bits: Integer) -> Any:
 
 
 @kernel
-def try_instances(rate: Any, able: Flags, where: InstancePlaces) -> Any:
+def try_instances(rate: Integer, able: Flags, where: InstancePlaces) -> Any:
     """Which instances are looked at until a share of all of a unit, in millionths, is rewritten.
 
     ``able``, bool (instances,), says in which anything can change.
@@ -250,7 +257,7 @@ def _write(  # noqa: PLR0917
     points: UInt32Array,
     start: int,
     end: int,
-    slips: Any,
+    slips: Int8Array,
     keys: UInt32Array,
     state: Integer,
     place: Integer,

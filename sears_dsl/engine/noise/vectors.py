@@ -90,8 +90,11 @@ VECTORS = {
 _FLOAT = np.dtype("<f4")
 _NO_NEIGHBOURS: NDArray[np.int32] = np.empty(0, np.int32)
 _GLOVE_NEIGHBOURS = Path(__file__).with_name("glove_nearest.npz")
-#: What to do where none are installed, and nobody wants to install them.
-OR_A_FILE = "or name a file: `option vectors = FILE` in the rules, `sears apply --vectors FILE`"
+#: What to do where none are named, or not installed.
+NAME_VECTORS = (
+    "pip install 'sears-dsl[noise]' and write `option vectors = glove-6b-50d`, or name a file: "
+    "`option vectors = FILE` in the rules, `sears apply --vectors FILE`"
+)
 
 
 class WordVectors:
@@ -191,39 +194,32 @@ class WordVectors:
         return alike
 
 
-def vectors_installed(name: str | None = None) -> bool:
-    """Whether the vectors of a name are there, or any where none is named; files count as there.
+def vectors_installed(name: str) -> bool:
+    """Whether the vectors of a name are there; files count as there.
 
     Example:
         >>> vectors_installed("four-words.txt")
         True
     """
-    names = tuple(VECTORS) if name is None else (name,)
-    return any(each not in VECTORS or find_spec(VECTORS[each][0]) is not None for each in names)
+    return name not in VECTORS or find_spec(VECTORS[name][0]) is not None
 
 
-def load_vectors(name: str | None = None) -> WordVectors:
-    """The vectors of a name or a file; None: of the first name that is installed.
+def load_vectors(name: str) -> WordVectors:
+    """The vectors of a name or a file.
 
     Names are ``glove-6b-50d`` and ``minilm`` (the words of the sentence encoder's vocabulary);
     files are text (``.txt``, ``.vec``), word2vec's binary format (``.bin``), and those of gensim's
     `KeyedVectors`.
     """
-    if name is None:
-        installed = [each for each, (module, _) in VECTORS.items() if find_spec(module)]
-        if not installed:
-            raise DataError(
-                "no word vectors are installed",
-                help=f"pip install 'sears-dsl[noise]', {OR_A_FILE}",
-            )
-        name = installed[0]
+    if not name:
+        raise DataError("`.neighbor` and no vectors are named", help=NAME_VECTORS)
     if name in VECTORS:
         module, package = VECTORS[name]
         spec = find_spec(module)
         if spec is None or spec.origin is None:
             raise DataError(
                 f"the vectors {name} are not installed",
-                help=f"pip install {package}, {OR_A_FILE}",
+                help=f"pip install {package}, or name a file: `--vectors FILE`",
             )
         return _read(name, Path(spec.origin).parent, 0)
     path = Path(name)
@@ -336,10 +332,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
                 width = width or len(numbers)
                 yield number, word, numbers
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not text: {error.reason}",
-            help="word2vec's binary files end in .bin",
-        ) from error
+        advice = "word2vec's binary files end in .bin"
+        raise DataError(f"{path} is not text: {error.reason}", help=advice) from error
 
 
 def _is_number(text: str) -> bool:

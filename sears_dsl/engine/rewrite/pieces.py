@@ -25,7 +25,7 @@ from sears_dsl.errors import CompileError
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.rule import Noise, Reference, Rule, RuleScope, Text
 from sears_dsl.tagging import inflection
-from sears_dsl.tagging.tokens import Token
+from sears_dsl.tagging.tokens import Token, touching
 
 
 class Unrendered(Enum):
@@ -176,14 +176,9 @@ def _text_part(piece: Text, element: int | None) -> Part:
             return plain
         tokens = instance.tokens
         place = instance.binding.elements[element]
-        return plain._replace(tight=(_touching(tokens, place.start), _touching(tokens, place.end)))
+        return plain._replace(tight=(touching(tokens, place.start), touching(tokens, place.end)))
 
     return part
-
-
-def _touching(tokens: Sequence[Token], place: int) -> bool:
-    """Whether the tokens on both sides of a place have no white space between them."""
-    return 0 < place < len(tokens) and tokens[place - 1].end == tokens[place].start
 
 
 def _tag_part(piece: syntax.TagCopy, number: int) -> Part:

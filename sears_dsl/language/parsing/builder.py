@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias, cast, get_args
 
-from sears_dsl.errors import Span
+from sears_dsl.errors import HALF_CHARACTER, Span
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.words import (
     WordPlace,
@@ -497,7 +497,7 @@ def decode(quoted: str, start: int, report: Report) -> str:
         hint = r"escapes are \" \\ \/ \b \f \n \r \t and \u with four hex digits"
         report("E104", "an escape that JSON does not know", place, hint)
         return "?"
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if HALF_CHARACTER.search(text):
         report("E104", "half of a surrogate pair", place, "the character itself may stand there")
         return "?"
     return cast(str, text)

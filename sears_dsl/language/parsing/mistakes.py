@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sears_dsl.language.parsing.builder import Place, Reads, no_amount
 from sears_dsl.language.rule import FUNCTIONS, KEYS, NOISE_KINDS, OPTION_VALUES
-from sears_dsl.language.words import as_text, code, nearest, quote
+from sears_dsl.language.words import QUOTED, as_text, code, nearest, quote
 
 _KEYWORD_FORMS = {
     "sear": "sear 1",
@@ -26,7 +26,6 @@ _ARROW = re.compile(r"(?<![^ \t])->(?=[ \t]|$)")
 _OTHER_ARROW = re.compile(r"=+>|-*[-—–]>|~+>|[→⇒⟶⟹↦]|>>|:=|(?<=[ \t])>(?=[ \t])")
 _BACKWARD_ARROW = re.compile(r"<[-—–]+(?=[ \t])|[←⇐⟵⟸]")
 _BOTH_WAYS = re.compile(r"<[-=—–~]+>|[↔⇔⟷⟺]")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _CALL = re.compile(r"([A-Za-z_]+)\(")
 _NOISE_BEFORE = re.compile(rf"\.({'|'.join(NOISE_KINDS)})([ \t]*)$")
 _PARENTHESIS = re.compile(r"\([^()]*\)?")
@@ -69,7 +68,7 @@ def explain(
 
 def _blank_quoted(line: str) -> str:
     """The line with what is in quotes, and its comment, made blank; length kept."""
-    bare = _QUOTED.sub(lambda match: "x" * len(match[0]), line)
+    bare = QUOTED.sub(lambda match: "x" * len(match[0]), line)
     comment = re.search(r"(?:^|(?<=[ \t]))#", bare)
     if comment:
         bare = bare[: comment.start()] + " " * (len(bare) - comment.start())

@@ -27,6 +27,7 @@ from sears_dsl.language.check import check_rule
 from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, plain_string
 from sears_dsl.language.parsing.mistakes import explain
 from sears_dsl.language.words import (
+    QUOTED,
     WHOLE,
     code,
     nearest,
@@ -83,7 +84,6 @@ def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | No
 
 #: Characters of a line, at most.
 LONGEST_LINE = 20_000
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _HARMLESS = re.compile("[^\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 _COMMENT_LINE = re.compile(r"[ \t]*#")
 _INDENT = re.compile(r"[ \t]*")
@@ -173,7 +173,7 @@ class _LineParser:
         if line.isascii() and line.isprintable():
             return True
         # Inside quotes and comments all but controls may stand.
-        outside = _QUOTED.sub(lambda match: _keep_controls(match[0]), line)
+        outside = QUOTED.sub(lambda match: _keep_controls(match[0]), line)
         comment = re.search(r"(?:^|[ \t])#", outside)
         if comment:
             outside = outside[: comment.start()] + _keep_controls(outside[comment.start() :])

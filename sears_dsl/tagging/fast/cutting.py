@@ -28,7 +28,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 
-from sears_dsl.errors import TaggerError
+from sears_dsl.errors import TaggerError, readable
 
 #: To be raised whenever the file's fields or their meaning change.
 FORMAT = 1
@@ -37,7 +37,6 @@ LANGUAGES = {"en": "english", "pt": "portuguese"}
 #: Characters at the end of a string that decide about a suffix, runs of dots aside.
 REACH = 24
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _CHUNK = re.compile(r"\S+")
 
 
@@ -315,11 +314,6 @@ class Cutter:
 def _is_word(chunk: str) -> bool:
     """Whether all of a chunk is plain letters."""
     return chunk.isascii() and chunk.isalpha()
-
-
-def readable(text: str) -> str:
-    """The text with U+FFFD for each lone surrogate, which spaCy cannot encode."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, object]) -> list[int]:

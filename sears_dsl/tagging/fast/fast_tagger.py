@@ -20,21 +20,31 @@ one: what it has learnt about words is looked at by one of them at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from threading import Lock, RLock
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array, for_kernels
+from sears_dsl.runtime.array_types import (
+    Int8Array,
+    Int16Array,
+    Int32Array,
+    Int64Array,
+    Integer,
+    UInt8Array,
+    UInt16Array,
+    UInt32Array,
+    for_kernels,
+)
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
-from sears_dsl.tagging.fast.vocabulary import Kinds, SeenTypes, Words, row_before
+from sears_dsl.tagging.fast.vocabulary import Cut, Kinds, SeenTypes, Words, row_before
 from sears_dsl.tagging.fast.weights import (
     AFTER,
     BEFORE,
@@ -78,27 +88,27 @@ _STEPS_OF_WORD = 40
 class KnownWords(NamedTuple):
     """What was worked out for words, by their number."""
 
-    scores: Any  # int16 (words, TAGS): what the word says at its own place
-    contexts: Any  # int32 (words,): the word as its neighbours see it
-    classes: Any  # int32 (words,): the tags that it may have
-    casings: Any  # uint8 (words,)
-    marks: Any  # uint8 (words,): what it says of the next word
-    certain: Any  # uint8 (words,): its only tag, or UNCERTAIN
-    groups: Any  # uint8 (words,): its group among words with coarse tags of their own
+    scores: Int16Array  # (words, TAGS): what the word says at its own place
+    contexts: Int32Array  # (words,): the word as its neighbours see it
+    classes: Int32Array  # (words,): the tags that it may have
+    casings: UInt8Array  # (words,)
+    marks: UInt8Array  # (words,): what it says of the next word
+    certain: UInt8Array  # (words,): its only tag, or UNCERTAIN
+    groups: UInt8Array  # (words,): its group among words with coarse tags of their own
 
 
 class TaggedRows(NamedTuple):
     """Rows and their tags, for what is left of them when they are tagged again."""
 
-    row_offsets: Any  # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
-    words: Any  # int32 (tokens,)
-    fine: Any  # uint8 (tokens,)
-    coarse: Any  # uint8 (tokens,)
-    casings: Any  # int8 (rows,): see `weights.row_casing`
+    row_offsets: Int32Array  # (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
+    words: Int32Array  # (tokens,)
+    fine: UInt8Array  # (tokens,)
+    coarse: UInt8Array  # (tokens,)
+    casings: Int8Array  # (rows,): see `weights.row_casing`
 
 
 @kernel
-def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
+def find(key: Integer, starts: Int32Array, keys: UInt32Array, shift: Integer) -> np.int64:
     """The place of a key among sorted ones, -1 where it is not; starts are by its first bits."""
     bucket = key >> shift
     for place in range(starts[bucket], starts[bucket + 1]):
@@ -108,7 +118,9 @@ def find(key: Any, starts: Any, keys: Any, shift: Any) -> Any:
 
 
 @kernel
-def add_entries(keys: Any, weights: ScoreTables, held: Any, scores: Any) -> None:
+def add_entries(
+    keys: Int64Array, weights: ScoreTables, held: Int64Array, scores: Int32Array | Int64Array
+) -> None:
     """Add the weights of features to the scores, if they have any; ``held`` is as long as keys."""
     # All slots are read before any is used, so that memory is waited for once and not each time.
     for index in range(len(keys)):
@@ -128,28 +140,22 @@ def add_entries(keys: Any, weights: ScoreTables, held: Any, scores: Any) -> None
 
 
 @kernel
-def casing_pair(before: Any, half: Any, row: Any, casing: Any) -> Any:
+def casing_pair(before: Integer, half: Integer, row: Integer, casing: Integer) -> Integer:
     """The row of weights for a casing after a mark, in a row of a casing."""
     return ((np.int64(before) * 3 + half) * 3 + row) * CASINGS + casing
 
 
 @kernel
-def casing_triple(before: Any, casing: Any, after: Any, row: Any) -> Any:
+def casing_triple(before: Integer, casing: Integer, after: Integer, row: Integer) -> Integer:
     """The row of weights for the casings of three words, in a row of a casing."""
     return ((np.int64(casing) * CASINGS + before) * CASINGS + after) * 3 + row
 
 
 @kernel_of_alike
 def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are made
-    codes: Any,
-    offsets: Any,
-    first: Any,
-    last: Any,
-    kinds: Any,
-    folded: Any,
-    weights: TaggerTables,
-    known: KnownWords,
-) -> None:
+    codes: UInt32Array, offsets: Int64Array, first: int, last: int, kinds: UInt8Array,
+    folded: UInt16Array, weights: TaggerTables, known: KnownWords,
+) -> None:  # fmt: skip
     """Work out what is to be known of the words from first up to last."""
     keys = np.zeros(FORM_KEYS + LOOKUPS, np.int64)
     held = np.zeros(FORM_KEYS + LOOKUPS, np.int64)
@@ -189,7 +195,7 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
 
 
 @kernel
-def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
+def _quotes(words: Int32Array, low: Integer, high: Integer, marks: UInt8Array) -> np.int64:
     """How many quotation marks of the kind that comes in pairs are among some tokens."""
     count = np.int64(0)
     for place in range(low, high):
@@ -199,13 +205,9 @@ def _quotes(words: Any, low: Any, high: Any, marks: Any) -> Any:
 
 @kernel_of_alike
 def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
-    row_offsets: Any,
-    words: Any,
-    weights: ScoreTables,
-    known: KnownWords,
-    old: TaggedRows,
-    casings: Any,
-) -> Any:
+    row_offsets: Int32Array, words: Int32Array, weights: ScoreTables, known: KnownWords,
+    old: TaggedRows, casings: Int8Array,
+) -> tuple[UInt8Array, UInt8Array]:  # fmt: skip
     """Tag every row from left to right: the fine and the coarse tag of each token.
 
     All that a tag depends on are five words, the two tags before, the casing of the row, and which
@@ -419,8 +421,8 @@ _NOTHING = TaggedRows(
 def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:
     """The same for ``count`` words in larger tables; threads may still read the old ones."""
     larger = _room(room)
-    for old, new in zip(known, larger, strict=True):
-        new[:count] = old[:count]
+    for name, values in known._asdict().items():
+        getattr(larger, name)[:count] = values[:count]
     return larger
 
 
@@ -456,31 +458,35 @@ class FastTagger:
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text, without tags."""
-        with self._alone:
-            cut = self._tokenizer.tokenize(texts)
-            if self._types.words is not self._tokenizer.words:
-                self._types = SeenTypes(self._tokenizer.words, self._types.pairs, self._alone)
-            return self._types.tokens(texts, cut, None)
+        return self.cut(texts).tokens()
 
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags."""
-        return self._tag(texts, again=False)
+        return self.cut(texts).tagged()
 
-    def tag_again(self, texts: Sequence[str]) -> Tokens:
-        """What `tag` gives, sooner where most of the texts was tagged by this just before."""
-        return self._tag(texts, again=True)
-
-    def _tag(self, texts: Sequence[str], *, again: bool) -> Tokens:
+    def cut(self, texts: Sequence[str], *, again: bool = False) -> FastCut:
+        """Texts that are cut, to be told and tagged."""
         with self._alone:
             cut = self._tokenizer.tokenize(texts, again=again)
-            perceptron, types = self._perceptron, self._tagged()
-            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, types.words, again=again)
+            return FastCut(self, texts, cut, self._tokenizer.words, again)
+
+    def tokens_of(
+        self, texts: Sequence[str], cut: Cut, words: Words, *, tagged: bool, again: bool = False
+    ) -> Tokens:
+        """The tokens of texts that were cut."""
+        with self._alone:
+            if not tagged:
+                if self._types.words is not words:
+                    self._types = SeenTypes(words, self._types.pairs, self._alone)
+                return self._types.tokens(texts, cut, None)
+            perceptron, types = self._perceptron, self._tagged(words)
+            fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
             return types.tokens(texts, cut, pair_ids)
 
-    def _tagged(self) -> SeenTypes:
-        """The tokens with tags of the words that there are now."""
-        words, perceptron = self._tokenizer.words, self._perceptron
+    def _tagged(self, words: Words) -> SeenTypes:
+        """The tokens with tags of these words."""
+        perceptron = self._perceptron
         if self._tagged_types is None or self._tagged_types.words is not words:
             pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
             self._tagged_types = SeenTypes(words, pairs, self._alone)
@@ -498,7 +504,7 @@ class FastTagger:
             if row is None:
                 return None
             starts, ends, words = row
-            perceptron, types = self._perceptron, self._tagged()
+            perceptron, types = self._perceptron, self._tagged(self._tokenizer.words)
             offsets = np.array((0, len(words)), np.int32)
             tags = perceptron.tag(offsets, np.array(words, np.int32), types.words)
             coarse_tags, pairs = len(perceptron.coarse), len(types.pairs)
@@ -513,21 +519,10 @@ class FastTagger:
         with self._alone:
             return self._tokenizer.split(words)
 
-    def finder(
-        self, is_of_kind: Callable[[str], bool]
-    ) -> Callable[[Sequence[str]], NDArray[np.bool_]]:
-        """What tells for each text whether it has a token of a kind."""
-        kinds = Kinds(is_of_kind)
-
-        def rows(texts: Sequence[str]) -> NDArray[np.bool_]:
-            with self._alone:
-                cut = self._tokenizer.tokenize(texts)
-                flags = kinds.of(self._tokenizer.words)[cut.words]
-            before = np.append(0, np.cumsum(flags))[cut.row_offsets]
-            has: NDArray[np.bool_] = before[1:] > before[:-1]
-            return has
-
-        return rows
+    def words_of(self, words: Words, kinds: Kinds) -> NDArray[np.bool_]:
+        """For each of the words whether it is of a kind."""
+        with self._alone:
+            return kinds.of(words)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text."""
@@ -538,3 +533,34 @@ class FastTagger:
     def _perceptron(self) -> Perceptron:
         custom = self._custom_perceptron
         return Perceptron(load(weights_of(self.language))) if custom is None else custom
+
+
+class FastCut(NamedTuple):
+    """Texts that a `FastTagger` has cut, and the words of which they are made."""
+
+    tagger: FastTagger
+    texts: Sequence[str]
+    cut: Cut
+    words: Words
+    again: bool
+
+    def with_words(self, words: Kinds) -> NDArray[np.bool_]:
+        """Whether each text has a token that is one of some words."""
+        flags = self.tagger.words_of(self.words, words)[self.cut.words]
+        before = np.append(0, np.cumsum(flags))[self.cut.row_offsets]
+        has: NDArray[np.bool_] = before[1:] > before[:-1]
+        return has
+
+    def tokens(self, rows: NDArray[np.int64] | None = None) -> Tokens:
+        """What `tokenize` gives for some of the texts, or all."""
+        return self._of(rows, tagged=False)
+
+    def tagged(self, rows: NDArray[np.int64] | None = None) -> Tokens:
+        """What `tag` gives for some of the texts, or all."""
+        return self._of(rows, tagged=True)
+
+    def _of(self, rows: NDArray[np.int64] | None, *, tagged: bool) -> Tokens:
+        texts, cut = self.texts, self.cut
+        if rows is not None and len(rows) < len(texts):
+            texts, cut = [texts[row] for row in rows.tolist()], cut.of_rows(rows)
+        return self.tagger.tokens_of(texts, cut, self.words, tagged=tagged, again=self.again)

@@ -154,7 +154,7 @@ def row_before(  # noqa: PLR0917
     low: Integer,
     high: Integer,
     old: Int32Array,
-    starts: Any,
+    starts: NDArray[Any],
     between: Integer,
     first: Integer,
 ) -> Any:
@@ -286,6 +286,12 @@ class Cut(NamedTuple):
     starts: Int32Array  # int32 (tokens,): first character of each token in its row
     ends: Int32Array  # int32 (tokens,): one past the last character
     words: Int32Array  # int32 (tokens,): number of its text in the tokenizer's `Words`
+
+    def of_rows(self, rows: NDArray[np.int64]) -> Cut:
+        """The tokens of some of the rows, which are distinct and in order."""
+        offsets, places = places_of(self.row_offsets, rows)
+        columns = (self.starts[places], self.ends[places], self.words[places])
+        return Cut(offsets.astype(np.int32), *columns)
 
 
 class Kinds:
@@ -438,7 +444,7 @@ def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:
 
 
 @kernel_of_alike
-def _number_codes(codes: Any, slots: Any) -> Any:
+def _number_codes(codes: NDArray[Any], slots: Int32Array) -> Any:
     """Number codes in the order in which they first come, by a table of at least twice as many."""
     mask = np.int64(len(slots) - 1)
     distinct = np.empty(len(codes), np.int64)

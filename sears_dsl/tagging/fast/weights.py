@@ -108,7 +108,7 @@ _DIGEST = 32
 _TAG_PAIRS = (TAGS + 1) ** 2
 
 
-def kinds_of_characters() -> Any:
+def kinds_of_characters() -> UInt8Array:
     """uint8 (1328,): the kind of each character of the alphabets that have case."""
     kinds = np.full(_CODES, _OTHER, np.uint8)
     for code in range(_CODES):
@@ -125,7 +125,7 @@ def kinds_of_characters() -> Any:
     return kinds
 
 
-def folded_case() -> Any:
+def folded_case() -> UInt16Array:
     """uint16 (1328,): each character lower-cased; digits become 0."""
     folded = np.arange(_CODES, dtype=np.uint16)
     for code in range(_CODES):
@@ -137,7 +137,7 @@ def folded_case() -> Any:
 
 
 @kernel
-def mixed(first: Any, second: Any) -> Any:
+def mixed(first: Integer, second: Integer) -> Integer:
     """Two numbers, below 2**32 and 2**60, as one of 31 bits that is hardly ever 0."""
     mask = np.int64(MASK)
     high = np.int64(second) >> np.int64(32)
@@ -149,7 +149,10 @@ def mixed(first: Any, second: Any) -> Any:
 
 
 @kernel
-def describe(codes: Any, start: Any, end: Any, kinds: Any, folded: Any, keys: Any) -> Any:  # noqa: PLR0915, PLR0917
+def describe(  # noqa: PLR0915, PLR0917
+    codes: UInt32Array, start: Integer, end: Integer, kinds: UInt8Array, folded: UInt16Array,
+    keys: Int64Array,
+) -> Integer:  # fmt: skip
     """Write the keys of a word, int64 (FORM_KEYS + LOOKUPS,), and give back its casing.
 
     ``kinds`` and ``folded`` are what `kinds_of_characters` and `folded_case` give.
@@ -241,7 +244,9 @@ def describe(codes: Any, start: Any, end: Any, kinds: Any, folded: Any, keys: An
 
 
 @kernel
-def spelling_key(codes: Any, start: Any, end: Any, kinds: Any, folded: Any) -> Any:
+def spelling_key(
+    codes: UInt32Array, start: Integer, end: Integer, kinds: UInt8Array, folded: UInt16Array
+) -> Integer:
     """The key of a word in lower case, with its digits and apostrophes as they are.
 
     Arguments as those of `describe`.
@@ -256,13 +261,13 @@ def spelling_key(codes: Any, start: Any, end: Any, kinds: Any, folded: Any) -> A
 
 
 @kernel
-def class_key(kind: Any) -> Any:
+def class_key(kind: Integer) -> Integer:
     """The key of a word's class at its own place."""
     return mixed(np.int64(16), np.int64(kind))
 
 
 @kernel
-def mark(codes: Any, start: Any, end: Any) -> Any:
+def mark(codes: UInt32Array, start: Integer, end: Integer) -> Integer:
     """What a word says of the next: 2 a sentence ends, 3 it opens or parts something, 1 neither.
 
     A straight quotation mark, of which only the row tells which half it is, has 4 more.
@@ -281,7 +286,7 @@ def mark(codes: Any, start: Any, end: Any) -> Any:
 
 
 @kernel
-def row_casing(casings: Any, words: Any, start: Any, end: Any) -> Any:
+def row_casing(casings: UInt8Array, words: Int32Array, start: Integer, end: Integer) -> Integer:
     """The casing of most words of a row: 0 lower alone, 1 as usual, 2 mostly capitals."""
     lower = 0
     capital = 0
@@ -297,7 +302,10 @@ def row_casing(casings: Any, words: Any, start: Any, end: Any) -> Any:
 
 
 @kernel
-def neighbour_keys(contexts: Any, classes: Any, start: Any, place: Any, end: Any, keys: Any) -> Any:  # noqa: PLR0917
+def neighbour_keys(  # noqa: PLR0917 - arrays, in the order in which they are made
+    contexts: Int32Array, classes: Int32Array, start: Integer, place: Integer, end: Integer,
+    keys: Int64Array,
+) -> None:  # fmt: skip
     """Write the keys of a token with its neighbours, up to the row's end; (NEIGHBOUR_KEYS,)."""
     own = np.int64(contexts[place])
     kind = np.int64(classes[place])
@@ -319,8 +327,9 @@ def neighbour_keys(contexts: Any, classes: Any, start: Any, place: Any, end: Any
 
 @kernel
 def tag_keys(  # noqa: PLR0917 - arrays, in the order in which they are made
-    contexts: Any, classes: Any, place: Any, end: Any, before: Any, second: Any, keys: Any
-) -> Any:
+    contexts: Int32Array, classes: Int32Array, place: Integer, end: Integer, before: Integer,
+    second: Integer, keys: Int64Array,
+) -> None:  # fmt: skip
     """Write the keys of a token with the two tags before it into ``keys``, int64 (TAG_KEYS,)."""
     own = np.int64(contexts[place])
     kind = np.int64(classes[place])
@@ -465,7 +474,7 @@ def _read(content: bytes, place: Path, digest: str) -> Weights:
     )
 
 
-def bucketed(keys: UInt32Array) -> tuple[Any, Any]:
+def bucketed(keys: UInt32Array) -> tuple[Int32Array, np.int64]:
     """Where sorted keys, below 2**31, of each bucket begin, and the bits behind a bucket's."""
     bits = max(4, len(keys).bit_length())
     shift = np.int64(31 - bits)
@@ -528,7 +537,9 @@ def _tables(stored: Stored) -> TaggerTables:
     )
 
 
-def _slots(keys: UInt32Array, entry_starts: Int32Array, sizes: UInt8Array) -> tuple[Any, Any]:
+def _slots(
+    keys: UInt32Array, entry_starts: Int32Array, sizes: UInt8Array
+) -> tuple[Int64Array, np.int64]:
     """Sorted keys in an open table: each in the first free slot from its own on.
 
     Since keys are in order and a key's first bits are its own slot, key i is at slot
@@ -546,7 +557,7 @@ def _slots(keys: UInt32Array, entry_starts: Int32Array, sizes: UInt8Array) -> tu
     return slots, shift
 
 
-def _dense(stored: Stored, entry_starts: Int32Array, first: int, last: int) -> Any:
+def _dense(stored: Stored, entry_starts: Int32Array, first: int, last: int) -> Int16Array:
     """Rows first up to last as scores by tag."""
     scores = np.zeros((last - first, TAGS), np.int16)
     entries = slice(entry_starts[first], entry_starts[last])

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
-from sears_dsl.errors import SearsError, UsageError
+from sears_dsl.errors import HALF_CHARACTER, SearsError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import ReviewState, replay
 from sears_dsl.vetting.journal import Journal
@@ -105,7 +105,7 @@ def text_of(content: Mapping[str, Any], name: str, *, default: str | None = None
 
 def is_unicode(text: str) -> bool:
     """Whether a text can be written to a file; JSON may hold halves of characters."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    return HALF_CHARACTER.search(text) is None
 
 
 def meaningless(name: str, value: object) -> UsageError:

@@ -11,10 +11,8 @@ rule adds.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from functools import cached_property, partial
 from itertools import chain
 from time import monotonic
@@ -23,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, answers_equal, carried_back
+from sears_dsl.answers import Comparison, answers_equal, carried_back, steps_between
 from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
@@ -47,17 +45,14 @@ from sears_dsl.tagging.tokens import Tokens
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
 
-_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-
 
 def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
     """The change between two texts, in whole words."""
-    old, new = _WORDS.findall(original), _WORDS.findall(rewritten)
     pieces: list[ShownPiece] = []
     before = after = ""
-    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    steps = steps_between(original, rewritten)
     for number, (kind, first, last, low, high) in enumerate(steps, 1):
-        was, now = "".join(old[first:last]), "".join(new[low:high])
+        was, now = original[first:last], rewritten[low:high]
         # Changes with only white space between them are one change: ``a b`` → ``c d``.
         between = not was.strip() and (before or after) and number < len(steps)
         if kind == "equal" and not between:

@@ -177,3 +177,10 @@ def test_a_rule_does_what_it_does_alone_beside_one_that_would_touch_what_is_prot
         done = matcher.apply([text], scope="all", protected=protected)
         texts.append([each.text for each in done if each.rule == 0])
     assert texts[0] == texts[1]
+
+
+def test_what_is_left_alone_is_explained_by_what_the_rules_write(tmp_path: Path) -> None:
+    (tmp_path / "look.sear").write_text("_ -> $1.homoglyph\n  rate: 100%\n", "utf-8")
+    (tmp_path / "in.txt").write_text("It is 42 %.\n", "utf-8")
+    done = call("apply", "look.sear", "in.txt", "-o", "out.txt", folder=tmp_path)
+    assert "left alone: no character there can change so\n" in done.stderr

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sears_dsl.batch.workers import RulesetRecipe
+from sears_dsl.engine.compile.requirements import hindrances
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import (
@@ -214,3 +215,18 @@ def test_vectors_that_are_not_there_are_told_when_rules_are_compiled() -> None:
     with pytest.raises(RuleSyntaxError) as caught:
         parse(f"option vectors = none.vec\n{RULE}").compile(tagger=PinnedTagger({}))
     assert [each.code for each in caught.value.diagnostics] == ["E352"]
+
+
+def test_vectors_that_nobody_names_are_not_whatever_is_installed(file: Path) -> None:
+    """Else the same rules, rows and seed would give another text on another machine."""
+    rules = parse(f'{RULE}\n  test "tree" => "bush"')
+    with pytest.raises(RuleSyntaxError) as caught:
+        rules.compile(tagger=PinnedTagger({}))
+    [finding] = caught.value.diagnostics
+    assert (finding.code, finding.message) == ("E352", "`.neighbor` and no vectors are named")
+    findings, _ = hindrances([rules], unit=None, vectors=False, paraphrases=True)
+    assert [each.code for each in findings] == ["E352"]
+    assert not hindrances([rules], unit=None, vectors=True, paraphrases=True)[0]
+    assert [each.outcome for each in run_tests(rules)] == ["not run"]
+    known = run_tests(rules, sources=Sources(vectors=load_vectors(str(file))))
+    assert [each.outcome for each in known] == ["ok"]

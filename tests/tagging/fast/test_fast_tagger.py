@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -77,7 +78,7 @@ def test_tagging_again_what_changed_little_gives_the_same(
     repeating = FastTagger()
     for _ in range(4):
         texts = [" ".join(words) for words in drawn]
-        assert rows(repeating.tag_again(texts)) == rows(tagger.tag(texts))
+        assert rows(repeating.cut(texts, again=True).tagged()) == rows(tagger.tag(texts))
         for words in filter(None, drawn):
             place = data.draw(st.integers(0, len(words) - 1))
             words[place : place + 1] = data.draw(st.lists(st.sampled_from(WORDS), max_size=2))
@@ -92,13 +93,29 @@ def test_forgetting_changes_nothing(tagger: FastTagger) -> None:
             assert rows(forgetful.tokenize([text])) == rows(tagger.tokenize([text]))
 
 
+@given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=9), st.data())
+@settings(deadline=None, max_examples=40)
+def test_texts_that_are_cut_can_be_taken_in_part_and_later(
+    tagger: FastTagger, texts: list[str], data: st.DataObject
+) -> None:
+    forgetful = FastTagger()
+    forgetful._tokenizer = FastTokenizer(most_chunks=3)
+    chosen = np.array(sorted(data.draw(st.sets(st.integers(0, len(texts) - 1)))), np.int64)
+    cut = forgetful.cut(texts)
+    forgetful.tag(TEXTS)  # by now its words have other numbers
+    some = [texts[row] for row in chosen.tolist()]
+    assert rows(cut.tagged(chosen)) == rows(tagger.tag(some))
+    assert rows(cut.tokens(chosen)) == rows(tagger.tokenize(some))
+    assert rows(cut.tagged()) == rows(tagger.tag(texts))
+
+
 def test_types_told_by_numbers_are_those_of_the_rows(tagger: FastTagger) -> None:
     forgetful = FastTagger()
     forgetful._tokenizer = FastTokenizer(most_chunks=3)
     program = parse("it -> x\nNOUN -> y\n[lemma=be] -> z").compile(tagger=tagger).program
     for text in [*TEXTS, "It is.", *TEXTS]:
         for each in (tagger, forgetful):
-            for tokens in (each.tag([text, text]), each.tag_again([text])):
+            for tokens in (each.tag([text, text]), each.cut([text], again=True).tagged()):
                 plain = Tokens.from_rows(tokens.texts, rows(tokens))
                 assert list(tokens.types) == list(plain.types)
                 assert list(copy.copy(tokens.types)) == list(plain.types)

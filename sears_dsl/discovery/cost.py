@@ -1,0 +1,68 @@
+"""What a search will cost: questions to the model, and minutes.
+
+In: the rows to be searched, how long the model took so far, who rewords. Out: a `SearchEstimate`.
+Always holds: nothing is asked, and nothing is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from sears_dsl.paraphrasing.prompted import PAIRS_A_ROW
+
+if TYPE_CHECKING:
+    from sears_dsl.effects.flips import RightRows
+    from sears_dsl.models.cached import CachedPredictor
+    from sears_dsl.paraphrasing.team import Team
+
+_MOST_MINUTES, _MOST_QUESTIONS, _MOST_REQUESTS = 20, 50_000, 2_000
+# Sentences of some twenty words that one process rewords in a second with a beam of 30
+# (benchmarks/record, paraphrasing); how many pairs a process judges in a second; what loading the
+# models takes.
+_SENTENCES_A_SECOND = 2.8
+_WORDS_A_SENTENCE = 20
+_BEAM = 30
+_PAIRS_A_SECOND = 50
+_LOADING = 10.0
+# What the paper's order asks about a searched row.
+_QUESTIONS_WITHOUT_LIMIT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEstimate:
+    """What a search will take: questions at most, or about so many where it is not ``limited``."""
+
+    questions: int
+    limited: bool
+    minutes: float
+
+    def __str__(self) -> str:
+        """One line for people."""
+        minutes = "a minute" if self.minutes < 1.5 else f"{ceil(self.minutes):,} minutes"
+        many = f"{self.questions:,} questions to the model"
+        ahead = f"{'at most' if self.limited else 'some'} {many}, about {minutes}"
+        return f"the search ahead: {ahead} on an idle machine"
+
+    def wants_an_answer(self, *, requests: int) -> bool:
+        """Whether a person at a terminal is asked to go on."""
+        return (
+            self.minutes > _MOST_MINUTES
+            or self.questions > _MOST_QUESTIONS
+            or requests > _MOST_REQUESTS
+        )
+
+
+def search_ahead(right: RightRows, predictor: CachedPredictor, team: Team) -> SearchEstimate:
+    """What a search of these rows will take from here on, by what the model took so far."""
+    texts, most, recipe = right.texts, right.questions.most, team.recipe
+    questions = _QUESTIONS_WITHOUT_LIMIT * len(texts)
+    if most is not None:
+        questions = max(0, most - right.questions.asked)
+    sentences = sum(max(1.0, len(text.split()) / _WORDS_A_SENTENCE) for text in texts)
+    seconds = _LOADING + questions * predictor.seconds / max(1, predictor.asked)
+    if recipe.paraphrases:
+        seconds += sentences / (_SENTENCES_A_SECOND * team.jobs) * (0.5 + 0.5 * recipe.beam / _BEAM)
+    seconds += PAIRS_A_ROW * len(texts) / (_PAIRS_A_SECOND * team.jobs)
+    return SearchEstimate(questions, most is not None, seconds / 60)
