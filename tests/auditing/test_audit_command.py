@@ -122,7 +122,7 @@ def test_what_is_tolerated_is_judged_and_told_and_demands_nothing(folder: Path) 
     assert (done.exit_code, found(folder)["verdict"]["outcome"]) == (0, "measured")
     told = " ".join(done.output.split())
     assert "note: a tolerance is reported, and no gate: that is --gate robust:all=RATE" in told
-    assert "a tolerance is reported" not in audit("--gate", "robust:all=20%").output
+    assert "a tolerance is reported" not in audit("--gate", "robust:all=20%", output="b").output
     assert "not robust, all rules at τ = 10%: accuracy goes from 100.0% to 80.0%" in told
     assert "smallest τ 20.0%; locally robust 32 of 40 rows" in told
     assert "by part: accuracy 100.0% of all 40 rows" in told
