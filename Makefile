@@ -83,7 +83,7 @@ release: $(READY)  ## dist/: wheel, source, VS Code extension, the list of parts
 docs: $(READY)  ## the documentation site, in build/site
 	$(BIN)/sears rules --pages docs/rules
 	$(BIN)/python -m editors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo build/site/index.html
 
 clean:  ## remove everything that make made

@@ -148,9 +148,11 @@ def diagram(kinds: dict[str, list[tuple[float, int, int]]]) -> str:
     )
     for number, (name, found) in enumerate(kinds.items()):
         color = ("#0b62a4", "#b3520c")[number]
+        # At the bottom right, where no point lies: rewrites that S is sure of, and nobody accepts.
+        beside, below = left + size - 220, top + size - 36 + 20 * number
         lines.append(
-            f'<circle cx="{left + 14}" cy="{top + 16 + 20 * number}" r="4" fill="{color}"/>'
-            f'<text x="{left + 24}" y="{top + 20 + 20 * number}">{name}</text>'
+            f'<circle cx="{beside}" cy="{below}" r="4" fill="{color}"/>'
+            f'<text x="{beside + 10}" y="{below + 4}">{name}</text>'
         )
         for mean, count, accepted in found:
             low, high = wilson_interval(accepted, count)
@@ -218,6 +220,8 @@ def main() -> None:
     some = some[:SUBSTITUTES]
     scores = judge.scores([(each.original, each.rewrite) for each in some])
     shares = np.array([each.share for each in some])
+    shown = {"substitutes of SWORDS, held out": bands(scores, shares >= 0.5)}
+    sure = shares[scores >= tau]
     clear = (shares >= 0.5) | (shares <= 0.1)
     row, area, recall = agreement(
         "SWORDS, targets held out", scores[clear], shares[clear] >= 0.5, tau
@@ -225,8 +229,12 @@ def main() -> None:
     rows = [
         Row(row.name, row.figures, at_least=f"area {AT_LEAST_AREA}, recall {AT_LEAST_RECALL}",
             reached=area >= AT_LEAST_AREA and recall >= AT_LEAST_RECALL),
+        Row("the same, with what readers disagree about", {
+            "S at least τ": len(sure),
+            "of these accepted": int((sure >= 0.5).sum()),
+            "refused": int((sure <= 0.1).sum()),
+        }),
     ]  # fmt: skip
-    shown = {"substitutes of SWORDS, held out": bands(scores, shares >= 0.5)}
     mined = [each for each in read_judged_rewrites() if each.part == "report"]
     # By the evidence about the place alone: readings of these very rewrites count in S.
     scores = judge.evident_chances([(each.original, each.rewrite) for each in mined])

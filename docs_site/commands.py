@@ -6,6 +6,7 @@ hidden is on a page, with the words of ``--help``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import click
@@ -15,6 +16,9 @@ from docs_site.page import Page, cell
 __all__ = ["FOLDER", "command_pages"]
 
 FOLDER = "commands"
+# Characters; an option whose values need more has them beside its meaning.
+_WIDEST = 50
+_VALUES = re.compile(r"\[([^\]]*)\]")
 _EXIT_CODES = """\
 ## Exit codes
 
@@ -77,7 +81,11 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
         yield "| option | meaning |"
         yield "|---|---|"
         for names, told in records:
-            yield f"| `{names}` | {cell(told)} |"  # within code, bars need no escape
+            values = _VALUES.search(names) if len(names) > _WIDEST else None
+            option = names if values is None else names.replace(values[0], "NAME")
+            each = "" if values is None else values[1].replace("|", ", ")
+            named = f" NAME is one of {each}." if each else ""
+            yield f"| `{option}` | {cell(told + named)} |"  # within code, bars need no escape
 
 
 def _examples(epilog: str) -> Iterator[str]:

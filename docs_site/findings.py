@@ -81,7 +81,8 @@ def _overview(told: Sequence[Explanation]) -> Page:
             group = each.group
             lines += ["", f"## {group}", "", "| code | meaning |", "|---|---|"]
         lines.append(f"| [{each.code}]({each.code}.md) | {cell(_first_sentence(each.text))} |")
-    return Page(f"{FOLDER}/index.md", "All codes", "\n".join(lines) + "\n")
+    origin = "grammar/README.md#errors-and-warnings"
+    return Page(f"{FOLDER}/index.md", "All codes", "\n".join(lines) + "\n", origin=origin)
 
 
 def _page(each: Explanation) -> Page:

@@ -7,6 +7,7 @@ disk too: what the theme would fetch for that is in ``docs/assets``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -14,21 +15,29 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page as SitePage
 
+import sears_dsl
 from docs_site.commands import command_pages
 from docs_site.findings import error_pages
 from docs_site.language import language_pages
+from docs_site.links import for_site
 from docs_site.page import Page
+from docs_site.python import FOLDER as PYTHON
 from docs_site.python import python_pages
 from sears_dsl.catalogue import shipped
 from sears_dsl.cli.commands import sears
 from sears_dsl.runtime.files import resource_folder
 
-__all__ = ["on_config", "on_files", "on_post_build"]
+__all__ = ["on_config", "on_files", "on_page_markdown", "on_post_build"]
 
 # What the theme would load for the search of a site on the disk, and what stands for it.
 _WORKER = "https://unpkg.com/iframe-worker/shim"
 _OUR_WORKER = "assets/worker-from-disk.js"
+
+# The page whose table names functions; in a checkout they have no pages to lead to.
+_FROM_PYTHON = "python.md"
+_FUNCTION = re.compile(r"(?<=[|,] )`(\w+)`(?= \||, )")
 
 ROOT = Path(__file__).resolve().parents[1]
 # Where the navigation of mkdocs.yml says so, the generated pages come in.
@@ -44,7 +53,7 @@ def _pages() -> dict[str, list[Page]]:
         "commands": command_pages(sears),
         "errors": error_pages(reference),
         "python": python_pages(),
-        "": [Page("editors.md", "Editors", editors)],
+        "": [Page("editors.md", "Editors", editors, origin="editors/README.md")],
     }
 
 
@@ -84,6 +93,22 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         for page in pages:
             files.append(File.generated(config, page.path, content=page.text))
     return files
+
+
+def on_page_markdown(markdown: str, *, page: SitePage, config: MkDocsConfig, files: Files) -> str:
+    """Let links lead where they lead in a checkout, and functions to their pages."""
+    path = page.file.src_uri
+    pages = [each for group in config.extra["pages"].values() for each in group]
+    origins = {each.path: each.origin for each in pages if each.origin}
+    places = {origin: path for path, origin in origins.items()}
+    if path == _FROM_PYTHON:
+        markdown = _FUNCTION.sub(_with_page, markdown)
+    return for_site(Page(path, "", markdown, origin=origins.get(path, f"docs/{path}")), places)
+
+
+def _with_page(name: re.Match[str]) -> str:
+    is_public = name[1] in sears_dsl.__all__
+    return f"[{name[0]}]({PYTHON}/{name[1]}.md)" if is_public else name[0]
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:

@@ -15,6 +15,7 @@ from docs_site.page import Page, anchor, plain_fences
 __all__ = ["FOLDER", "language_pages"]
 
 FOLDER = "language"
+_REFERENCE = "grammar/README.md"
 _ERRORS = "Errors and warnings"
 _CONTENTS = re.compile(r"^(?:\d+\. \[[^\n]*\n)+", re.MULTILINE)
 
@@ -32,12 +33,13 @@ def language_pages(reference: str, grammar: str) -> list[Page]:
         f"{FOLDER}/grammar.md",
         "The grammar",
         f"# The grammar\n\n```text\n{grammar.rstrip()}\n```\n",
+        origin="grammar/sears.lark",
     )
     pages = [*constructs, syntax]
-    contents = "\n".join(f"- [{page.title}]({_name(page)})" for page in pages)
-    contents += "\n- [Errors and warnings](../errors/index.md)\n"
-    about = _CONTENTS.sub(contents, _linked(head))
-    return [Page(f"{FOLDER}/index.md", "Overview", about), *pages]
+    contents = "".join(f"- [{page.title}]({_from_reference(page)})\n" for page in pages)
+    contents += f"- [{_ERRORS}](#{anchor(_ERRORS)})\n"
+    about = _CONTENTS.sub(lambda _: contents, head)
+    return [Page(f"{FOLDER}/index.md", "Overview", about, origin=_REFERENCE), *pages]
 
 
 def _section(section: str) -> Iterator[Page]:
@@ -53,13 +55,10 @@ def _section(section: str) -> Iterator[Page]:
 
 
 def _page(title: str, text: str, *, group: str = "") -> Page:
-    body = f"# {title}\n\n{_linked(plain_fences(text)).strip()}\n"
-    return Page(f"{FOLDER}/{anchor(title)}.md", title, body, group)
+    body = f"# {title}\n\n{plain_fences(text).strip()}\n"
+    name = anchor(title)
+    return Page(f"{FOLDER}/{name}.md", title, body, group, f"{_REFERENCE}#{name}")
 
 
-def _linked(text: str) -> str:
-    return text.replace("(sears.lark)", "(grammar.md)")
-
-
-def _name(page: Page) -> str:
-    return page.path.removeprefix(f"{FOLDER}/")
+def _from_reference(page: Page) -> str:
+    return page.origin.removeprefix(_REFERENCE).removeprefix("grammar/")

@@ -21,12 +21,15 @@ class Page:
         title: what the navigation shows.
         text: Markdown.
         group: the heading of the navigation that it stands under; empty for none.
+        origin: the file of the repository whose text it is, and the heading in it, such as
+            ``grammar/README.md#noise``; empty where it is made of something else.
     """
 
     path: str
     title: str
     text: str
     group: str = ""
+    origin: str = ""
 
 
 def anchor(heading: str) -> str:

@@ -116,6 +116,10 @@ def _data() -> Iterator[dict[str, Any]]:
         weights_of(language): str(load(weights_of(language)).about["licence"]).replace(" ", "-")
         for language in LANGUAGES
     }
+    terms_of |= {
+        folder / "judge" / name: "CC-BY-SA-4.0"
+        for name in ("grammar_en.npz", "grammar_deep_en.npz", "likelihood_en.npz")
+    }
     data = {
         folder / "engine/noise/lookalikes.tsv": "Unicode-3.0",
         folder / "engine/noise/glove_nearest.npz": "PDDL-1.0",

@@ -212,6 +212,10 @@ class DataError(SearsError):
     """A dataset that cannot be read, matched to its columns or written."""
 
 
+class NothingRightError(DataError):
+    """A model has no row right, so that nothing is to be learned from what it answered."""
+
+
 class TaggerError(SearsError):
     """A tokenizer or tagger that is missing or does not fit the rules."""
 

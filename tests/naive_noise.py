@@ -24,10 +24,10 @@ from sears_dsl.engine.rewrite.pieces import (
     Drawing,
     Instance,
     Part,
-    Unrendered,
     parts_of,
 )
-from sears_dsl.engine.rewrite.renderer import Rendered, Renderer, render_untouching
+from sears_dsl.engine.rewrite.placing import Rendered, Unrendered
+from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.language.measure import draws
 from sears_dsl.language.rule import (
     Drawn,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from page_examples import run_page
 
 import sears_dsl
+from docs_site.page import anchor
 from sears_dsl.catalogue import ruleset_page, shipped
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,6 +22,11 @@ MODULES = sorted(
 )
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(set(DOCS.glob("*.md")) - {DOCS / "models.md"})]
+LINKED = [
+    *ROOT.glob("*.md"),
+    *(page for folder in ("benchmarks", "docs", "editors", "grammar", "rulesets")
+      for page in (ROOT / folder).rglob("*.md")),
+]  # fmt: skip
 WITHOUT_EXAMPLES = {"comparison", "limits", "map", "speed"}
 
 
@@ -34,6 +42,26 @@ def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
     """docs/models.md, which needs endpoints, has a test of its own."""
     ran = run_page(page, tmp_path, monkeypatch)
     assert (ran == 0) == (page.stem in WITHOUT_EXAMPLES)
+
+
+@pytest.mark.parametrize("page", sorted(LINKED), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere_in_a_checkout(page: Path) -> None:
+    """The site has links of its own; those are tested as it is built."""
+    for link in re.findall(r"\]\(([^)\s:]+)\)", _without_fences(page)):
+        name, _, part = link.partition("#")
+        place = (page.parent / name).resolve() if name else page
+        assert place.exists(), link
+        assert not part or part in _anchors(place), link
+
+
+@cache
+def _without_fences(page: Path) -> str:
+    return re.sub(r"^ *```.*?^ *```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+@cache
+def _anchors(page: Path) -> set[str]:
+    return {anchor(each) for each in re.findall(r"^#+ (.*)$", _without_fences(page), re.MULTILINE)}
 
 
 @pytest.mark.parametrize("name", sorted(shipped()))

@@ -60,6 +60,8 @@ def test_every_command_has_a_page_with_its_options() -> None:
         for parameter in command.params:
             for option in parameter.opts if parameter.param_type_name == "option" else []:
                 assert option in page.text
+        rows = re.findall(r"^\| `([^`]*)` \|", page.text, re.MULTILINE)
+        assert max(map(len, rows), default=0) <= 50, "the column of options is too wide"
 
 
 # `sears audit … --slice`, in a command or in a sentence, and `audit --slice` in a sentence.
@@ -112,7 +114,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("the site is built by mkdocs, which is not installed (the extra `docs`)")
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        # Without --quiet, which hides what --strict counts.
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -123,6 +126,20 @@ def test_the_site_has_every_page(site: Path) -> None:
     for name in ("index", "start", "ci", "language/literals", "commands/apply", "errors/E201",
                  "rules/paper-sentiment", "editors"):  # fmt: skip
         assert (site / f"{name}.html").is_file()
+
+
+def test_links_lead_where_they_lead_in_a_checkout(site: Path) -> None:
+    noise = (site / "noise.html").read_text("utf-8")
+    assert 'href="language/noise.html"' in noise
+    assert "the benchmarks (<code>benchmarks/README.md</code>)" in noise
+    assert 'href="discover.html"' in (site / "python" / "index.html").read_text("utf-8")
+    assert 'href="python/discover.html"' in (site / "python.html").read_text("utf-8")
+    assert 'href="noise.html"' in (site / "language" / "consequents.html").read_text("utf-8")
+    assert 'href="../errors/index.html"' in (site / "language" / "index.html").read_text("utf-8")
+
+
+def test_bars_in_the_code_of_a_table_have_no_backslash(site: Path) -> None:
+    assert "<code>lemma=be|have</code>" in (site / "limits.html").read_text("utf-8")
 
 
 def test_the_site_loads_nothing_from_outside(site: Path) -> None:

@@ -17,7 +17,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
 
-from sears_dsl.errors import DataError, ModelError, TaggerError, UsageError
+from sears_dsl.errors import DataError, ModelError, NothingRightError, TaggerError, UsageError
 from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ OnProgress: TypeAlias = Callable[[str, int, int | None], object]
 _ARGUMENTS = {"column": "text", "compare": "comparison", "paraphrases": "paraphraser",
               "pivot": "pivots", "span": "spans", "slice": "slices", "gate": "gates"}  # fmt: skip
 _PACKAGE = __name__.partition(".")[0] + "."
-_TRANSLATED = (DataError, ModelError, TaggerError, UsageError)
+_TRANSLATED = (DataError, ModelError, NothingRightError, TaggerError, UsageError)
 # A command in backticks is one to type in a shell; it stays.
 _COMMAND = re.compile(r"`sears [^`]*`")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
 # An option, with what is given to it where that cannot be a word of the sentence.
 _OPTION = re.compile(
-    r"--([a-z][a-z-]*)\b(?: ([\d.]*\d%?|[A-Z]{2,}|[a-z]+:[\w.]+|none|pivot|text|sentence|chain"
-    r"|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
+    r"--([a-z][a-z-]*)\b(?: ([\d.]*\d%?|[A-Z]{2,}|[a-z][\w.]*:[\w.]+|none|judge|meaning|pivot"
+    r"|text|sentence|chain|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
 )
 
 
@@ -109,7 +109,7 @@ def remark(sentence: str) -> None:
     # The first frame that is not ours is the user's.
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(sentence.removeprefix("note: "), stacklevel=level)
+    warnings.warn(_translated(sentence.removeprefix("note: "), _ARGUMENTS), stacklevel=level)
 
 
 def names_of_columns(**arguments: object) -> None:
@@ -195,16 +195,10 @@ def labelled_rows(
     names_of_columns(text=text, label=label, also=also, image=image, choices=choices)
     whole_numbers(1, limit=limit, sample=sample)
     rows = read_labelled(
-        data,
-        column=text,
-        label=used_label(data, label),
-        also=also,
-        protection=protection_of(protect, spans),
-        comparison=check_comparison(comparison),
-        image=image,
-        choices=choices,
-        options=ReadOptions(limit=limit),
-    )
+        data, column=text, label=used_label(data, label), also=also,
+        protection=protection_of(protect, spans), comparison=check_comparison(comparison),
+        image=image, choices=choices, options=ReadOptions(limit=limit),
+    )  # fmt: skip
     for sentence in (*rows.notes, *(() if rows.guards is None else rows.guards.notes)):
         remark(f"{rows.path}: {sentence}")
     return rows if sample is None else rows.sampled(sample, seed=seed)

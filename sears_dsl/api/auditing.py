@@ -214,8 +214,8 @@ class GridResult(Result):
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The failure rate of each rule that was tested on each model, as a heat map."""
-        axes = new_axes(axes)
         rules = [each for each in self.rules if each.is_tested] or self.rules
+        axes = new_axes(axes, lines=len(rules))
         shares = [[cell.failures for cell in each.cells] for each in rules]
         rates = [[None if share is None else share.rate for share in of] for of in shares]
         percent = [[float("nan") if rate is None else 100 * rate for rate in of] for of in rates]
@@ -416,7 +416,7 @@ def audit(
         ([1.0, 0.0], 0)
     """
     if scorer is not None:
-        need_discovery()
+        need_discovery(otherwise=", or leave the score out: scorer=None")
     from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.gates import Gates, JudgeBy, read_gate
     from sears_dsl.auditing.running import (
@@ -476,17 +476,9 @@ def audit(
         data = read_once(data)
         columns = read_slicings(data, slices, options=ReadOptions(limit=limit))
         rows = labelled_rows(
-            data,
-            text=text,
-            label=label,
-            also=also,
-            protect=protect,
-            spans=spans,
-            comparison=comparison,
-            image=image,
-            choices=choices,
-            limit=limit,
-        )
+            data, text=text, label=label, also=also, protect=protect, spans=spans,
+            comparison=comparison, image=image, choices=choices, limit=limit,
+        )  # fmt: skip
         show = shown(on_progress)
         show("loading the model", 0, None)
         several = named_models(model) if isinstance(model, list | tuple | Mapping) else None

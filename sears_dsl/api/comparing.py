@@ -72,8 +72,8 @@ class ComparisonResult(Result):
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The failure rate of each rule that was compared, before and after."""
-        axes = new_axes(axes)
         compared = [each for each in self.rules if each.failures.rows]
+        axes = new_axes(axes, lines=len(compared))
         places = range(len(compared))
         for name, rates in (
             ("before", [each.failures.first_rate for each in compared]),
@@ -170,7 +170,7 @@ class ErrorsResult(Result):
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The importance of each feature with its 95% interval."""
-        axes = new_axes(axes)
+        axes = new_axes(axes, lines=len(self.features))
         places = range(len(self.features))
         worth = [each.importance for each in self.features]
         axes.errorbar(

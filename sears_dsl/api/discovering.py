@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, get_args
 
 from sears_dsl.api.arguments import (
+    AnyRules,
     OnProgress,
     in_python,
     labelled_rows,
@@ -20,6 +21,7 @@ from sears_dsl.api.arguments import (
     predictor_of,
     read_once,
     remark,
+    rulesets_of,
     shares,
     shown,
     tagger_of,
@@ -231,7 +233,7 @@ def discover(
     minimum_frequency: float = 0.005,
     propose_from: ProposeFrom = "paraphrases",
     across: Across = "any",
-    known: str | Path | Sequence[str | Path] = (),
+    known: AnyRules | object = (),
     readings: str | Path | Sequence[str | Path] = (),
     with_shipped: bool = True,
     more_text: object = None,
@@ -281,7 +283,7 @@ def discover(
         propose_from: in the paper's order what rules generalize.
         across: of several models rules that make ``any`` fail, that they share (``shared``), or
             that tell them ``apart``.
-        known: rules that people have read, which are tried first: files, folders, shipped names.
+        known: rules that people have read, which are tried first, as `audit` takes them.
         readings: journals of ``sears vet``: what people said of their rewrites counts in the judge.
         with_shipped: whether the shipped rules are tried first, too.
         more_text: unlabelled rows of the same kind, on which rules are judged as well.
@@ -375,6 +377,9 @@ def discover(
             comparison=comparison, image=image, choices=choices, limit=limit, sample=sample,
             seed=seed,
         )  # fmt: skip
+        of_known = known if isinstance(known, list | tuple) else [known]
+        named = [str(each) for each in of_known if isinstance(each, str | Path)]
+        rulesets = rulesets_of([each for each in of_known if not isinstance(each, str | Path)])
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
         with _at_work(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
@@ -382,25 +387,14 @@ def discover(
         ) as (predictor, searching, parts):  # fmt: skip
             show = shown(on_progress)
             discovery = search(
-                rows,
-                predictor,
-                paraphraser=parts.paraphraser,
-                scorer=parts.scorer,
-                tagger=searching,
-                settings=settings,
-                text=others,
-                known=load_known(
-                    list(map(str, names_of(known))),
-                    with_shipped=with_shipped and not paper,
-                    tagger=searching,
-                ),
-                journal=parts.journal,
-                on_progress=show,
+                rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
+                tagger=searching, settings=settings, text=others,
+                known=load_known(named, rulesets=rulesets, tagger=searching,
+                                 with_shipped=with_shipped and not paper),
+                journal=parts.journal, on_progress=show, began=began,
                 before_search=lambda right: show(
-                    str(search_ahead(right, predictor, parts.team)), 0, None
-                ),
-                began=began,
-            )
+                    str(search_ahead(right, predictor, parts.team)), 0, None),
+            )  # fmt: skip
             participants = participants_of(
                 predictor, parts, label=used_label(data, label), also=also
             )
@@ -528,26 +522,17 @@ def adversaries(
             show = shown(on_progress)
             if strategic:
                 strategy = StrategicSettings(
-                    avoid=avoid_important,
-                    unit=unit,
-                    tau=parts.scorer.tau if tau is None else tau,
-                    comparison=comparison,
-                    wrong_rows=every,
-                )
+                    avoid=avoid_important, unit=unit, tau=parts.scorer.tau if tau is None else tau,
+                    comparison=comparison, wrong_rows=every,
+                )  # fmt: skip
                 return _reworded_strategically(
                     rows, predictor, searching, parts, settings=strategy, show=show
                 )
             right, search, skipped, cut_short = adversaries_of(
-                rows,
-                predictor,
-                paraphraser=parts.paraphraser,
-                scorer=parts.scorer,
-                tagger=searching,
-                settings=settings,
-                journal=parts.journal,
-                on_progress=show,
+                rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
+                tagger=searching, settings=settings, journal=parts.journal, on_progress=show,
                 began=began,
-            )
+            )  # fmt: skip
             best = best_of_each_row(search.adversaries, top)
             return AdversaryResult(
                 adversary_columns(best, rows, right),

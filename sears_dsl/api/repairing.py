@@ -215,8 +215,8 @@ def augment(
     """Add rewrites of its own rows to training data.
 
     What `sears augment` does, with its defaults. The label of a new row is that of its source, or
-    what the rule's ``expect`` makes of it. The columns source_row, source_rule and source_ruleset
-    say of every row where it comes from.
+    what the rule's ``expect`` makes of it. The columns source_row (its id, else its number from 1,
+    of data frames too), source_rule and source_ruleset say of every row where it comes from.
 
     Args:
         data: rows, as `discover` takes them.
@@ -537,15 +537,9 @@ def _experiment(
     table = table if image is None else table.with_pictures(image)
     columns = columns_of(table, text=text, label=named)
     rows = read_labelled(
-        held_out,
-        column=columns.text,
-        label=named,
-        also=also,
-        protection=settings.protection,
-        comparison=check_comparison(settings.comparison),
-        image=image,
-        choices=choices,
-    )
+        held_out, column=columns.text, label=named, also=also, protection=settings.protection,
+        comparison=check_comparison(settings.comparison), image=image, choices=choices,
+    )  # fmt: skip
     trainer: Trainer
     if train is None:
         trainer = BuiltInTrainer(text=columns.text, label=named)

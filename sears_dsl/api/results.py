@@ -209,14 +209,15 @@ def left_out(names: Sequence[str], verb: tuple[str, str]) -> str:
     return f"{counted(len(names), *verb)}: {some}{more}. to_frame() has all rules."
 
 
-def new_axes(axes: Axes | None, **options: Any) -> Axes:
-    """Where to draw: the axes, or where there are none those of a new figure."""
+def new_axes(axes: Axes | None, *, lines: int) -> Axes:
+    """Where to draw: the axes, or those of a new figure that has room for so many names."""
     need_plots()
     if axes is not None:
         return axes
     from matplotlib import pyplot
 
-    drawn: Axes = pyplot.subplots(layout="constrained", **options)[1]
+    size = (8, max(1.5, 0.4 * lines + 1))
+    drawn: Axes = pyplot.subplots(layout="constrained", figsize=size)[1]
     return drawn
 
 
@@ -229,7 +230,7 @@ def draw_bars(
     title: str,
 ) -> Axes:
     """Shares from 0 to 1 with their intervals, a bar each, the first one on top."""
-    axes = new_axes(axes, figsize=(8, max(1.5, 0.4 * len(names) + 1)))
+    axes = new_axes(axes, lines=len(names))
     pairs = list(zip(shares, intervals, strict=True))
     errors = [
         [100 * max(0.0, share - low) for share, (low, _) in pairs],

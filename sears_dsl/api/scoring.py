@@ -19,7 +19,7 @@ from sears_dsl.api.arguments import (
 )
 from sears_dsl.api.results import TableResult
 from sears_dsl.defaults import DEFAULT_SCORER
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
@@ -127,6 +127,8 @@ def score(
         names_of_columns(original=original, rewrite=rewrite)
         shares(tau=tau)
         source = open_rows(read_once(pairs), pair=("original", "rewrite"))
+        if not source.first.rows:
+            raise DataError(f"{source.path} has no rows", help="give at least one row")
         columns = pair_columns(source, original=original, rewrite=rewrite)
         text_pairs = [
             pair
@@ -134,11 +136,10 @@ def score(
             for pair in pairs_of(batch, columns, where=source.path)
         ]
         chosen = load_chosen_scorer(scorer, pivots=names_of(pivots), tau=tau, device=device)
-        scores = chosen.scores(text_pairs) if text_pairs else np.zeros(0)
         has_tau = not isinstance(chosen, OwnScorer) or chosen.has_tau
         return ScoreResult(
             text_pairs,
-            np.asarray(scores, np.float64),
+            np.asarray(chosen.scores(text_pairs), np.float64),
             tau=chosen.tau if has_tau else None,
             scorer=chosen.identity,
         )
@@ -173,8 +174,10 @@ class ParaphraseResult(TableResult):
     @property
     def summary(self) -> str:
         """How many texts have how many paraphrases."""
-        count, texts = sum(map(len, self.paraphrases)), len(self.texts)
-        return f"{counted(count, 'paraphrase')} of {counted(texts, 'text')}"
+        count, some = sum(map(len, self.paraphrases)), sum(map(bool, self.paraphrases))
+        texts = counted(len(self.texts), "text")
+        whole = texts if some == len(self.texts) else f"{some:,} of {texts}"
+        return f"{counted(count, 'paraphrase')} of {whole}"
 
 
 def paraphrase(

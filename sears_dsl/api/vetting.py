@@ -264,7 +264,7 @@ def vet(
     """
     need_vetting()
     if scorer is not None:
-        need_discovery()
+        need_discovery(otherwise=", or leave the score out: scorer=None")
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.paraphrasing.rewording import compile_with_sources
     from sears_dsl.vetting.journal_oracle import open_oracle

@@ -46,6 +46,9 @@ def decide(
     all_counts: dict[JudgementOutcome, int] = {
         outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
     }
+    if effects.rules and not effects.right.any() and not gates.any_limit:
+        why = "the model has no row right"
+        return document.Verdict(outcome="not judged", reasons=(why,), counts=all_counts)
     if not gates.any_limit:
         return document.Verdict(outcome="measured", reasons=("no limit is set",), counts=all_counts)
     all_rules, about_all = _judge_all(whole, gates)

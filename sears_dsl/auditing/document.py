@@ -177,7 +177,7 @@ class Verdict:
     """The decision: what failed, then which gates could not be judged, and rules by outcome.
 
     ``passed`` where all that was demanded and could be judged is there; ``not judged`` where there
-    is a gate of which nothing could be; ``measured`` where nothing was demanded.
+    is a gate of which nothing could be, or no row is right; ``measured`` where nothing is demanded.
     """
 
     outcome: JudgementOutcome
@@ -379,7 +379,7 @@ def _nothing_judged(document: AuditDocument) -> str:
     if not most:
         why = "no rule changes a row that the model has right"
         if "1" not in document.right_rows:
-            why = "it has no row right"
+            why = "it has no row right, as where answers and labels are written differently"
         return f"Nothing can be said about the model: {why}{also}."
     rows = counted(most, "row")
     return (

@@ -315,7 +315,10 @@ def judge_share(
         return "not judged", few
     if limit is None:
         return "measured", "no limit is set"
-    shown, most = f"{share.count:,} of {share.total:,} fail ({percent(share.rate)})", percent(limit)
+    rate, most = percent(share.rate), percent(limit)
+    if rate == most and share.rate != limit:
+        rate = f"{100 * share.rate:#.3g}%"  # a figure more
+    shown = f"{share.count:,} of {share.total:,} fail ({rate})"
     if q_value is not None and q_value < CERTAIN:
         return "failed", f"{shown}, clearly above {most}"
     if judge_by == "proof":

@@ -61,8 +61,9 @@ def apply_to(
     What is not said here means what it does in an `ApplyRequest`. Files, arrays and generators are
     read as lists; a table may be any that Arrow can read. What comes back is of the kind given (a
     list for a path; records of a Series are a DataFrame); records of a DataFrame or Series stand
-    under the index of their rows. ``edits`` is a list of [start, end, old, new], in tables of Arrow
-    of objects with these names. Of several draws a list of texts gives dictionaries.
+    under the index of their rows, and one called id gives their ids. ``edits`` is a list of
+    [start, end, old, new], in tables of Arrow of objects with these names. Of several draws a list
+    of texts gives dictionaries.
     """
     require_draws(draws, with_originals=with_originals)
     in_file = isinstance(dataset, (str, os.PathLike))

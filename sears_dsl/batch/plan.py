@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from sears_dsl.data.batches import DRAW, Batch, Repeated
+from sears_dsl.data.batches import DRAW, Batch, Repeated, is_missing
 from sears_dsl.data.columnar import ArrowValues, RecordBatchColumns
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Protection, Spans
@@ -258,7 +258,7 @@ def _present(batch: Batch, column: str, values: Sequence[Any]) -> tuple[list[str
         if isinstance(value, str):
             texts.append(value)
             rows.append(row)
-        elif value is not None and value == value:  # noqa: PLR0124 - not a number is missing
+        elif not is_missing(value):
             raise DataError(
                 f"row {batch.row_number(row)}: column {column} holds {value!r:.40}, of type "
                 f"{type(value).__name__}, not text",

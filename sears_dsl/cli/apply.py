@@ -11,6 +11,7 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import (
+    COLUMN_BY_DEFAULT,
     EngineOptions,
     chosen_as,
     chosen_reading,
@@ -78,7 +79,8 @@ class _Jobs(click.IntRange):
     "rules_and_input", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... INPUT"
 )
 @click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
-@click.option("--column", "columns", multiple=True, help="A text column to rewrite; repeatable.")
+@click.option("--column", "columns", multiple=True,
+              help=f"A text column to rewrite; {COLUMN_BY_DEFAULT}; repeatable.")  # fmt: skip
 @click.option("--protect", multiple=True,
               help="A column whose content must stay intact; repeatable.")  # fmt: skip
 @click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",

@@ -15,14 +15,11 @@ from sears_dsl.errors import UsageError
 @click.option("--data", metavar="FILE", help="Labelled rows.")
 @click.option("--column", help="The column that rules rewrite; by default the likeliest one.")
 @click.option("--label", help="The column of labels; by default the likeliest one.")
-@click.option(
-    "--model",
-    metavar="SPEC",
-    help="module:object, sklearn:FILE, hf:FOLDER, http://… or file:PREDICTIONS.",
-)
+@click.option("--model", metavar="SPEC", help="module:object, sklearn:FILE, hf:FOLDER, http://… or "
+              "file:PREDICTIONS.")  # fmt: skip
 @click.option("--rules", multiple=True, metavar="RULES",
               help="A rule file, a folder or a shipped ruleset; repeatable.")  # fmt: skip
-@click.option("--max-flip-rate", metavar="RATE", help="Limit of an audit: 5%.",
+@click.option("--max-flip-rate", metavar="RATE", help="Limit of audits, 5%; else none.",
               callback=lambda *call: "" if read_share(*call) is None else call[2])  # fmt: skip
 def init_command(
     *,

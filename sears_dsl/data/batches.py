@@ -163,6 +163,11 @@ class Repeated(Sequence[Any]):
         return map(self.values.__getitem__, self.places)
 
 
+def is_missing(value: object) -> bool:
+    """Whether a cell holds nothing, as a null of JSON or what numpy calls not a number."""
+    return value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124
+
+
 class LazyColumns(Mapping[str, Sequence[Any]]):
     """Columns that become Python values when they are first asked for."""
 

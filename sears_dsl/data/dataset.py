@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.data import streams
+from sears_dsl.data import batches, streams
 from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.csv_rows import CSV, Delimited
@@ -264,7 +264,7 @@ def default_column(batch: Batch, *, where: str, label: str | None = None) -> str
 
 
 def _is_text(values: Sequence[Any]) -> bool:
-    present = [value for value in values if value is not None]
+    present = [value for value in values if not batches.is_missing(value)]
     if not all(isinstance(value, str) for value in present):
         return False
     return any(not _is_number(value) for value in present)
@@ -284,7 +284,7 @@ def row_ids(batch: Batch, column: str | None, *, where: str = "the dataset") -> 
         return [str(batch.row_number(row)) for row in range(batch.rows)]
     values = batch.columns.get(column, [None] * batch.rows)
     if None in values or "" in values or any(map(ne, values, values)):  # unequal: not a number
-        index = next(i for i, value in enumerate(values) if value in (None, "") or ne(value, value))
+        index = next(i for i, each in enumerate(values) if each == "" or batches.is_missing(each))
         raise DataError(
             f"{where}: row {batch.row_number(index)} has no {column}",
             help="give every row one, or name another column of ids",

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sears_dsl.data import columnar
-from sears_dsl.data.batches import DRAW, Batch, Changes
+from sears_dsl.data.batches import DRAW, Batch, Changes, is_missing
 from sears_dsl.data.columnar import require_pyarrow
 from sears_dsl.errors import DataError
 
@@ -179,15 +179,22 @@ class _PandasFrame(MemoryFrame):
     def batches(self) -> Iterator[Batch]:
         for first in range(0, max(1, len(self._frame)), _ROWS):
             part = self._frame.iloc[first : first + _ROWS]
-            columns = {name: part[label].tolist() for name, label in self._labels.items()}
+            columns = {name: _present(part[label]) for name, label in self._labels.items()}
             yield Batch(first, len(part), columns)
 
     def records(self, records: NewRows) -> Any:
         pandas = sys.modules["pandas"]
-        frame = pandas.DataFrame(dict(records.columns), index=self._frame.index.take(records.rows))
+        index = self._frame.index.take(records.rows)
+        # `reset_index` makes a column of each level that has a name.
+        names = [None if name in records.columns else name for name in index.names]
+        frame = pandas.DataFrame(dict(records.columns), index=index.set_names(names))
+        if "id" in index.names and "id" not in records.sources:
+            frame["id"] = index.get_level_values("id")
         for name, source in records.sources.items():
-            dtype = self._frame[self._labels[source]].dtype
-            frame[name] = pandas.Series(records.columns[name], frame.index, dtype=dtype)
+            old = self._frame[self._labels[source]].take(records.rows)
+            new = zip(records.columns[name], old, strict=True)
+            values = [missing if is_missing(value) else value for value, missing in new]
+            frame[name] = pandas.Series(values, frame.index, dtype=old.dtype)
         return frame
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
@@ -227,15 +234,24 @@ class _PandasSeries(_PandasFrame):
         return super().rewritten(changes, dropped)["text"].rename(self._name)
 
 
+def _present(series: Any) -> list[Any]:
+    """The values of a series; those that are missing are not a number, of whatever type it is."""
+    values: list[Any] = series.tolist()
+    for place in np.flatnonzero(series.isna()).tolist():
+        values[place] = np.nan
+    return values
+
+
 def _series(series: Any, new: Mapping[int, Any]) -> Any:
-    """A series with new values; a category that is new is added to the categories."""
+    """A series with the new values that are not missing; categories that are new are added."""
     pandas = sys.modules["pandas"]
     values = series.tolist()
     for row, value in new.items():
-        values[row] = value
+        values[row] = values[row] if is_missing(value) else value
     if isinstance(series.dtype, pandas.CategoricalDtype):
         known = list(series.cat.categories)
-        known += [value for value in dict.fromkeys(new.values()) if value not in set(known)]
+        added = dict.fromkeys(value for value in new.values() if not is_missing(value))
+        known += [value for value in added if value not in set(known)]
         dtype: Any = pandas.CategoricalDtype(known, ordered=series.cat.ordered)
     else:
         dtype = series.dtype
@@ -301,7 +317,7 @@ class _ArrowTable(MemoryFrame):
 
     def extended(self, copies: Copies) -> Any:
         arrow = require_pyarrow()
-        new = _taken(self._table, copies.rows)
+        new = columnar.taken(self._table, copies.rows)
         for name, values in copies.changed.items():
             place = new.schema.get_field_index(name)
             field = new.schema.field(place)
@@ -311,17 +327,6 @@ class _ArrowTable(MemoryFrame):
             kind = arrow.int64() if name == DRAW else arrow.string()
             whole = whole.append_column(name, arrow.array(values, kind))
         return self.result(whole.slice(len(self._table)) if copies.only_new else whole)
-
-
-def _taken(table: Any, rows: Sequence[int]) -> Any:
-    """Some rows of a table, as often as they are named."""
-    arrow = require_pyarrow()
-    try:
-        return table.take(arrow.array(rows, arrow.int64()))
-    except arrow.ArrowNotImplementedError:
-        # Views of strings, as polars gives them, are not taken; slices of them can be put together.
-        slices = [table.slice(row, 1) for row in rows]
-        return arrow.concat_tables(slices or [table.slice(0, 0)]).combine_chunks()
 
 
 class _ArrowBatch(_ArrowTable):

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, most_given, written_answer
-from sears_dsl.data.batches import Batch, ReadOptions
+from sears_dsl.data.batches import Batch, ReadOptions, is_missing
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import open_rows
@@ -267,6 +267,10 @@ def read_labelled(
         if name not in needed and name.lower() in ("label", "labels"):
             note = f"the column {name!r} is not read: it was not named as that of the labels"
             notes = (*notes, note)
+    bare = [data.number(place) for place, text in enumerate(data.texts) if not text]
+    if bare:
+        rows_have = counted(len(bare), "row has", "rows have")
+        notes = (*notes, f"{rows_have} an empty text, such as row {bare[0]:,}")
     data = replace(data, image=image, choices=choices, folder=folder, notes=notes)
     return data if image is None else _with_readable_pictures(data, image)
 
@@ -377,14 +381,11 @@ def _of_several(
             guards.append(_joined_guard(own, names, parts, protection))
             own_cells.append(own)
     return LabelledRows(
-        tuple(row for row in rows for _ in sets),
-        column,
-        None if labels is None else tuple(each for each in labels for _ in sets),
-        path,
+        tuple(row for row in rows for _ in sets), column,
+        None if labels is None else tuple(each for each in labels for _ in sets), path,
         tuple(number for number in range(1, len(rows) + 1) for _ in sets),
-        Guards(protection, sets[0][0], guards, own_cells),
-        tuple(sets) * len(rows),
-    )
+        Guards(protection, sets[0][0], guards, own_cells), tuple(sets) * len(rows),
+    )  # fmt: skip
 
 
 def _joined_guard(
@@ -432,12 +433,14 @@ def _value(batch: Batch, column: str, index: int) -> Any:
 
 def _text(batch: Batch, column: str, index: int, where: str) -> str:
     value = _value(batch, column, index)
-    if not isinstance(value, str):
-        raise DataError(
-            f"{where}: {column} is {value!r}, which is not text",
-            help="give rows without text an empty one, or leave them out",
-        )
-    return value
+    if isinstance(value, str):
+        return value
+    if value is not None and is_missing(value):  # what pandas makes of an empty field of a csv file
+        return ""
+    raise DataError(
+        f"{where}: {column} is {value!r}, which is not text",
+        help="give rows without text an empty one, or leave them out",
+    )
 
 
 def _choices(batch: Batch, column: str, index: int, where: str) -> str:
@@ -485,7 +488,8 @@ def label_alternatives(
         return (str(value),)
     elif isinstance(value, float) and value.is_integer():
         return (str(int(value)),)
+    shown = "empty" if isinstance(value, str) or is_missing(value) else repr(value)
     raise DataError(
-        f"{where} is {value!r}, which is not a label",
+        f"{where} is {shown}, which is not a label",
         help="labels are text or whole numbers; leave rows without a label out",
     )

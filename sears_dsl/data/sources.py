@@ -58,13 +58,12 @@ class MemoryRows:
         """The rows, at least one batch."""
         for batch in self.frame.batches():
             left = batch.rows if self.limit is None else self.limit - batch.first
-            if left <= 0:
+            if left <= 0 and batch.first:
                 return
-            if left >= batch.rows:
-                yield batch
-            else:
+            if left < batch.rows:
                 columns = {name: values[:left] for name, values in batch.columns.items()}
-                yield Batch(batch.first, left, columns)
+                batch = Batch(batch.first, left, columns)  # noqa: PLW2901
+            yield batch
 
 
 class FolderRows:

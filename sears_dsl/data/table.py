@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.answers import Comparison
-from sears_dsl.data.batches import Batch, ReadOptions
+from sears_dsl.data.batches import Batch, ReadOptions, is_missing
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.labelled import column_sets, label_alternatives
 from sears_dsl.data.protection import Guards, Protection
@@ -48,12 +48,12 @@ class Table:
         """The texts of a column; a row without one has the empty text."""
         values = self.columns[require_column(tuple(self.columns), column, where=self.path)]
         for number, value in enumerate(values, start=1):
-            if value is not None and not isinstance(value, str):
+            if not isinstance(value, str) and not is_missing(value):
                 raise DataError(
                     f"{self.path}: row {number}: {column} is {value!r}, which is not text",
                     help="name the column that holds the text with --column",
                 )
-        return [value or "" for value in values]
+        return ["" if is_missing(value) else value for value in values]
 
     def labels(self, column: str, *, comparison: Comparison = "exact") -> list[str]:
         """The labels of a column as text: the first of several; empty where a row has none."""
@@ -61,7 +61,7 @@ class Table:
         place = f"{self.path}: {column} of row"
         return [
             ""
-            if value is None or value == ""
+            if value == "" or is_missing(value)
             else label_alternatives(value, f"{place} {number}", comparison=comparison)[0]
             for number, value in enumerate(values, start=1)
         ]
@@ -95,7 +95,7 @@ def read_table(
             values.extend(batch.columns.get(name, [None] * batch.rows))
         rows += batch.rows
     if not rows:
-        raise DataError(f"{dataset.path} has no rows", help="there is nothing to add to")
+        raise DataError(f"{dataset.path} has no rows", help="give at least one row")
     return Table(columns, dataset.path, dataset.format_name)
 
 

@@ -96,10 +96,11 @@ class KnownRules:
 def load_known(
     files: Sequence[str] = (),
     *,
+    rulesets: Sequence[Ruleset] = (),
     with_shipped: bool = True,
     tagger: Tagger,
 ) -> KnownRules | None:
-    """The shipped rules that keep the meaning, and those of files; None where there are none.
+    """The shipped rules that keep the meaning, those of files and those given; None for none.
 
     Of the shipped ones the rules of the paper are left, which are kept as printed, those that are
     there to be rejected, those with the tag ``careless``, and those of which it is not four in five
@@ -123,17 +124,21 @@ def load_known(
     )
     # Shipped rules of other languages are left; a file that was named is not.
     shipped_names = set(names.values())
-    rulesets = {
+    by_name = {
         name: ruleset
         for name, ruleset in loaded
         if ruleset.options.language == tagger.language or name not in shipped_names
     }
-    if any(ruleset.rules for ruleset in rulesets.values()):
-        return KnownRules.of(rulesets, tagger=tagger)
-    if files:
-        raise UsageError(
-            f"there is no rule in {', '.join(files)}", help="name files with rules after --known"
-        )
+    for each in rulesets:
+        own_name = each.name or each.path
+        while own_name in by_name:
+            own_name += " (once more)"
+        by_name[own_name] = each
+    if any(ruleset.rules for ruleset in by_name.values()):
+        return KnownRules.of(by_name, tagger=tagger)
+    if files or rulesets:
+        where = ", ".join([*files, *(each.path for each in rulesets)])
+        raise UsageError(f"there is no rule in {where}", help="name files with rules after --known")
     return None
 
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from sears_dsl.answers import REFUSED, Comparison, is_right
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, NothingRightError, UsageError, counted
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import WRITE_ALIKE, Answer, Predictor, Row, row_key
 
@@ -178,16 +178,15 @@ def _of_each_label(data: LabelledRows) -> list[int]:
 
 def nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[str]) -> DataError:
     """The error where a model has none of these rows right."""
-    some = "the" if len(answers) == len(data.rows) else f"{len(answers):,} of the"
+    rows = f"{len(data.rows):,} rows of {data.path}"
+    refuses, wrong = f"the model refuses the {rows}", f"the model has none of the {rows} right"
+    if len(answers) < len(data.rows):
+        some = f"of {counted(len(answers), 'row')} tried (of {rows}) the model"
+        refuses, wrong = f"{some} refuses all", f"{some} has none right"
     labels_given = sorted(set(answers) - {REFUSED})
     if answers and not labels_given:
-        return DataError(
-            f"the model refuses {some} {len(data.rows):,} rows of {data.path}",
-            help="without --on-error skip the command ends with what it says of the first one",
-        )
+        advice = "without --on-error skip the command ends with what it says of the first one"
+        return NothingRightError(refuses, help=advice)
     examples = ", ".join(map(repr, labels_given[:5]))
-    return DataError(
-        f"the model has none of {some} {len(data.rows):,} rows of {data.path} right",
-        help=f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
-        f"do they mean the same? {WRITE_ALIKE}",
-    )
+    advice = f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
+    return NothingRightError(wrong, help=f"{advice}do they mean the same? {WRITE_ALIKE}")

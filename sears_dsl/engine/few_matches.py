@@ -24,8 +24,7 @@ from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter, fold, r
 from sears_dsl.engine.compile.program import Program, Variant, bind
 from sears_dsl.engine.match.search import search_row, searches_rows
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
-from sears_dsl.engine.rewrite.pieces import Unrendered
-from sears_dsl.engine.rewrite.placing import ALONE, Around, begins_sentence
+from sears_dsl.engine.rewrite.placing import ALONE, Around, Unrendered, begins_sentence
 from sears_dsl.engine.rewrite.renderer import (
     MOST_WRITTEN,
     CompiledRules,
@@ -173,11 +172,9 @@ class FewMatches:
         previous = ends[start - 1] if start else None
         if start < end:
             placed = renderer.placing.placed
-            edit = placed(text, first, last, new, previous=previous, around=around)
-        else:
-            following = (starts[start], ends[start]) if start < len(starts) else None
-            edit = renderer.placing.inserted(text, previous, following, new, around)
-        return edit or Unrendered.UNCHANGED
+            return placed(text, first, last, new, previous=previous, around=around)
+        following = (starts[start], ends[start]) if start < len(starts) else None
+        return renderer.placing.inserted(text, previous, following, new, around)
 
     def _binding(self, row: _Row, way: _Way, start: int, end: int) -> Binding:
         if way.variant is None:
@@ -203,7 +200,7 @@ class FewMatches:
 
 def _kind(character: str) -> int:
     """What touches new text, by the numbers of `windows.neighbours`."""
-    return 2 if character.isalnum() or not character.isascii() else 1
+    return 2 if character.isalnum() or character == "'" or not character.isascii() else 1
 
 
 # Of more rules at once the kernels are asked, which take as long for one as for many.

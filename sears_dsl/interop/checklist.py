@@ -31,7 +31,10 @@ TestKind: TypeAlias = Literal["INV", "DIR", "MFT"]
 
 _KINDS: Mapping[str, TestKind] = {"same": "INV", "flip": "DIR", "label": "MFT"}
 # CheckList 0.0.11 shows its tables in the notebook, by modules that newer Jupyters have not.
-_INSTALL = "pip install 'notebook<7' 'ipython<9' && pip install --no-build-isolation checklist"
+_INSTALL = (
+    "pip install 'setuptools<70' wheel 'notebook<7' 'ipython<9' && "
+    "pip install --no-build-isolation checklist"
+)
 
 
 @dataclass(frozen=True, slots=True)

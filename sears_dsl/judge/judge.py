@@ -8,7 +8,7 @@ cheap evidence leaves it open.
     evident = min(full, cheap),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
 where ``taken_k`` never falls, is piecewise linear and was fitted on judgements of people, with an
-intercept for rewrites as mining gives them, of which about one in eight is acceptable. ``cheap`` is
+intercept for rewrites as mining gives them: at most one in eight is acceptable. ``cheap`` is
 of what is known without the encoder, generous by construction: it only rejects what ``full`` hardly
 ever accepts. What readers said of the same change elsewhere moves it (`sears_dsl.judge.readings`):
 that is S. Of several changes in a text the worst counts, and how many there are. How likely a

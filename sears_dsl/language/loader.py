@@ -424,15 +424,12 @@ def _usage(ruleset: Ruleset) -> Iterator[Diagnostic]:
             yield from _missing_tests(node)
     if not nodes:
         return
-    used = _used_sets(ruleset)
-    used |= {slot.reference for template in ruleset.templates for slot in template.slots}
-    for definition in ruleset.sets:
-        if syntax.SetReference(definition.name) not in used:
-            advice, message = "delete it", f"set `{definition.name}` is not used"
-            if any(_mentions(template, definition.name) for template in ruleset.templates):
-                advice = f"a template writes it in braces: {code(f'{{{definition.name}}}')}"
-            yield Diagnostic("W603", message, definition.span, advice)
-    modules = {reference.module for reference in used}
+    for definition in unused_sets(ruleset):
+        advice, message = "delete it", f"set `{definition.name}` is not used"
+        if any(_mentions(template, definition.name) for template in ruleset.templates):
+            advice = f"a template writes it in braces: {code(f'{{{definition.name}}}')}"
+        yield Diagnostic("W603", message, definition.span, advice)
+    modules = {reference.module for reference in _references(ruleset)}
     for each in ruleset.imports:
         if each.name not in modules:
             yield Diagnostic("W604", f"import `{each.name}` is not used", each.span, "delete it")
@@ -453,6 +450,18 @@ def _missing_tests(rule: syntax.Rule | syntax.Template) -> Iterator[Diagnostic]:
     if not any(silent):
         message = f"a published {kind} without a test that stays silent"
         yield Diagnostic("W602", message, rule.span, 'write `test "in" => none` under it')
+
+
+def unused_sets(ruleset: Ruleset) -> list[syntax.SetDefinition]:
+    """The sets that no rule, template or set of the file names."""
+    names = _references(ruleset)
+    return [each for each in ruleset.sets if syntax.SetReference(each.name) not in names]
+
+
+def _references(ruleset: Ruleset) -> set[syntax.SetReference]:
+    """The references in a file."""
+    slots = (slot.reference for template in ruleset.templates for slot in template.slots)
+    return _used_sets(ruleset).union(slots)
 
 
 def _used_sets(ruleset: Ruleset) -> set[syntax.SetReference]:

@@ -98,9 +98,11 @@ def _imported(name: str, spec: str) -> Any:
     except ModuleNotFoundError as error:
         parts = name.split(".")
         if error.name in {".".join(parts[:count]) for count in range(1, len(parts) + 1)}:
+            advice = f"run sears in the folder that has it (this is {here}), or install it"
+            if name.endswith(".py"):
+                advice = f"write {spec.replace('.py:', ':')}"
             raise UsageError(
-                f"{spec}: there is no module {error.name!r}, here or installed",
-                help=f"run sears in the folder that has it (this is {here}), or install it",
+                f"{spec}: there is no module {error.name!r}, here or installed", help=advice
             ) from error
         raise ModelError(
             f"{spec}: the module {name} needs {error.name!r}, which is not installed",

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ GROUP = 16
 
 # A thousand pairs take seconds, which is what a killed run may lose.
 _PAIRS = 1024
+_FEW = 128  # of so many nobody is told how far they are
 _SENTENCES = 64
 
 
@@ -62,7 +63,7 @@ class RememberedScorer:
     """A scorer with a memory, itself a scorer; ``asked`` counts pairs that the one behind got."""
 
     def __init__(
-        self, scorer: Scorer, journal: RunJournal, *, on_portion: OnPortion | None = None
+        self, scorer: Scorer, journal: RunJournal, *, on_portion: OnPortion = lambda *_: None
     ) -> None:
         self._scorer = scorer
         self._journal = journal
@@ -121,19 +122,24 @@ class RememberedScorer:
         # Pairs of one sentence stay together: scorers share work between them.
         missing = [key for key in missing if key not in known]
         missing.sort(key=lambda key: (len(distinct[key][0]), distinct[key]))
-        shown = self._on_portion if len(missing) > _PAIRS else None
+        behind: Any = self._scorer
         for first in range(0, len(missing), _PAIRS):
             some = missing[first : first + _PAIRS]
-            if shown is not None:
-                shown(first, len(missing))
+            show = partial(self._show, first, len(missing))
+            show(0)
+            if hasattr(behind, "on_scored"):
+                behind.on_scored = show
             answers = ask([distinct[key] for key in some])
             portion = dict(zip(some, answers.tolist(), strict=True))
             self._journal.put_many(kind, portion)
             known.update(portion)
             self.asked += len(some)
-        if shown is not None:
-            shown(len(missing), len(missing))
+            show(len(some))
         return np.fromiter((known[key] for key in keys), np.float64, len(keys))
+
+    def _show(self, before: int, total: int, done: int) -> None:
+        if total > _FEW:
+            self._on_portion(before + done, total)
 
 
 def remembered_paraphrases(

@@ -227,6 +227,8 @@ class Team:
         self._on_loading = on_loading
         self._known: dict[str, tuple[str, ...]] = {}
         self._children: Children | None = None
+        # Told how many pairs are scored while more are: a portion takes a second or ten.
+        self.on_scored: Callable[[int], None] = lambda _: None
 
     @property
     def name(self) -> str:
@@ -311,19 +313,19 @@ class Team:
 
     def _scored(self, kind: str, pairs: Sequence[scorers.Pair], *, tau: float = 0.0) -> list[Any]:
         distinct = sorted(set(pairs), key=lambda pair: (len(pair[0]), pair))
-        return self._of_each(kind, pairs, list(_portions(distinct)), tau=tau)
+        portions = list(_portions(distinct))
+        return self._of_each(kind, pairs, portions, tau=tau, on_answered=self.on_scored)
 
     def _of_each(
         self, kind: str, items: Sequence[Any], portions: Sequence[Sequence[Any]], *,
-        tau: float = 0.0,
+        tau: float = 0.0, on_answered: Callable[[int], None] = lambda _: None,
     ) -> list[Any]:  # fmt: skip
         """What is said of each item, asked in portions of distinct ones."""
+        by_item: dict[Any, Any] = {}
         answers = self._ask(kind, portions, tau=tau)
-        by_item = {
-            item: value
-            for portion, answer in zip(portions, answers, strict=True)
-            for item, value in zip(portion, answer, strict=True)
-        }
+        for portion, answer in zip(portions, answers, strict=True):
+            by_item.update(zip(portion, answer, strict=True))
+            on_answered(len(by_item))
         return [by_item[item] for item in items]
 
     def _ask(

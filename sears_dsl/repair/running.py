@@ -30,7 +30,7 @@ from sears_dsl.data.table import Table, guards_of, text_column
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair import augmented as augmented_rows
@@ -127,27 +127,20 @@ def augment_table(
 ) -> tuple[augmented_rows.Augmented, Mapping[str, Any]]:
     """A table with rewrites of its own rows, if need be `some`, and a record of how it was made."""
     guards = _guards_of_each(table, choices.protection, column=columns.text)
+    labels = None if columns.label is None else table.labels(columns.label)
+    notes = [note for each in guards for note in each.notes]
+    if bare := (labels or []).count(""):
+        notes.append(f"{counted(bare, 'row has', 'rows have')} no label, nor have its rewrites")
     expansion = augmented_rows.expand_table(
-        matcher,
-        table,
-        column=columns.text,
-        protection=choices.protection,
-        labels=None if columns.label is None else table.labels(columns.label),
-        oracle=oracle,
-        scope=choices.scope,
-        unit=choices.unit,
-    )
+        matcher, table, column=columns.text, protection=choices.protection, labels=labels,
+        oracle=oracle, scope=choices.scope, unit=choices.unit,
+    )  # fmt: skip
     if some:
         expansion.require_some(table.path)
     augmentation = augmented_rows.augmented(
-        table,
-        expansion,
-        columns=columns,
-        amount=choices.amount,
-        balanced=choices.balanced,
-        seed=choices.seed,
-        rulesets=augmented_rows.named_rules(rulesets),
-    )
+        table, expansion, columns=columns, amount=choices.amount, balanced=choices.balanced,
+        seed=choices.seed, rulesets=augmented_rows.named_rules(rulesets),
+    )  # fmt: skip
     protected = {}
     if guards:
         protection = guards[0].protection
@@ -177,7 +170,7 @@ def augment_table(
         "added": augmentation.added,
         "relabelled": augmentation.relabelled,
         "left_out": dict(expansion.left_out),
-        "notes": [note for each in guards for note in each.notes],
+        "notes": notes,
         "rules": dict(augmentation.of_rule),
     }
     return augmentation, record

@@ -44,12 +44,12 @@ def load_textstat() -> Any:
     return import_module("textstat")
 
 
-def _need(packages: Sequence[str], extra: str) -> None:
+def _need(packages: Sequence[str], extra: str, *, otherwise: str = "") -> None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise UsageError(
             f"this needs {', '.join(missing)}, which the core does without",
-            help=f"pip install 'sears-dsl[{extra}]'",
+            help=f"pip install 'sears-dsl[{extra}]'{otherwise}",
         )
 
 

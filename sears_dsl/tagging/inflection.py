@@ -45,8 +45,27 @@ _FORMS_OF_BE = (
     "'s", "'m", "'re", "am", "are", "is", "was", "were", "been", "being", "be", "ai"
 )  # fmt: skip
 
+# Nouns whose plural, or the way back from it, the tables get wrong: the ends of some words before
+# *-ie* and *-man*.
+_BEFORE_IE = """
+aunt badd barb best bigg boon br calor camarader cowr dear drugg folk food good hank hom hood hott
+ind kelp kidd ladd lass left loon mean mount mox newb ones potp preem quick road self smooth
+soft sweet talk tech tough town trekk und vegg weird wheel
+"""
+_BEFORE_MAN = """
+anchor anchorwo camera con front funny gag hit law side straw strong stunt stuntwo wing yes
+"""
+_PLURALS = {
+    "ox": "oxen",
+    **{f"{head}ie": f"{head}ies" for head in _BEFORE_IE.split()},
+    **{f"{head}man": f"{head}men" for head in _BEFORE_MAN.split()},
+}
+# With vowels, and none the less written in capitals: *VIPs*.
+_ACRONYMS = {"api", "atm", "ceo", "cfo", "ep", "id", "iou", "iq", "ngo", "suv", "ufo", "usb", "vip"}
+
 # (word, first letters of the tag) → lemma, where the word is contracted or the tables say less.
 _IRREGULAR = {
+    **{(plural, "NN"): noun for noun, plural in _PLURALS.items()},
     **{(form, "VB"): "be" for form in _FORMS_OF_BE},
     ("'ve", "VB"): "have",
     ("'d", "VB"): "have",
@@ -219,7 +238,11 @@ class _Lemminflect:
 
     def forms(self, lemma: str, tag: str, *, guess: bool = True) -> tuple[str, ...]:
         """The forms of a lemma under a Penn tag."""
+        if tag == "NNS" and lemma in _PLURALS:
+            return (_PLURALS[lemma],)
         forms: tuple[str, ...] = self._forms.getInflection(lemma, tag, guess)
+        if tag in _DEGREES and lemma[-1:] == "e":  # not `freeer`
+            return tuple(form.replace(f"{lemma}e", lemma) for form in forms)
         return forms
 
     def classes(self, word: str) -> dict[str, tuple[str, ...]]:
@@ -250,10 +273,9 @@ def _plain(word: str) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def is_listed(word: str) -> bool:
+def is_listed(word: str, classes: Sequence[str] = ("NOUN", "VERB", "ADJ", "ADV")) -> bool:
     """Whether a word is a form of a noun, verb, adjective or adverb of the tables."""
-    tables = _tables()
-    return any(tables.lemmas(word, upos, guess=False) for upos in ("NOUN", "VERB", "ADJ", "ADV"))
+    return any(_tables().lemmas(word, upos, guess=False) for upos in classes)
 
 
 def lemma(word: str, fine: str) -> str:
@@ -408,9 +430,10 @@ def _distinct(forms: Sequence[str], base: str) -> tuple[str, ...]:
 
 def keep_casing(form: str, token: str) -> str:
     """A lower-cased form in the casing shape of the token that it replaces."""
-    letters = sum(character.isalpha() for character in token)
-    if letters > 1 and token.isupper():
-        return form.upper()
+    if token.isupper() and (sum(map(str.isalpha, token)) > 1 or not token[0].isalpha()):
+        low = token.lower()
+        acronym = low in _ACRONYMS or (token.isalpha() and not set(low) & set("aeiouy"))
+        return f"{token}s" if acronym and form == f"{low}s" else form.upper()
     shared = 0
     for ours, theirs in zip(form, token, strict=False):
         if ours != theirs.lower():

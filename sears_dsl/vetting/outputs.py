@@ -20,7 +20,7 @@ from typing import get_args
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
 from sears_dsl.data.dataset import format_of, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.language.loader import parse
+from sears_dsl.language.loader import parse, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest, Template
 from sears_dsl.language.ruleset import Ruleset
@@ -315,9 +315,13 @@ def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool
 
 
 def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) -> str:
+    """The statements without the sets that only rules named which are not there any more."""
     remarks = "".join(f"# {line}\n" for line in heading)
-    body = print_entries(entries, ruleset.trailing)
-    return _again(ruleset, remarks + body).format()
+    whole = _again(ruleset, remarks + print_entries(entries, ruleset.trailing))
+    gone = [each for each in unused_sets(whole) if each not in unused_sets(ruleset)]
+    if gone:
+        return _file([each for each in entries if each.node not in gone], ruleset, heading)
+    return whole.format()
 
 
 def _name(ruleset: Ruleset) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -230,6 +231,24 @@ def test_results_are_drawn(found: sears.DiscoveryResult) -> None:
         figure, own = matplotlib.pyplot.subplots()
         assert result.plot(own) is own
         figure.canvas.draw()
+    matplotlib.pyplot.close("all")
+
+
+def test_plots_of_many_rules_have_room_for_their_names() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    words = [f"word{number}" for number in range(30)]
+    rows = [(f"{word} is here.", "good") for word in words]
+    rules = sears.parse("".join(f"{word} -> my {word}\n" for word in words))
+    audited = sears.audit(predict, rows, rules, scorer=None)
+    for result in (audited, sears.compare(audited, audited),
+                   sears.compare(audited, audited, audited)):  # fmt: skip
+        axes = result.plot()
+        axes.figure.canvas.draw()
+        boxes = sorted((each.get_window_extent() for each in axes.get_yticklabels()),
+                       key=lambda box: box.y0)  # fmt: skip
+        assert len(boxes) == 30
+        assert all(below.y1 < above.y0 for below, above in pairwise(boxes))
     matplotlib.pyplot.close("all")
 
 

@@ -19,6 +19,7 @@ from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.discovery.parts import PartsChoice
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import load
+from sears_dsl.runtime import extras
 
 MODEL = """\
 import pathlib
@@ -58,6 +59,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         writer.writerow(["text", "label", "part"])
         writer.writerows([f"part {k // 10} movie {k % 10}", "yes", "ab"[k % 2]] for k in range(40))
     return tmp_path
+
+
+def test_what_the_score_needs_can_be_done_without(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    refused = audit("--scorer", "judge")
+    assert isinstance(refused.exception, UsageError)
+    assert refused.exception.help == (
+        "pip install 'sears-dsl[discovery]', or leave the score out: --scorer none"
+    )
+    assert audit("--scorer", "none").exit_code == 0
 
 
 def audit(*more: str, model: str = "predict", output: str = "out") -> Result:

@@ -428,7 +428,7 @@ def test_one_worse_rule_among_many_is_seen() -> None:
      ("fff", Gates(flip_rate=0.05), "Too little was tested to judge the model: no rule changes "
       "more than 3 rows that the model has right, and 20 are needed."),
      ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said about the model: it has no row "
-      "right."),
+      "right, as where answers and labels are written differently."),
      ("k" * 30, Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "The model cannot be judged by "
       "these rows: gate show: no rule was tested on enough rows to be judged."),
      ("f" * 12 + "k" * 18, Gates(rows_flipped=0.05), "The model fails: all rules together flip "

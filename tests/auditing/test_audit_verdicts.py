@@ -111,6 +111,11 @@ def test_all_rules_together_have_a_limit_of_their_own() -> None:
     assert failed.reasons == (
         "all rules together: 2 of 20 fail (10%), above 5.0%, though it may be chance",
     )
+    # Of a rate that would be shown as its limit one figure more is shown.
+    above = audited(data, rules=rules, gates=Gates(rows_flipped=0.0996)).verdict
+    assert above.reasons == (
+        "all rules together: 2 of 20 fail (10.0%), above 10%, though it may be chance",
+    )
     few = audited(rows_of("kkk"), rules=rules, gates=Gates(rows_flipped=0.05)).verdict
     assert few.outcome == "not judged"
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import click
 import pytest
 from command_line import call
 
+from sears_dsl.cli.commands import sears
 from sears_dsl.cli.screen.console import excerpt
+from sears_dsl.defaults import SCORER_NAMES
 from sears_dsl.engine.matches import Edit
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -486,3 +489,38 @@ def test_a_second_model_to_search_is_not_left_out_unsaid(tmp_path: Path) -> None
     )  # fmt: skip
     assert done.returncode == 2
     assert "searched as one: every:one:predict,other:predict" in done.stderr
+
+
+def options_of(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Option]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from options_of(command, context)
+        for each in command.params:
+            if isinstance(each, click.Option) and not each.hidden:
+                yield name, each
+
+
+def test_help_says_what_is_taken_where_nobody_chooses() -> None:
+    """What click cannot show, since it is settled later, stands in the words of an option."""
+    settled_later = {"--batch-size", "--column", "--connections", "--retries", "--timeout"}
+    asked = {"discover", "adversaries", "audit", "vet"}
+    shown = set()
+    for name, option in options_of(sears, click.Context(sears)):
+        told = option.help or ""
+        assert not told.startswith("Of "), f"{name} {option.opts[-1]}: half a sentence"
+        if name in asked and settled_later.intersection(option.opts):
+            assert "default" in told, f"{name} {option.opts[-1]}"
+            shown.add((name, option.opts[-1]))
+        if "--tagger" in option.opts and name in ("test", "diff", "apply"):
+            assert "spacy:MODEL" in told
+    assert len(shown) == len(settled_later) * len(asked)
+
+
+@pytest.mark.parametrize("command", ["score", "calibrate"])
+def test_help_explains_every_scorer(command: str) -> None:
+    told = call(command, "--help", folder=Path()).stdout
+    explained = " ".join(told.split())
+    for name in (*SCORER_NAMES, "llm:SETTINGS"):
+        assert f" {name}: " in explained

@@ -10,7 +10,7 @@ from sears_dsl.engine.compile.requirements import compile_diagnostics
 from sears_dsl.engine.explain import explain
 from sears_dsl.engine.matches import Binding, Edit, SpanMap, SpanMapChain, TokenRange, apply_edits
 from sears_dsl.engine.reference import find
-from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.placing import Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.errors import CompileError
 from sears_dsl.language.loader import parse
@@ -267,6 +267,7 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
         ),
         ("NOUN -> $1.NNS", "deer", "it matched `deer`, but an inflection has more than one form"),
         ("_ dog -> dog dog", "dog dog", "it matched `dog dog`, but the new text is the old one"),
+        ("is -> so", "it isn't", "it matched `is`, but what it would leave is no word"),
     ],
 )
 def test_a_rule_says_how_far_it_got(rule: str, text: str, reason: str) -> None:

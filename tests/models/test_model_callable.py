@@ -120,6 +120,7 @@ def test_a_module_finds_its_neighbours_and_hides_no_installed_one(folder: Path) 
         ("reviewing/sentiment.py", "such as reviewing.sentiment:predict"),
         ("reviewing.sentiment.ask", "such as reviewing.sentiment:ask"),
         ("reviewing/sentiment.py:predict", "write reviewing.sentiment:predict"),
+        ("nowhere.py:predict", "write nowhere:predict"),
         ("reviewing.sentiment:predct", "reviewing.sentiment has no 'predct'"),
         ("reviewing.sentiment:model.ask", "Model has no 'ask'"),
         ("reviewing.nothing:predict", "there is no module 'reviewing.nothing'"),

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +32,7 @@ from sears_dsl.paraphrasing.plugins import (
     offered,
     read_paraphrases,
 )
-from sears_dsl.paraphrasing.remembered import remembered_paraphrases
+from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.database import RunJournal
 
@@ -420,6 +421,29 @@ def test_a_team_says_what_it_does_not_do() -> None:
         team.scores(PAIRS)
     with pytest.raises(UsageError, match="rewords nothing"):
         team.paraphrase(["A film."])
+
+
+def test_scoring_tells_how_far_it_is_within_a_portion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand pairs are kept at once, and may take minutes."""
+
+    def reply(_: Team, questions: Iterable[Any]) -> Iterator[Any]:
+        return (SimpleNamespace(answer=[0.5] * len(each.items), translations={})
+                for each in questions)  # fmt: skip
+
+    monkeypatch.setattr(Team, "_replies", reply)
+    told: list[tuple[int, int]] = []
+    pairs = [(f"It is {number}.", f"It was {number}.") for number in range(1_030)]
+    with RunJournal(None, task=lambda: "told") as journal:
+        team = Team(Recipe(paraphrases=False))
+        scorer = RememberedScorer(team, journal, on_portion=lambda *counts: told.append(counts))
+        scorer.scores(pairs[:100])
+        assert not told, "what takes a moment is no stage"
+        scorer.scores(pairs)
+    assert told == sorted(told)
+    assert told[0] == (0, 930)
+    assert told[-1] == (930, 930)
+    done = [each for each, _ in told]
+    assert max(after - before for before, after in pairwise(done)) <= 128
 
 
 def test_own_paraphrases_are_remembered() -> None:

@@ -253,3 +253,23 @@ def test_a_file_of_adversaries_is_read_best_first(tmp_path: Path) -> None:
     path.write_text("text,label\na,b\n", "utf-8")
     with pytest.raises(DataError, match="original"):
         read_choices(str(path))
+
+
+def test_sets_go_with_the_last_rule_that_names_them(tmp_path: Path) -> None:
+    source = tmp_path / "sets.sear"
+    source.write_text(
+        "set INNER = a | an\nset OUTER = @INNER | the\nset OWN = one\n\n@OUTER movie -> film\n\n"
+        "set LEFT = good\n\n@LEFT play -> show\n", "utf-8",
+    )  # fmt: skip
+    ruleset = load(source)
+    path = tmp_path / "ana.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        journal.append("reject", {"rule": ruleset.rule_ids[0], "shown": [], "reason": "meaning",
+                                  "note": ""})  # fmt: skip
+        journal.append("accept", {"rule": ruleset.rule_ids[1], "shown": []})
+    arguments = [str(source), str(path), "--tagger", "pinned", "-o", str(tmp_path / "out.sear")]
+    done = CliRunner().invoke(vetted_command, arguments)
+    assert done.exit_code == 0, done.output
+    names = {part: {each.name for each in load(tmp_path / f"out{part}.sear").sets}
+             for part in ("", ".left-out")}  # fmt: skip
+    assert names == {"": {"OWN", "LEFT"}, ".left-out": {"OWN", "INNER", "OUTER"}}

@@ -313,6 +313,9 @@ def test_what_differs_proposes_the_narrowed_rule_and_a_key_takes_it(
     page.get_by_role("button", name="Look… at what movie -> film / good __ does").click()
     sync_api.expect(page.locator("#edit-text")).to_have_value("movie -> film / good __")
     sitting.shows("#edit-numbers", "mistakes induced")
+    assert sitting.text("#edit-numbers").split("\n")[1::2][1:3] == [
+        "right rows changed", "of these become wrong (95%: 76% to 100%)"
+    ]  # fmt: skip
     page.keyboard.press("Escape")
     assert page.evaluate(CONTRAST) == []
     assert page.evaluate(NAMELESS) == []

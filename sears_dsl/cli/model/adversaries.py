@@ -51,7 +51,8 @@ class AdversariesOptions(SearchingOptions):
 @click.option("--all", "every", is_flag=True, help="With --unit sentence or --avoid-important: "
               "also rewordings that do not flip, and those of rows that the model has "
               "wrong.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@click.option("--seed", type=int, default=0, show_default=True,
+              help="Decides which rows --sample draws.")  # fmt: skip
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
               help="Time for the search.")  # fmt: skip
 def adversaries_command(output: Path, *, top: int, **options: Any) -> None:

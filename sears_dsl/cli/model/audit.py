@@ -143,29 +143,26 @@ class AuditOptions(AskingOptions, EngineOptions):
               help="Limit of all rules that expect `same` together: the share of right rows "
               "that any of them may flip.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
-              help="Limit of some rules: id, tag:NAME or severity:high; or, before an id, "
-              "template:ID, tag:NAME or all, the tolerance of robust: or invariant:, the least "
-              "share of local:, the least accuracy of mean: or corrected:, the least distance from "
-              "the best constant answer of above-constant:; repeatable.")  # fmt: skip
+              help="A limit of some rules: film=2% by its id, tag:NAME=5%, severity:high=1%. Or a "
+              "demand of robustness, before an id, template:ID, tag:NAME or all: "
+              "robust:tag:negation=20% and invariant:… say how far accuracy may fall, local:… the "
+              "least share of robust rows, mean:… and corrected:… the least accuracy, "
+              "above-constant:… the least lead on a constant answer; repeatable.")  # fmt: skip
 @click.option("--tolerance", callback=read_share, metavar="RATE",
-              help="Report semantic robustness: how far accuracy may fall on what the "
-              "rules make of the rows. A gate of it is --gate robust:all=RATE.")  # fmt: skip
+              help="Report semantic robustness: how far accuracy may fall on rewrites. A gate is "
+              "--gate robust:all=RATE.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-              help="Draw the noise of rules that draw so many times, and show the "
-              "mean and the worst.")  # fmt: skip
+              help="Draw noise so many times, and show the mean and the worst.")  # fmt: skip
 @click.option("--rates", metavar="RATES",
               help="Also measure rules that draw at these rates, such as 5%,10%,25%.")  # fmt: skip
 @oracle_option
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
               show_default=True,
-              help="rate: a rule fails when its rate is above the limit; evidence: "
-              "when there is evidence that it is; proof: when there is no proof "
-              "that it is not.")  # fmt: skip
+              help="rate: a rule fails when its rate is above the limit; evidence: when there is "
+              "evidence that it is; proof: when there is no proof that it is not.")  # fmt: skip
 @click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
-              help="Do not judge a rule that changes fewer rows that the model has "
-              "right.")  # fmt: skip
-@click.option("--require-support", is_flag=True,
-              help="Fail when a rule cannot be judged.")  # fmt: skip
+              help="Do not judge a rule that changes fewer rows which are right.")  # fmt: skip
+@click.option("--require-support", is_flag=True, help="Fail when a rule cannot be judged.")
 @click.option("--slice", "columns", multiple=True, metavar="COLUMN",
               help="A column of the data to show results by, or words(COLUMN), "
               "first-word(COLUMN), agreement(COLUMN), grade(COLUMN); words(answer) is of the "
@@ -179,15 +176,14 @@ class AuditOptions(AskingOptions, EngineOptions):
 @engine_options
 @scope_option
 @unit_option
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="Decides what is drawn at random."
-)
+@click.option("--seed", type=int, default=0, show_default=True,
+              help="Decides what is drawn at random.")  # fmt: skip
 @json_option("Print the audit as JSON.")
 @imports_option
 def audit_command(
     rules: tuple[str, ...], *, output: Path, summary: Path | None, **options: Any
 ) -> None:
-    """Measure what rules do to a model, and judge it. Exit 1 when a gate fails.
+    """Measure what rules do to a model, and judge it. Exit 1 when a gate fails or no row is right.
 
     Each rule is applied by itself to every row; a flip is a row that the model has right before
     and wrong after. Rules that expect another answer are judged by that. A rule that can be tested
@@ -220,7 +216,7 @@ def audit_command(
         note("note: a tolerance is reported, and no gate: that is --gate robust:all=RATE")
     models = chosen.models()
     if chosen.scorer != "none":
-        need_discovery()
+        need_discovery(otherwise=", or leave the score out: --scorer none")
     oracle = None if chosen.oracle is None else open_oracle(chosen.oracle, rulesets)
     own_rows = any(ruleset.templates for ruleset in rulesets) and not chosen.also
     if chosen.data is None and not own_rows:

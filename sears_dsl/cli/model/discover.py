@@ -144,22 +144,13 @@ def discover_command(output: Path, **options: Any) -> None:
         shown = SearchScreen(show, work, chosen)
         shown.notes(text)
         discovery = discover(
-            work.data,
-            work.predictor,
-            paraphraser=work.parts.paraphraser,
-            scorer=work.parts.scorer,
-            tagger=work.tagger,
-            settings=settings,
-            text=text,
-            known=load_known(
-                chosen.known, with_shipped=not (chosen.no_known or chosen.paper), tagger=work.tagger
-            ),
-            journal=work.parts.journal,
-            on_progress=show,
-            on_known=shown.known,
-            before_search=shown.estimate,
-            began=began,
-        )
+            work.data, work.predictor, paraphraser=work.parts.paraphraser,
+            scorer=work.parts.scorer, tagger=work.tagger, settings=settings, text=text,
+            known=load_known(chosen.known, tagger=work.tagger,
+                             with_shipped=not (chosen.no_known or chosen.paper)),
+            journal=work.parts.journal, on_progress=show, on_known=shown.known,
+            before_search=shown.estimate, began=began,
+        )  # fmt: skip
         participants = participants_of(
             work.predictor, work.parts, label=chosen.label, also=chosen.also
         )

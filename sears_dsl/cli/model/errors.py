@@ -28,7 +28,7 @@ if TYPE_CHECKING:
               help="A further feature: a column of the data, or what is computed of one, as for "
               "`sears audit --slice`; repeatable.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True,
-              help="Of the folds and of what is shuffled.")  # fmt: skip
+              help="Decides which rows are learned from, and what is shuffled.")  # fmt: skip
 @click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
               help="Where errors.json, errors.md and errors.html go.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from sears_dsl.cli.options.shared import (
+    COLUMN_BY_DEFAULT,
     FilePath,
     chosen_reading,
     chosen_tagger,
@@ -28,7 +29,7 @@ from sears_dsl.runtime.files import write_atomically
               help="The rows to test rules on; templates need none.")  # fmt: skip
 @click.option("-o", "--output", required=True, type=FilePath(dir_okay=False),
               help="The suite, for CheckList's TestSuite.from_file.")  # fmt: skip
-@click.option("--column", help="The column that rules rewrite.")
+@click.option("--column", help=f"The column that rules rewrite; {COLUMN_BY_DEFAULT}.")
 @reading_options
 @click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
               help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip

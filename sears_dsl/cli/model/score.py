@@ -32,9 +32,10 @@ pairs_options = with_options(
     scorer_option(
         "scorer_name",
         text="judge: the chance that most readers would accept a rewrite, which changes a few "
-        "words; meaning: the chance that people call two whole sentences the same; pivot: the "
-        "paper's score through translation; minilm: the cosine of a sentence encoder; or one of "
-        "your own.",
+        "words; judge-lm: the same, with a language model of this machine asked as well; meaning: "
+        "the chance that people call two whole sentences the same; pivot: the paper's score "
+        "through translation; minilm: the cosine of a sentence encoder; a function or an object of "
+        "your own; llm:SETTINGS: the judge, and a language model about what it accepts.",
     ),
     pivot_option,
     click.option("--original", help="The column of the original texts."),

@@ -79,24 +79,19 @@ class VetOptions(AskingOptions):
               help="Judge the templates of RULES and not its rules; of a file without rules they "
               "are meant.")  # fmt: skip
 @click.option("--reviewer", "reviewers", multiple=True, metavar="NAME",
-              help="Who judges; repeatable, each gets an address. Default: the user's "
-              "name.")  # fmt: skip
+              help="Who judges; repeatable, each gets an address. Default: you.")  # fmt: skip
 @click.option("--journal", type=FilePath(),
-              help="Where decisions are kept; of one reviewer. Default: beside the "
-              "output.")  # fmt: skip
+              help="Where decisions of one reviewer are. Default: beside the output.")  # fmt: skip
 @click.option("-o", "--output", type=FilePath(),
               help="The vetted ruleset. Default: NAME.vetted.sear beside RULES.")  # fmt: skip
 @click.option("--rules", "most", type=click.IntRange(min=1), default=20, show_default=True,
-              help="Most rules to accept; as many are shown, selected by what they "
-              "add.")  # fmt: skip
+              help="Most rules to accept; as many are shown, by what they add.")  # fmt: skip
 @click.option("--adversaries", metavar="FILE",
               help="Sentences to pick adversaries of, from `sears adversaries --top 5`; without, "
               "what RULES make of rows.")  # fmt: skip
-@scorer_option(
-    default="none",
-    none=True,
-    text="S, which flips count by in the selection; none counts all alike.",
-)
+@scorer_option(default="none", none=True,
+               text="What says how far a rewrite keeps the meaning, S from 0 to 1: a flip counts "
+               "by its S where rules are selected. With none all count alike.")  # fmt: skip
 @pivot_option
 @click.option("--tau", type=click.FloatRange(0, 1),
               help="S from which on a flip counts; the scorer's own by default.")  # fmt: skip
@@ -242,7 +237,7 @@ def _scorer(chosen: VetOptions, ruleset: Ruleset) -> Scorer | None:
     """What says which flips count; before rows are read and the model is asked."""
     if chosen.scorer == "none":
         return None
-    need_discovery()
+    need_discovery(otherwise=", or leave the score out: --scorer none")
     from sears_dsl.discovery.parts import load_chosen_scorer
 
     scorer = load_chosen_scorer(

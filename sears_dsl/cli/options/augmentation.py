@@ -14,6 +14,7 @@ import click
 
 from sears_dsl.cli.options.model import TextOptions, protection_options
 from sears_dsl.cli.options.shared import (
+    COLUMN_BY_DEFAULT,
     chosen_reading,
     chosen_tagger,
     id_option,
@@ -43,14 +44,15 @@ if TYPE_CHECKING:
 
 augmentation_options = with_options(
     imports_option,
-    click.option("--column", help="The column that rules rewrite."),
+    click.option("--column", help=f"The column that rules rewrite; {COLUMN_BY_DEFAULT}."),
     click.option("--label", help="The column of labels."),
     protection_options,
     click.option("--amount", default="all", show_default=True,
                  help="New rows: 20% of the rows, 2x their number, 500, or all rewrites."),
     click.option("--balance/--no-balance", "balanced", default=True, show_default=True,
                  help="Whether the rules take turns where not all of their rewrites are added."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Of everything random."),
+    click.option("--seed", type=int, default=0, show_default=True,
+                 help="Decides what is drawn at random."),
     oracle_option,
     scope_option,
     unit_option,

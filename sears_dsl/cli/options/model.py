@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.options.shared import (
+    COLUMN_BY_DEFAULT,
     FilePath,
     chosen_as,
     chosen_reading,
@@ -89,8 +90,7 @@ _ROWS_OR_TEMPLATES = click.option(
 )  # fmt: skip
 _MODELS = (
     "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:SETTINGS, file:PREDICTIONS, or several "
-    "that vote, "
-    "vote:SPEC,SPEC,SPEC."
+    "that vote, vote:SPEC,SPEC,SPEC."
 )
 
 
@@ -140,7 +140,7 @@ choices_option = click.option(
 )  # fmt: skip
 _DATA = with_options(
     click.option("--column", help="The column that rules rewrite; a,b for either of two, a+b for "
-                 "both."),
+                 f"both; {COLUMN_BY_DEFAULT}."),
     click.option("--label", help="The column of labels; without it, the model's own answers count "
                  "as right."),
     click.option("--also", multiple=True, metavar="COLUMN",
@@ -152,8 +152,7 @@ _DATA = with_options(
     click.option("--format", "input_format", help="Format of the data, where its name does not "
                  "tell."),
     reading_options,
-    click.option("--limit", type=click.IntRange(min=1), help="Read at most so many rows, the "
-                 "first ones."),
+    click.option("--limit", type=click.IntRange(min=1), help="Read so many rows, the first ones."),
 )  # fmt: skip
 _SCORER = scorer_option(text="What says whether a rewording keeps the meaning.")
 _SCORER_OR_NONE = scorer_option(
@@ -180,19 +179,21 @@ _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
 _BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
                      help="Width of the search for paraphrases.")  # fmt: skip
 _ASKING = with_options(
-    click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model."),
+    click.option("--batch-size", type=click.IntRange(min=1),
+                 help="Rows in a call of the model; by default 64."),
     click.option("--request-map", help="Endpoints: how rows become JSON."),
     click.option("--response-map", help="Endpoints: where the labels are."),
-    click.option("--timeout", type=float, help="Endpoints: seconds to wait for an answer."),
-    click.option("--retries", type=click.IntRange(min=0), help="Endpoints: tries after a failure."),
+    click.option("--timeout", type=float,
+                 help="Endpoints: seconds to wait for an answer; 30 by default."),
+    click.option("--retries", type=click.IntRange(min=0),
+                 help="Endpoints: tries after a failure; 3 by default."),
     click.option("--connections", type=click.IntRange(min=1),
                  help="Endpoints: requests at the same time; 4 by default."),
     click.option("--on-error", type=click.Choice(["stop", "skip"]),
                  help="Endpoints: what to do about a text that it refuses (400, 413, "
                  "422); by default, stop."),
     click.option("--inputs", type=FilePath(),
-                 help="With --model file:…: where to write the rows that need "
-                 "predictions."),
+                 help="With --model file:…: where to write the rows that need predictions."),
     resuming_options,
     quiet_option,
 )  # fmt: skip
@@ -379,9 +380,9 @@ def asking(
     from sears_dsl.tagging.tagger import load_tagger
 
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
+    show("reading rows", 0, None)
+    data = chosen.rows()
     with unfinished_run(output, chosen, goes_on=goes_on) as run:
-        show("reading rows", 0, None)
-        data = chosen.rows()
         show("loading the model", 0, None)
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
             one = chosen.loading(models, store)

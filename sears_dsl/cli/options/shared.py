@@ -80,16 +80,13 @@ def read_share(
 
 
 imports_option = click.option(
-    "--allow-imports-outside",
-    is_flag=True,
+    "--allow-imports-outside", is_flag=True,
     help="Rule files may import files that lie outside of their folder.",
-)
-"""For every command that reads rule files."""
-tagger_option = click.option(
-    "--tagger", default=DEFAULT_TAGGER, show_default=True,
-    help="fast (in the rules' language), fast:pt, spacy, spacy:MODEL, or MODULE:FACTORY of your "
-    "own.",
 )  # fmt: skip
+"""For every command that reads rule files."""
+TAGGERS = "fast (of the rules' language), fast:pt, spacy, spacy:MODEL, or your own MODULE:FACTORY."
+tagger_option = click.option("--tagger", default=DEFAULT_TAGGER, show_default=True, help=TAGGERS)
+COLUMN_BY_DEFAULT = "by default the only one of text, or text, sentence, question or review"
 tagger_of_rules_option = click.option(
     "--tagger",
     help="Tagger to use; by default one that the rules were validated with, where that is known.",
@@ -108,12 +105,10 @@ oracle_option = click.option(
     "a person rejected in `sears vet`.",
 )  # fmt: skip
 id_option = click.option("--id-column", help="The column of row ids; `id` where there is one.")
-no_cache_option = click.option(
-    "--no-cache", is_flag=True, help="Neither use nor fill the cache of tagged texts."
-)
-quiet_option = click.option(
-    "--quiet", is_flag=True, callback=quietly, help="No progress and no summary."
-)
+no_cache_option = click.option("--no-cache", is_flag=True,
+                               help="Neither use nor fill the cache of tagged texts.")  # fmt: skip
+quiet_option = click.option("--quiet", is_flag=True, callback=quietly,
+                            help="No progress and no summary.")  # fmt: skip
 output_format_option = click.option(
     "--output-format", help="Format of the output, where its name does not tell."
 )

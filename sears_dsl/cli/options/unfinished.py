@@ -21,7 +21,7 @@ from pathlib import Path
 import click
 
 from sears_dsl.cli.options.shared import with_options
-from sears_dsl.errors import DataError, SearsError, UsageError
+from sears_dsl.errors import DataError, NothingRightError, SearsError, UsageError
 from sears_dsl.runtime.files import is_marked, is_there, make_private_folder, mark, take_lock
 
 resuming_options = with_options(
@@ -87,7 +87,9 @@ def unfinished_run(
         try:
             yield run
         except BaseException as error:
-            if not _holds_findings(folder):
+            # Answers of which none is right help no other run, unless it had more before.
+            vain = isinstance(error, NothingRightError) and not (resuming.resume or goes_on)
+            if vain or not _holds_findings(folder):
                 shutil.rmtree(folder, ignore_errors=True)
             elif isinstance(error, KeyboardInterrupt) or (
                 isinstance(error, SearsError) and not goes_on

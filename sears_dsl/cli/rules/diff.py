@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import chosen_reading, imports_option, reading_options
+from sears_dsl.cli.options.shared import TAGGERS, chosen_reading, imports_option, reading_options
 from sears_dsl.cli.screen.console import console, echo_json, rule_labels
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError, counted, printable
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 @click.argument("old")
 @click.argument("new")
 @click.option("--on", "data", help="A dataset: also show which rows rewrite differently.")
-@click.option("--column", help="The text column of the dataset.")
+@click.option("--column", help="The text column of the dataset; by default the only one.")
 @click.option("--format", "file_format", help="Its format, where the name does not tell.")
 @reading_options
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
               help="Show at most so many rows.")  # fmt: skip
 @click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-              help="The tagger of the dataset.")  # fmt: skip
+              help=f"The tagger of the dataset: {TAGGERS}")  # fmt: skip
 @click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 @imports_option

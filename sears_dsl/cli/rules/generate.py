@@ -30,13 +30,8 @@ if TYPE_CHECKING:
     epilog="Example: sears generate phenomena.sear -o negation.csv --limit 500",
 )
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=FilePath(),
-    help="The file to write; - for standard output, as csv where --output-format says nothing.",
-)
+@click.option("-o", "--output", required=True, type=FilePath(),
+              help="The file to write; - for standard output, by default as csv.")  # fmt: skip
 @output_format_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
               help="At most so many sentences; fewer are the first of more.")  # fmt: skip
@@ -44,7 +39,7 @@ if TYPE_CHECKING:
               show_default=True, help="Whom a limit treats alike: each template, or each "
               "sentence of any.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Of what a limit draws.")  # fmt: skip
+              help="Decides which sentences --limit draws.")  # fmt: skip
 @oracle_option
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")

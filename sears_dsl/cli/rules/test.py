@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import imports_option
+from sears_dsl.cli.options.shared import TAGGERS, imports_option
 from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, counted
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-              help="For tests without pinned tags.")  # fmt: skip
+              help=f"For tests without pinned tags: {TAGGERS}")  # fmt: skip
 @click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
               "manifest that it was validated with this tagger.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")

@@ -283,7 +283,7 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
-    single = [_cut(each.text) for each in discovery.rules if each.is_one_flip]
+    single = [each.id for each in discovery.rules if each.is_one_flip]
     if single:
         more = f" and {len(single) - _NAMED:,} more" if len(single) > _NAMED else ""
         names = ", ".join(single[:_NAMED]) + more

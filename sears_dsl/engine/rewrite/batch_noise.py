@@ -30,8 +30,9 @@ from sears_dsl.engine.noise.instances import (
 )
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite import renderer as rendering
-from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall, Unrendered
-from sears_dsl.engine.rewrite.renderer import CompiledRules, Rendered, Renderer
+from sears_dsl.engine.rewrite.pieces import Drawing, Instance, NoiseCall
+from sears_dsl.engine.rewrite.placing import Rendered, Unrendered
+from sears_dsl.engine.rewrite.renderer import CompiledRules, Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.slots import PLACED, REPLACED
 from sears_dsl.engine.rewrite.windows import characters_of

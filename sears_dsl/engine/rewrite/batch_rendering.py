@@ -98,7 +98,6 @@ def edited_columns(
     if not len(matches):
         return RewriteColumns.of([])
     protected = run.protected
-    missing = forms.outcomes == MISSING
     edits = _BatchEdits(tokens, matches, forms, protected)
     elsewhere: list[RewriteColumns] = []
     if protected is not None and any(protected):
@@ -108,9 +107,9 @@ def edited_columns(
             # What a rate has chosen touches nothing, and is not chosen anew.
             anew = np.isin(matches.rows, matches.rows[touching])
             anew &= compiled.ways[matches.rules] == FIXED
-            edits.there[anew] = missing[anew] = False
+            edits.there[anew] = edits.missing[anew] = False
             elsewhere.append(rewrites_by_unit(compiled, tokens, matches.select(anew), run))
-    run.unrenderable.update(matches.rules[missing].tolist())
+    run.unrenderable.update(matches.rules[edits.missing].tolist())
     return RewriteColumns.merged([edits.columns(), *elsewhere])
 
 
@@ -124,6 +123,7 @@ class _BatchEdits:
         self.protected = protected
         self.matches = matches
         self.there = forms.outcomes == REPLACED
+        self.missing = forms.outcomes == MISSING
         self.new_ids = forms.new_ids.copy()
         self.starts = np.zeros(len(matches), np.int32)
         self.ends = np.zeros(len(matches), np.int32)
@@ -166,7 +166,7 @@ class _BatchEdits:
         before: list[Edit] = []
         current = -1
         # Numbers instead of edits: so many objects would be looked through again and again.
-        has_edit: list[bool] = []
+        has_edit, is_missing = list[bool](), list[bool]()
         starts, ends, new_ids = list[int](), list[int](), list[int]()
         for template, group, new_id, row, inserts, start, end, place, barrier in zip(
             templates, *(column.tolist() for column in columns), strict=True
@@ -181,16 +181,17 @@ class _BatchEdits:
                 edit = placing.inserted(texts[row], previous, following, new, around)
             else:
                 edit = placing.placed(texts[row], start, end, new, previous=previous, around=around)
-            has_edit.append(edit is not None)
-            if edit is not None:
+            has_edit.append(isinstance(edit, Edit))
+            is_missing.append(not isinstance(edit, Edit) and edit.is_counted)
+            if isinstance(edit, Edit):
                 before.append(edit)
                 starts.append(edit.start)
                 ends.append(edit.end)
                 new_ids.append(self.texts.setdefault(edit.new, len(self.texts)))
-        self.there[chosen] = has_edit
+        self.there[chosen], self.missing[chosen] = has_edit, is_missing
         at = chosen[self.there[chosen]]
         self.starts[at], self.ends[at], self.new_ids[at] = starts, ends, new_ids
-        for column in (self.there, self.starts, self.ends, self.new_ids):
+        for column in (self.there, self.missing, self.starts, self.ends, self.new_ids):
             column[alike] = column[examples]
         self.starts[alike] += anchors - anchors[first]
         self.ends[alike] += anchors - anchors[first]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -20,33 +19,13 @@ from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import PlacedText, changed
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
-from sears_dsl.engine.rewrite.placing import PRONOUN
+from sears_dsl.engine.rewrite.placing import PRONOUN, Unrendered
+from sears_dsl.engine.rewrite.spacing import OPENING_MARKS, QUOTES
 from sears_dsl.errors import CompileError
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.rule import Noise, Reference, Rule, RuleScope, Text
 from sears_dsl.tagging import inflection
 from sears_dsl.tagging.tokens import Token, touching
-
-
-class Unrendered(Enum):
-    """Why an instance makes no edit.
-
-    Reports count all but the first (`is_counted`): a rule that would write what is there already is
-    silent.
-    """
-
-    UNCHANGED = "the new text is the old one"
-    AMBIGUOUS = "an inflection has more than one form"
-    NO_FORM = "an inflection has no form"
-    NO_PLACE = "no character of it can change so"
-    NO_NEIGHBOR = "the word has no neighbour in the vectors"
-    NO_PARAPHRASE = "there is no paraphrase of it"
-    PASSED_OVER = "nothing would change there, and the rate passes it over"
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether something was missing, which reports count."""
-        return self is not Unrendered.UNCHANGED
 
 
 class Chunk(NamedTuple):
@@ -181,13 +160,23 @@ def _text_part(piece: Text, element: int | None) -> Part:
     return part
 
 
+def _opens(tokens: Sequence[Token], place: TokenRange) -> bool:
+    """Whether copied tokens end with a bracket or a quote that opens what touches it."""
+    last = tokens[place.end - 1].text
+    if last not in OPENING_MARKS and last not in QUOTES:
+        return False
+    touches = touching(tokens, place.end)
+    return touches and (last in OPENING_MARKS or not touching(tokens, place.end - 1))
+
+
 def _tag_part(piece: syntax.TagCopy, number: int) -> Part:
     def part(instance: Instance) -> Chunk:
         places = instance.binding.tags.get(piece.tag, ())
         if number >= len(places):
             return Chunk("", piece.glued, literal=False)
         place = TokenRange(places[number], places[number] + 1)
-        return Chunk(_copied(instance, place), piece.glued, literal=False, tokens=place)
+        word, tight = _copied(instance, place), (False, _opens(instance.tokens, place))
+        return Chunk(word, piece.glued, literal=False, tokens=place, tight=tight)
 
     return part
 
@@ -203,7 +192,8 @@ def _reference_part(
         if isinstance(word, Unrendered):
             return word
         copied = place if word else None
-        return Chunk(word, piece.glued, literal=False, tokens=copied, as_is=as_is)
+        tight = (False, copied is not None and _opens(instance.tokens, place))
+        return Chunk(word, piece.glued, literal=False, tokens=copied, tight=tight, as_is=as_is)
 
     return part
 

@@ -23,6 +23,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Sequence
+from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Edit
@@ -50,21 +51,13 @@ STOPS = ".!?…"
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ-][^\W\d_]+)*(?![\w@/\\]|[.:]\w)")
 PRONOUN = re.compile(r"I(?![\w-])")
+_START = re.compile(r"[.!?…][)\]}\"'”’]*\s+[(\[{\"'“‘]*[^\W\d_]")
+_STOPPED = re.compile(r"[.!?…][)\]}\"'”’]*\s*\Z")
+_HYPHENATED = re.compile(r"\w[-‐‑]\w")
 _ANY_PRONOUN = re.compile(r"(?<![\w-])I(?![\w-])")
 
 # The longest clitic, and what shows that it ends.
 _CLITIC_AND_MORE = 4
-
-# No names, whatever stands around them; `may`, `will` and `I` are not here.
-_WORDS = """
-a about after all also although always am an and any are as at be because been before being
-both but by can could did do does each either even every few for from had has have he her here
-his how however if in into is it its just let many maybe more most much my neither never no nor
-not now of often on once only onto or our perhaps please several she should since so some still
-such that the their then there these they this those though thus to unless until was we were
-what when where which while who whom whose why with within without would yet you your
-"""
-_FUNCTION_WORDS = frozenset(_WORDS.split())
 
 # Adjectives that have a capital wherever they stand, though taggers call them no names.
 _PEOPLES = """
@@ -82,8 +75,9 @@ def shape_of(old: str, *, opens: bool) -> int:
     without a capital.
 
     Example:
-        >>> [shape_of(old, opens=False) for old in ("film", "Film", "FILM", "'S", "I", "I AM")]
-        [0, 1, 2, 2, 3, 5]
+        >>> spans = ("film", "Film", '"Film', "FILM", "'S", "I", "I AM")
+        >>> [shape_of(old, opens=False) for old in spans]
+        [0, 1, 1, 2, 2, 3, 5]
     """
     more = WITH_PRONOUN if _ANY_PRONOUN.search(old) else 0
     if (
@@ -92,9 +86,10 @@ def shape_of(old: str, *, opens: bool) -> int:
         and (sum(map(str.isalpha, old)) > 1 or begins_with_clitic(old))
     ):
         return UPPER + more
-    if not (old[0].isupper() or old[0].istitle()):
+    head = old[first_word(old, 0) :]
+    if not (head[:1].isupper() or head[:1].istitle()):
         return PLAIN + more
-    return (CAPITAL if opens or not PRONOUN.match(old) else PLAIN) + more
+    return (CAPITAL if opens or not PRONOUN.match(head) else PLAIN) + more
 
 
 def cased(word: str, shape: int, *, first: bool) -> str:
@@ -126,6 +121,21 @@ def begins_sentence(text: str, place: int) -> bool:
     while place and text[place - 1] in CLOSING:
         place -= 1
     return not place or text[place - 1] in STOPS
+
+
+def holds_start(old: str) -> bool:
+    """Whether sentences begin inside of a replaced span, all with a capital.
+
+    Example:
+        >>> [holds_start(old) for old in (". The", "! the", "Mr. Smith", "so. (The", "The")]
+        [True, False, False, True, False]
+    """
+    capitals = {
+        each[0][-1].isupper()
+        for each in _START.finditer(old)
+        if not spacing.ends_with_abbreviation(old[: each.start() + 1])
+    }
+    return capitals == {True}
 
 
 def first_word(text: str, place: int) -> int:
@@ -170,7 +180,7 @@ def uncapitalized(text: str, *, no_name: bool) -> str:
     if not word[0][0].isupper() or word[0][1:] != word[0][1:].lower():
         return text
     low = word[0].lower()
-    is_no_name = re.split("['’ʼ]", low, maxsplit=1)[0] in _FUNCTION_WORDS
+    is_no_name = re.split("['’ʼ]", low, maxsplit=1)[0] in spacing.FUNCTION_WORDS
     if is_no_name or (no_name and not _OF_PEOPLES.match(low)):
         return text[0].lower() + text[1:]
     return text
@@ -225,10 +235,8 @@ def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around
     return Edit(edit.start, end, word, new + lowered)
 
 
-def _passed_on(text: str, edit: Edit, start: int, around: Around) -> Edit:
-    """A deletion from ``start`` that gives the next word its capital, unless that has to stay."""
-    if not around.begins_with_capital(text, start):
-        return edit
+def _with_next(text: str, edit: Edit, around: Around) -> Edit:
+    """An edit that gives the next word a capital, unless that has to stay."""
     end, word = capitalized(text, edit.end)
     if not word or around.forbids(edit.end, end):
         return edit
@@ -323,6 +331,30 @@ def _agreeing(match: re.Match[str], row: str, shift: int) -> str:
 # ---------------------------------------------------------------- edits
 
 
+class Unrendered(Enum):
+    """Why an instance makes no edit.
+
+    Reports count all but the first (`is_counted`): a rule that would write what is there already is
+    silent.
+    """
+
+    UNCHANGED = "the new text is the old one"
+    AMBIGUOUS = "an inflection has more than one form"
+    NO_FORM = "an inflection has no form"
+    NO_PLACE = "no character of it can change so"
+    NO_NEIGHBOR = "the word has no neighbour in the vectors"
+    NO_PARAPHRASE = "there is no paraphrase of it"
+    NO_WORD = "what it would leave is no word"
+    PASSED_OVER = "nothing would change there, and the rate passes it over"
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether something was missing, which reports count."""
+        return self is not Unrendered.UNCHANGED
+
+
+Rendered: TypeAlias = Edit | Unrendered
+
 ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
 """When the edge of new text needs more than its place (see `Placing.placed`): however its
 neighbour stands; where there is no white space between; where a letter or digit touches it; or
@@ -341,6 +373,8 @@ class Placing(NamedTuple):
         """When the left and the right edge of new text need more than its place."""
         if not new or self.glued or self.repairs or spacing.reaches_out(old, new):
             return ALONE, ALONE
+        if self.follows_case and _ends_anew(old, new):
+            return ALONE, ALONE
         left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
         apart_left, apart_right = spacing.may_be_parted(old, new)
         return left if apart_left else NEVER, WORD if apart_right else NEVER
@@ -352,15 +386,17 @@ class Placing(NamedTuple):
         following: tuple[int, int] | None,
         new: str,
         around: Around = NOTHING,
-    ) -> Edit | None:
-        """Put new text between where a token ends and the next begins; None: nothing is left.
+    ) -> Rendered:
+        """Put new text between where a token ends and the next begins.
 
         At the start of a sentence the new text takes the capital, and the word that had it keeps
         it only if it may be a name.
         """
+        if previous is not None and self._parts_word(text, previous, following, new):
+            return Unrendered.NO_WORD
         edit = spacing.insertion(text, previous, following, new, glued=self.glued)
         if edit is None:
-            return None
+            return Unrendered.UNCHANGED
         if following is not None and edit.start == following[0] and self.follows_case:
             edit = _before_first_word(text, edit, following, around)
         return self._agreeing(text, edit, around)
@@ -374,13 +410,19 @@ class Placing(NamedTuple):
         *,
         previous: int | None,
         around: Around = NOTHING,
-    ) -> Edit | None:
-        """Put new text in the place of a span, or delete it; None: nothing changes.
+    ) -> Rendered:
+        """Put new text in the place of a span, or delete it.
 
         ``previous`` is where the token before the span ends; None at the row's start.
         """
         if self.in_place:
             return Edit(start, end, text[start:end], new)
+        old = text[start:end]
+        if new and (
+            spacing.would_break(old, new, text[end : end + _CLITIC_AND_MORE])
+            or (not spacing.is_attached(old) and _lacks_host(text, previous, new))
+        ):
+            return Unrendered.NO_WORD
         before = spacing.stands_before(text, start, around.before)
         limit = max(around.limit, previous or 0)
         edit: Edit | None = None
@@ -393,10 +435,25 @@ class Placing(NamedTuple):
             edit = spacing.deletion(
                 text, start, end, before=before, limit=around.limit, barrier=around.barrier
             )
-            if self.follows_case:
-                edit = _passed_on(text, edit, start, around)
+            if self.follows_case and around.begins_with_capital(text, start):
+                edit = _with_next(text, edit, around)
+        elif self.follows_case and _ends_anew(old, edit.new) and text[end : end + 1].isspace():
+            edit = _with_next(text, edit, around)
         edit = self._agreeing(text, edit, around)
-        return None if edit.new == edit.old else edit
+        return Unrendered.UNCHANGED if edit.new == edit.old else edit
+
+    def _parts_word(
+        self, text: str, previous: int, following: tuple[int, int] | None, new: str
+    ) -> bool:
+        """Whether an insertion would part a word at its hyphen, or a clitic from its word."""
+        if _lacks_host(text, previous, new):
+            return True
+        if self.glued or following is None or following[0] > previous:
+            return False
+        near = _HYPHENATED.finditer(text, max(0, previous - 2), previous + 2)
+        parts_hyphenated = any(each.start() < previous < each.end() for each in near)
+        after = text[previous : previous + _CLITIC_AND_MORE]
+        return parts_hyphenated or spacing.would_break("", new, after)
 
     def _agreeing(self, text: str, edit: Edit, around: Around) -> Edit:
         """The edit with articles that agree, under ``option repair = on``."""
@@ -404,3 +461,15 @@ class Placing(NamedTuple):
             return edit
         wider = agreed(text, edit, limit=around.limit)
         return edit if around.forbids(wider.start, edit.start) else wider
+
+
+def _ends_anew(old: str, new: str) -> bool:
+    """Whether new text ends a sentence where the old one began one."""
+    return bool(_STOPPED.search(new)) and not _STOPPED.search(old) and holds_start(old)
+
+
+def _lacks_host(text: str, previous: int | None, new: str) -> bool:
+    """Whether new text begins with ``n't``, and the word that it is attached to bears none."""
+    if previous is None or not spacing.begins_with_not(new):
+        return False
+    return not spacing.bears(spacing.stands_before(text, previous, ()), new)

@@ -28,8 +28,9 @@ from sears_dsl.engine.match.search import Extent, Protected
 from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, TokenRange
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite import pieces, placing
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Chunk, Drawing, Instance, Unrendered
-from sears_dsl.engine.rewrite.spacing import begins_with_clitic
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Chunk, Drawing, Instance
+from sears_dsl.engine.rewrite.placing import Rendered, Unrendered
+from sears_dsl.engine.rewrite.spacing import bears, begins_with_clitic, begins_with_not
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, draws_text, looks_up
 from sears_dsl.language.rule import Rule, RuleScope
@@ -38,7 +39,6 @@ from sears_dsl.tagging.tokens import Token, Tokens, TokenType
 PartsOf: TypeAlias = Callable[[Rule, RuleScope, Mapping[int, int]], Iterable[pieces.Part]]
 """From a rule, its scope and the punctuation that it keeps to the functions of its pieces."""
 
-Rendered: TypeAlias = Edit | Unrendered
 NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 """What takes the place of the span of an instance, as `Renderer.new_text` gives it."""
 
@@ -83,7 +83,7 @@ class Renderer:
         self._parts: list[pieces.Part] = []
         # Of a rule that copies nothing: its text, and that by the casing of what it replaces.
         self._chunks: list[Chunk] = []
-        self._constants: dict[int, str] = {}
+        self._constants: dict[tuple[int, bool], str | Unrendered] = {}
         punctuation = pieces.kept_punctuation(rule)
         texts = [piece for piece in rule.consequent if isinstance(piece, syntax.Text)]
         # Whether new text copies anything; if not, start and end of an instance are enough.
@@ -122,11 +122,9 @@ class Renderer:
         if binding.start == binding.end:
             behind = tokens[binding.start] if binding.start < len(tokens) else None
             place = None if behind is None else (behind.start, behind.end)
-            edit = self.placing.inserted(text, end, place, new, around)
-        else:
-            first, last = tokens[binding.start].start, tokens[binding.end - 1].end
-            edit = self.placing.placed(text, first, last, new, previous=end, around=around)
-        return edit or Unrendered.UNCHANGED
+            return self.placing.inserted(text, end, place, new, around)
+        first, last = tokens[binding.start].start, tokens[binding.end - 1].end
+        return self.placing.placed(text, first, last, new, previous=end, around=around)
 
     def new_text(
         self,
@@ -150,7 +148,8 @@ class Renderer:
         opens = self.follows_case and placing.begins_sentence(text, start)
         shape = placing.shape_of(old, opens=opens) if self.follows_case else placing.PLAIN
         opens = opens and shape % placing.WITH_PRONOUN == placing.CAPITAL
-        new = self._written(instance, shape, opens=opens)
+        inner = self.follows_case and placing.holds_start(old)
+        new = self._written(instance, shape, opens=opens, inner=inner)
         if isinstance(new, Unrendered) or not new or self.placing.glued:
             return new
         return self._same if new == old else new
@@ -176,12 +175,14 @@ class Renderer:
         old = text[tokens[binding.start].start : tokens[binding.end - 1].end]
         return Written(new, *self.placing.edges(old, new))
 
-    def _written(self, instance: Instance, shape: int, *, opens: bool = False) -> str | Unrendered:
+    def _written(
+        self, instance: Instance, shape: int, *, opens: bool = False, inner: bool = False
+    ) -> str | Unrendered:
         if not self.needs_binding:
-            constant = self._constants.get(shape)
-            if constant is None:
-                constant = self._constants[shape] = _joined("", (), self._chunks, shape)
-            return constant
+            key = shape, inner
+            if key not in self._constants:
+                self._constants[key] = _joined("", (), self._chunks, *key)
+            return self._constants[key]
         chunks: list[Chunk] = []
         for part in self._parts:
             chunk = part(instance)
@@ -192,7 +193,7 @@ class Renderer:
                 chunk = _moved(chunk, instance, first=first)
             if chunk.text:
                 chunks.append(chunk)
-        return _joined(instance.text, instance.tokens, chunks, shape)
+        return _joined(instance.text, instance.tokens, chunks, shape, inner)
 
 
 def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
@@ -296,20 +297,29 @@ def names_casing(body: object, scope: RuleScope) -> bool:
 _BEFORE_FIRST_WORD = f"{placing.OPENING} "
 
 
-def _joined(text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: int) -> str:
-    """Chunks as one text: one space between words, none where they belong together."""
-    texts: list[str] = []
+def _joined(
+    text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: int, inner: bool
+) -> str | Unrendered:
+    """Chunks as one text: one space between words, none where they belong together.
+
+    Where a sentence begins ``inner``, in the old text, one that begins in the new has a capital.
+    """
+    joined = ""
     previous: Chunk | None = None
     for chunk in chunks:
         if previous is not None:
-            texts.append(_space_between(text, tokens, previous, chunk))
-        if chunk.literal:
-            first = not "".join(texts).strip(_BEFORE_FIRST_WORD)
-            texts.append(placing.cased(chunk.text, shape, first=first))
-        else:
-            texts.append(chunk.text)
+            space = _space_between(text, tokens, previous, chunk)
+            if not space and _parts_clitic(tokens, previous, chunk):
+                return Unrendered.NO_WORD
+            joined += space
+        bare = joined.strip(_BEFORE_FIRST_WORD)
+        word = placing.cased(chunk.text, shape, first=not bare) if chunk.literal else chunk.text
+        if inner and bare and not chunk.as_is and placing.begins_sentence(joined, len(joined)):
+            end, head = placing.capitalized(word)
+            word = head + word[end:]
+        joined += word
         previous = chunk
-    return "".join(texts)
+    return joined
 
 
 def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk) -> str:
@@ -320,6 +330,15 @@ def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk
     if left.tight[1] or right.tight[0] or begins_with_clitic(right.text):
         return ""
     return " "
+
+
+def _parts_clitic(tokens: Sequence[Token], left: Chunk, right: Chunk) -> bool:
+    """Whether ``n't`` is written behind a word that does not bear it, and did not have it."""
+    if not begins_with_not(right.text) or left.as_is or bears(left.text, right.text):
+        return False
+    if not left.tokens or not right.tokens or left.tokens.end != right.tokens.start:
+        return True
+    return not left.text.endswith(tokens[left.tokens.end - 1].text)
 
 
 # ---------------------------------------------------------------- rules by their numbers

@@ -245,7 +245,7 @@ class Rewrites(Sequence[Rewrite]):
 
     Attributes:
         unrenderable: position of a rule → instances that it matched and could not rewrite, since
-            a word has no inflection there or more than one.
+            a word has no inflection there or more than one, or no word would be left.
 
     Example:
         >>> from sears_dsl.engine.matches import Edit

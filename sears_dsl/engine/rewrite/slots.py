@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import grown, number_sequences
 from sears_dsl.engine.matches import Matches
-from sears_dsl.engine.rewrite.spacing import begins_attached, begins_with_clitic, ends_with_mark
+from sears_dsl.engine.rewrite import spacing
 from sears_dsl.engine.rewrite.windows import Characters, characters_of, is_word
 from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, UInt8Array
 from sears_dsl.runtime.kernels import kernel
@@ -32,7 +32,8 @@ _SPACE = ord(" ") + 1
 # Columns of the slots.
 _WORD, _COPIED, _MODE, _LEFT, _RIGHT = range(5)
 # What a word says of new text that it begins or ends, or in whose place it is.
-_STANDS_APART, _BEGINS_ATTACHED, _ENDS_WITH_MARK, _IS_CLITIC = 1, 2, 4, 8
+_STANDS_APART, _BEGINS_ATTACHED, _ENDS_REACHING, _IS_CLITIC = 1, 2, 4, 8
+_IS_NOT, _IS_BRACKET, _IS_QUOTE = 16, 32, 64
 
 
 class Formats:
@@ -97,7 +98,7 @@ def write_formats(
     wide = np.cumsum(np.where(gaps > 1, gaps, 0))
     keys, slot_offsets = keys[chosen], formats.offsets.array
     room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide[highs - 1] - wide[lows]
-    described, offsets, reaching = _describe_slots(
+    described, offsets, reaching, unsure = _describe_slots(
         keys, some.rows, lows, highs, slot_offsets, formats.slots.array,
         word_at, kinds, gaps, tokens.starts, characters, int(room.sum()),
     )  # fmt: skip
@@ -110,6 +111,7 @@ def write_formats(
     places = (some.rows, tokens.starts[lows], tokens.ends[highs - 1])
     stays = _stays(*places, numbers, characters, (points, bounds))
     outcomes[chosen] = np.where(stays, SILENT, np.where(reaching, PLACED, REPLACED))
+    has_text[has_text] = ~unsure
     return FormattedTexts(has_text, outcomes, new_ids, list(texts))
 
 
@@ -143,11 +145,14 @@ def _gaps(tokens: Tokens) -> Int32Array:
 @lru_cache(maxsize=1 << 16)
 def _kind_of(word: str) -> int:
     """What a word says of new text that it begins or ends, or in whose place it is."""
-    clitic = begins_with_clitic(word)
+    clitic = spacing.begins_with_clitic(word)
     kind = _IS_CLITIC if clitic else 0
     kind += _STANDS_APART if clitic or not word[:1].isalnum() else 0
-    kind += _BEGINS_ATTACHED if begins_attached(word) else 0
-    return kind + (_ENDS_WITH_MARK if ends_with_mark(word) else 0)
+    kind += _BEGINS_ATTACHED if spacing.begins_attached(word) else 0
+    kind += _IS_NOT if spacing.begins_with_not(word) else 0
+    kind += _IS_BRACKET if word in spacing.OPENING_MARKS else 0
+    kind += _IS_QUOTE if word in spacing.QUOTES else 0
+    return kind + (_ENDS_REACHING if spacing.ends_reaching(word) else 0)
 
 
 @kernel
@@ -226,13 +231,13 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
     """A sequence for each match: of each slot what stands before it, and the word.
 
     Before it stands nothing: 0; one character: its number plus 1; several: minus their count, and
-    then their numbers. And whether the edit may change more than the span. There is room for so
-    many numbers.
+    then their numbers. And whether the edit may change more than the span, and whether ``n't`` is
+    put behind a word that may not bear it. There is room for so many numbers.
     """
     points, text_offsets = characters
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
-    reaching = np.zeros(count, np.bool_)
+    reaching, unsure = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     values = np.empty(room, np.int32)
     place = np.int64(0)
     for match in range(count):
@@ -250,6 +255,7 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                 more = more or apart or is_word(points[text + starts[low] - 1])
         if gaps[high] == 0:
             more = more or is_word(points[text + starts[high]])
+        opening = False  # whether the last word opened something
         for slot in range(first, last + 1):
             at = low + slots[slot, _COPIED]
             word = np.int64(slots[slot, _WORD])
@@ -257,7 +263,7 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                 word = np.int64(word_at[at])
             before, several, here = np.int64(0), np.int64(0), np.int64(0)
             if slots[slot, _MODE] == SPACED and kinds[word] & _IS_CLITIC == 0:
-                before = np.int64(_SPACE)
+                before = np.int64(0 if opening else _SPACE)
                 for column in range(_LEFT, _RIGHT + 1):
                     if slots[slot, column] >= 0 and gaps[low + slots[slot, column]] == 0:
                         before = np.int64(0)
@@ -267,13 +273,18 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                 if gaps[at] > 1:
                     several = np.int64(gaps[at])
                     before = -several
+            if slot > first and slots[slot, _MODE] != NEXT and kinds[word] & _IS_NOT != 0:
+                unsure[match] = True
+            opening = slots[slot, _WORD] < 0 and gaps[at + 1] == 0
+            if kinds[word] & _IS_BRACKET == 0:
+                opening = opening and kinds[word] & _IS_QUOTE != 0 and gaps[at] != 0
             values[place] = before
             for step in range(several):
                 values[place + 1 + step] = points[here + step]
             values[place + 1 + several] = word
             place += 2 + several
             if slot == last and word != word_at[high - 1]:
-                more = more or kinds[word] & _ENDS_WITH_MARK != 0
+                more = more or kinds[word] & _ENDS_REACHING != 0
         reaching[match] = more
         offsets[match + 1] = place
-    return values[:place].copy(), offsets, reaching
+    return values[:place].copy(), offsets, reaching, unsure

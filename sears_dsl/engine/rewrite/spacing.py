@@ -1,4 +1,4 @@
-"""White space and marks beside new text: what the edit that puts it into its row takes along.
+"""White space, marks and clitics beside new text: what the edit that puts it there takes along.
 
 In: texts, places in them, and what takes the place of a span. Out: the `Edit` that makes a change,
 or None where nothing is left to write. Always holds: only white space and doubled marks next to the
@@ -13,15 +13,16 @@ import re
 from collections.abc import Sequence
 
 from sears_dsl.engine.matches import Edit
+from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.tokens import contraction
 
 _CLITIC_INITIALS = "'’ʼnN"
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\A\w*")
 _CLOSING_MARKS = frozenset(",.;:!?)]}%…’”")
-_OPENING_MARKS = frozenset("([{“‘")
+OPENING_MARKS = frozenset("([{“‘")
 # Straight quotes are both; which one is told by the side on which they touch a word.
-_QUOTES = frozenset("\"'")
+QUOTES = frozenset("\"'")
 # New text that begins with one of these is attached to the word before it.
 _ATTACHED = frozenset(",.;:!?")
 # What is not written where a mark stands already.
@@ -36,6 +37,20 @@ _ABBREVIATION = re.compile(
 # How much of a text tells whether it ends with one, or begins with a row of dots.
 _REACH = 8
 _LAST_WORD = re.compile(r"\w+\Z")
+# No names, whatever stands around them; `may`, `will` and `I` are not here.
+_WORDS = """
+a about after all also although always am an and any are as at be because been before being
+both but by can could did do does each either even every few for from had has have he her here
+his how however if in into is it its just let many maybe more most much my neither never no nor
+not now of often on once only onto or our perhaps please several she should since so some still
+such that the their then there these they this those though thus to unless until was we were
+what when where which while who whom whose why with within without would yet you your
+"""
+FUNCTION_WORDS = frozenset(_WORDS.split())
+"""Words that are no names, and of which few bear clitics."""
+
+# Those that bear a clitic 's.
+_BEARING_S = "he she it that this here there who what when where why how let"
 # What is left of `isnt` where its first half is replaced.
 _BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
 
@@ -55,17 +70,22 @@ def begins_attached(text: str) -> bool:
     return text[:1] in _ATTACHED or begins_with_clitic(text)
 
 
-def ends_with_mark(text: str) -> bool:
-    """Whether the text ends with a mark that is not written twice."""
-    return text[-1] in _MARKS
+def ends_reaching(text: str) -> bool:
+    """Whether the text ends with a mark that is not written twice, or with what may open."""
+    return text[-1] in _MARKS or text[-1] in OPENING_MARKS | QUOTES
 
 
 def reaches_out(old: str, new: str) -> bool:
     """Whether new text may take along what stands around the old one, without touching it."""
-    if begins_attached(new) and not _is_attached(old):
+    if begins_attached(new) and not is_attached(old):
         return True
-    first, last = new[0] in _MARKS, ends_with_mark(new)
-    return (first and old[0] not in _STOPPING_MARKS) or (last and old[-1] not in _STOPPING_MARKS)
+    first, last = new[0] in _MARKS, ends_reaching(new)
+    return (first and not _is_as(old[0], new[0])) or (last and not _is_as(old[-1], new[-1]))
+
+
+def _is_as(old: str, new: str) -> bool:
+    """Whether a mark is the old one, which stays where it is whatever stands beside it."""
+    return new == old or (old == "…" and new == ".")
 
 
 def may_be_parted(old: str, new: str) -> tuple[bool, bool]:
@@ -77,10 +97,43 @@ def may_be_parted(old: str, new: str) -> tuple[bool, bool]:
     """
     left = not begins_with_clitic(new)
     if old[0] in _CLOSING_MARKS or begins_with_clitic(old):
-        left = left and new[0] not in _CLOSING_MARKS | _QUOTES
+        left = left and new[0] not in _CLOSING_MARKS | QUOTES
     else:
         left = left and new[0].isalnum()
     return left, new[-1].isalnum()
+
+
+def begins_with_not(text: str) -> bool:
+    """Whether the text begins with the clitic ``n't``."""
+    return text[:1] in "nN" and begins_with_clitic(text)
+
+
+def bears(host: str, clitic: str) -> bool:
+    """Whether the word that ends a text bears the clitic that begins another one.
+
+    There is ``n't`` in a closed list of words alone; others lean on nouns, names and some pronouns.
+
+    Example:
+        >>> pairs = [("it is", "n't"), ("it looks", "n't"), ("they", "'re"), ("really", "'s")]
+        >>> [bears(*pair) for pair in pairs]
+        [True, False, True, False]
+    """
+    words, kind = _LAST_WORD.findall(host), _CLITIC.match(clitic)
+    if not words or kind is None:
+        return True
+    low, end = words[0].lower(), re.sub("[’ʼ]", "'", kind[0]).lower()
+    if len(contraction((low + end).upper())) > 1:
+        return True
+    if end in {"n't", "'m"} or low in FUNCTION_WORDS or low == "i":
+        return end == "'s" and low in _BEARING_S.split()
+    return not is_listed(low) or is_listed(low, ("NOUN",))
+
+
+def would_break(old: str, new: str, after: str) -> bool:
+    """Whether new text would change the word before a clitic to one that does not bear it."""
+    if not begins_with_clitic(after) or not new[-1].isalnum() or bears(new, after):
+        return False
+    return _LAST_WORD.findall(old.lower()) != _LAST_WORD.findall(new.lower())
 
 
 def opens(before: str) -> bool:
@@ -90,9 +143,15 @@ def opens(before: str) -> bool:
         >>> opens('he said ('), opens('he said "'), opens('he said "yes"'), opens("")
         (True, True, False, False)
     """
-    if before[-1:] in _QUOTES:
-        return len(before) < 2 or before[-2].isspace() or before[-2] in _OPENING_MARKS
-    return before[-1:] in _OPENING_MARKS
+    if before[-1:] in QUOTES:
+        return len(before) < 2 or before[-2].isspace() or before[-2] in OPENING_MARKS
+    return before[-1:] in OPENING_MARKS
+
+
+def _opens_behind(before: str, new: str) -> bool:
+    """Whether new text ends with something that opens, and is no mark of a face (``:(``)."""
+    last = (before + new)[-2:]
+    return opens(last) and (len(last) < 2 or last[0].isspace() or last[0] in OPENING_MARKS)
 
 
 def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
@@ -150,7 +209,7 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
         left = start  # at the row's start the right gap goes
     elif not following:
         right = end  # at its end the left gap goes
-    elif following in _CLOSING_MARKS or (right == end and following in _QUOTES):
+    elif following in _CLOSING_MARKS or (right == end and following in QUOTES):
         if bare[-1] in _STOPPING_MARKS and following in _STOPPING_MARKS:
             return _without_mark(text, start, end, bare=bare, limit=limit, barrier=barrier)
         right = end
@@ -161,7 +220,7 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
         left = start
         if not opens(bare):
             right = end
-    elif bare[-1] not in _OPENING_MARKS and text[left:start] == " ":
+    elif bare[-1] not in OPENING_MARKS and text[left:start] == " ":
         right = end
     else:
         left = start
@@ -177,7 +236,7 @@ def _is_first(text: str, start: int, before: str) -> bool:
     stop = bare.rstrip(")]}\"'”’")
     if not stop or stop[-1] not in ".!?…":
         return False
-    return text[start].isupper() or not _ends_with_abbreviation(stop)
+    return text[start].isupper() or not ends_with_abbreviation(stop)
 
 
 def _without_mark(text: str, start: int, end: int, *, bare: str, limit: int, barrier: int) -> Edit:
@@ -203,30 +262,31 @@ def replacement(
     """
     old = text[start:end]
     bare = before.rstrip()
-    new, doubled = _single(
-        new,
-        before=bare if old[:1] not in _STOPPING_MARKS else "",
-        after=_next(text, end) if old[-1:] not in _STOPPING_MARKS else "",
-    )
+    # The same mark stays where it is, and so does another one behind a dot (``Ave.,``).
+    stays = _is_as(old[0], new[0]) or (old[0] in ",;:" and new[0] in ",;:" and bare[-1:] == ".")
+    after = "" if _is_as(old[-1], new[-1]) else _next(text, end)
+    new, doubled = _single(new, before="" if stays else bare, after=after)
     if not new:
         return None
     left = start
-    if (glued and not doubled) or (not _is_attached(old) and _may_attach(bare, new)):
+    if (glued and not doubled) or (not is_attached(old) and _may_attach(bare, new)):
         left = _space_before(text, start, limit)
     elif not glued and _wants_space(before, old, new):
         new = " " + new
-    if _joins_after(old, new, text[end : end + 4]):
+    if new[-1] != old[-1] and _opens_behind(before, new):
+        end = _space_after(text, end)
+    elif _joins_after(old, new, text[end : end + 4]):
         new += " "
     return Edit(left, end, text[left:end], new)
 
 
 def _single(new: str, *, before: str, after: str) -> tuple[str, bool]:
     """New text without marks that stand there already, and whether it began with one."""
-    if ends_with_mark(new) and after.strip() and after.lstrip()[0] in _STOPPING_MARKS:
+    if new[-1] in _MARKS and after.strip() and after.lstrip()[0] in _STOPPING_MARKS:
         new = _without_last_mark(new, after)
     if not new or new[0] not in _MARKS or not before or before[-1] not in _STOPPING_MARKS:
         return new, False
-    if new[0] != "." and _ends_with_abbreviation(before):
+    if new[0] != "." and ends_with_abbreviation(before):
         return new, False
     if new[1:2] not in _STOPPING_MARKS:
         return new[1:].lstrip(), True
@@ -242,16 +302,16 @@ def _without_last_mark(new: str, after: str) -> str:
         if others < dots and following != after:  # white space keeps them apart
             return new
         return new[: len(new) - min(dots, others)].rstrip()
-    if new[-2:-1] in _STOPPING_MARKS or (following[0] != "." and _ends_with_abbreviation(new)):
+    if new[-2:-1] in _STOPPING_MARKS or (following[0] != "." and ends_with_abbreviation(new)):
         return new
     return new[:-1].rstrip()
 
 
-def _ends_with_abbreviation(text: str) -> bool:
+def ends_with_abbreviation(text: str) -> bool:
     """Whether the dot that ends the text belongs to its last word.
 
     Example:
-        >>> [_ends_with_abbreviation(text) for text in ("the U.S.", "cats etc.", "a film.", "no")]
+        >>> [ends_with_abbreviation(text) for text in ("the U.S.", "cats etc.", "a film.", "no")]
         [True, True, False, False]
     """
     return text[-1:] == "." and _ABBREVIATION.search(text) is not None
@@ -261,10 +321,10 @@ def _may_attach(bare: str, new: str) -> bool:
     """Whether new text is attached to what stands before it, white space left out."""
     if not bare or opens(bare) or not begins_attached(new):
         return False
-    return new[0] in _ATTACHED or bare[-1].isalnum() or bare[-1] in _QUOTES
+    return new[0] in _ATTACHED or bare[-1].isalnum() or bare[-1] in QUOTES
 
 
-def _is_attached(old: str) -> bool:
+def is_attached(old: str) -> bool:
     """Whether a replaced span begins with what is attached to the word before it, or could be."""
     return not old[:1].isalnum() or begins_with_clitic(old)
 
@@ -278,8 +338,8 @@ def _wants_space(before: str, old: str, new: str) -> bool:
     if not last or last.isspace() or begins_with_clitic(new):
         return False
     if old[0] in _CLOSING_MARKS or begins_with_clitic(old):
-        stands = last.isalnum() or (last in _CLOSING_MARKS | _QUOTES and not opens(before))
-        return stands and new[0] not in _CLOSING_MARKS | _QUOTES
+        stands = last.isalnum() or (last in _CLOSING_MARKS | QUOTES and not opens(before))
+        return stands and new[0] not in _CLOSING_MARKS | QUOTES
     if not old[0].isalnum():
         return _would_join(before, new[0])
     return last.isalpha() and new[0].isalpha() and not _same_word(old, new)
@@ -292,8 +352,7 @@ def _joins_after(old: str, new: str, after: str) -> bool:
     if not old[-1].isalnum():
         return True
     if _BARE_CLITIC.match(after):
-        word = _LAST_WORD.findall(new)[0]
-        return len(contraction(f"{word.upper()}N'T")) == 1  # there is `wasnt`, but no `Int`
+        return not bears(new, "n't")  # there is `wasnt`, but no `Int`
     return new[-1].isalpha() and after[0].isalpha() and not _same_word(old[::-1], new[::-1])
 
 
@@ -317,11 +376,12 @@ def insertion(
     )
     if not new:
         return None
+    gap = "" if new[-1] in OPENING_MARKS and _opens_behind("", new) else " "
     if previous is None:
         if following is None:
             return Edit(0, 0, "", new)
         start = following[0]
-        return Edit(start, start, "", new if text[start] in _CLOSING_MARKS else new + " ")
+        return Edit(start, start, "", new if text[start] in _CLOSING_MARKS else new + gap)
     before = text[max(0, previous - 2) : previous]
     if (glued and not doubled) or (begins_attached(new) and not opens(before)):
         after = text[previous : previous + 4]
@@ -331,9 +391,9 @@ def insertion(
         return Edit(previous, previous, "", " " + new)
     start, end = following
     if previous < start:
-        return Edit(start, start, "", new + " ")
+        return Edit(start, start, "", new + gap)
     space_before = "" if opens(before) else " "
     token = text[start:end]
     # Whether it touches and belongs to the one before it.
-    attaches = token[0] in _CLOSING_MARKS or token[0] in _QUOTES or begins_with_clitic(token)
-    return Edit(start, start, "", space_before + new + ("" if attaches else " "))
+    attaches = token[0] in _CLOSING_MARKS or token[0] in QUOTES or begins_with_clitic(token)
+    return Edit(start, start, "", space_before + new + ("" if attaches else gap))

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import LEFT
 from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.rewrite import renderer as rendering
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Unrendered
-from sears_dsl.engine.rewrite.placing import ALONE
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
+from sears_dsl.engine.rewrite.placing import ALONE, Unrendered
 from sears_dsl.engine.rewrite.plain_rules import PlainRules, RuleFormats
 from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED, SILENT, Formats, write_formats
 from sears_dsl.engine.rewrite.windows import (

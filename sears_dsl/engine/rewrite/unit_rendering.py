@@ -23,9 +23,9 @@ from sears_dsl.engine.noise.characters import PlacedText, shared
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
 from sears_dsl.engine.rewrite import renderer as rendering
 from sears_dsl.engine.rewrite.batch_noise import first_characters
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance, Unrendered
-from sears_dsl.engine.rewrite.placing import Spans
-from sears_dsl.engine.rewrite.renderer import Rendered, Renderer
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance
+from sears_dsl.engine.rewrite.placing import Rendered, Spans, Unrendered
+from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.tagging.tokens import Token, Tokens
 

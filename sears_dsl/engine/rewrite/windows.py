@@ -131,8 +131,8 @@ def touches(
 
 @kernel
 def is_word(point: Integer) -> Any:
-    """Whether a code point is a letter or a digit, or may be one."""
-    return point > 127 or 47 < point < 58 or 64 < point < 91 or 96 < point < 123
+    """Whether a code point is a letter or a digit, or may be one, or begin a clitic."""
+    return point > 127 or point == 39 or 47 < point < 58 or 64 < point < 91 or 96 < point < 123
 
 
 @kernel
@@ -145,7 +145,7 @@ def neighbours(
 ) -> Any:
     """What touches each window on its left and on its right, uint8 (2, windows).
 
-    2 for what may be a letter or digit, 1 for something else, 0 for white space or nothing.
+    2 where `is_word`, 1 for something else, 0 for white space or nothing.
     """
     row_offsets, _, starts, ends = tokens
     points, text_offsets = characters

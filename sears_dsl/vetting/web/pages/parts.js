@@ -105,11 +105,11 @@ export function findings(box, found) {
 export function summary(found) {
   const [low, high] = found.interval;
   const rate = found.right ? percent(found.flips / found.right) : "–";
-  const range = found.right ? `of right rows changed (95%: ${percent(low)} to ${percent(high)})` : "no right row is changed";
+  const range = found.right ? `of these become wrong (95%: ${percent(low)} to ${percent(high)})` : "no right row is changed";
   return [
     number(found.flips.toLocaleString("en"), "mistakes induced"),
-    number(rate, range),
     number(found.right.toLocaleString("en"), "right rows changed"),
+    number(rate, range),
     number(found.changed.toLocaleString("en"), "rows changed in all"),
   ];
 }

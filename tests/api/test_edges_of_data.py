@@ -1,0 +1,150 @@
+"""Rows of every kind at their edges: none at all, values that lack, an index that has a name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROWS, close, predict, reword
+
+import sears_dsl as sears
+from sears_dsl.errors import DataError, UsageError
+
+MOVIES = [{"id": "a", "text": "A movie."}, {"id": "b", "text": "A book."}]
+
+
+def no_rows(library: str) -> Any:
+    """A table of a library that has columns and no row."""
+    columns: dict[str, list[str]] = {"text": [], "label": []}
+    module = pytest.importorskip(library)
+    if library == "datasets":
+        return module.Dataset.from_dict(columns)
+    return module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+
+
+CALLS: dict[str, Callable[[Any, sears.Ruleset], Any]] = {
+    "audit": lambda rows, rules: sears.audit(predict, rows, rules, label="label", scorer=None),
+    "discover": lambda rows, _: sears.discover(
+        predict, rows, label="label", paraphraser=reword, scorer=close
+    ),
+    "adversaries": lambda rows, _: sears.adversaries(
+        predict, rows, label="label", paraphraser=reword, scorer=close
+    ),
+    "augment": lambda rows, rules: sears.augment(rows, rules, label="label"),
+    "fix": lambda rows, rules: sears.fix(rows, ROWS, rules, label="label"),
+    "score": lambda rows, _: sears.score(rows, original="text", rewrite="label", scorer=close),
+    "paraphrase": lambda rows, _: sears.paraphrase(rows, text="text", paraphraser=reword),
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "datasets", "pyarrow"])
+@pytest.mark.parametrize("name", CALLS)
+def test_a_table_without_rows_is_told_as_a_list_without_rows_is(
+    name: str, library: str, rules: sears.Ruleset
+) -> None:
+    with pytest.raises(DataError, match="the data has no rows"):
+        CALLS[name](no_rows(library), rules)
+
+
+@pytest.mark.parametrize("options", [{}, {"keep": ["id"]}, {"id_column": "id"}, {"draws": 2}])
+def test_records_of_polars(options: dict[str, Any], rules: sears.Ruleset) -> None:
+    polars = pytest.importorskip("polars")
+    records = sears.apply(polars.DataFrame(MOVIES), rules, column="text", **options)
+    assert isinstance(records, polars.DataFrame)
+    assert records["rewritten"].to_list() == [
+        each["rewritten"] for each in sears.apply(MOVIES, rules, column="text", **options)
+    ]
+
+
+def test_rows_of_a_file_of_polars_are_copied(folder: Path, rules: sears.Ruleset) -> None:
+    polars = pytest.importorskip("polars")
+    (folder / "in").mkdir()
+    polars.DataFrame(MOVIES).write_ipc(folder / "in" / "rows.arrow", compat_level=None)
+    sears.apply_folder(folder / "in", rules, folder / "out", column="text", draws=2, keep=["id"])
+    assert polars.read_ipc(folder / "out" / "rows.arrow")["id"].to_list() == ["a", "a"]
+
+
+def test_a_frame_is_what_the_file_is_that_it_was_read_from(
+    folder: Path, rules: sears.Ruleset
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = folder / "gaps.csv"
+    path.write_text("text,label\nA movie.,good\n,good\nA movie ends.,good\n", "utf-8")
+    frame = pandas.read_csv(path)
+    results = []
+    for rows in (path, frame, frame.astype(object), frame.to_dict("records")):
+        with pytest.warns(UserWarning, match="1 row has an empty text, such as row 2"):
+            found = sears.audit(predict, rows, rules, text="text", label="label", scorer=None)
+        results.append((found.document.data.sha256, found.columns["failures"]))
+        assert len(sears.augment(rows, rules, text="text", label="label")) == 5
+    assert results == results[:1] * 4
+
+
+def test_labels_that_lack_are_told_alike_and_counted_by_augment(
+    folder: Path, rules: sears.Ruleset
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = folder / "gaps.csv"
+    path.write_text("text,label\nA movie.,1\nA movie ends.,\n", "utf-8")
+    frame = pandas.read_csv(path)
+    for rows in (path, frame, frame.to_dict("records")):
+        with pytest.raises(DataError, match="row 2: label is empty, which is not a label"):
+            sears.audit(predict, rows, rules, label="label", scorer=None)
+        with pytest.warns(UserWarning, match="1 row has no label, nor have its rewrites"):
+            sears.augment(rows, rules, label="label")
+
+
+def test_kept_columns_of_a_frame_keep_what_they_lack(rules: sears.Ruleset) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["A movie."] * 2, "note": [float("nan"), "x"]}, dtype=object)
+    kept = sears.apply(frame, rules, column="text", keep=["note"])
+    pandas.testing.assert_series_equal(kept["note"], frame["note"])
+
+
+def test_an_index_called_as_a_column_of_records_gives_ids_and_no_second_column(
+    rules: sears.Ruleset,
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(MOVIES[::-1])
+    records = sears.apply(frame.set_index("id"), rules, column="text")
+    assert (list(records["id"]), list(records.index)) == (["a"], ["a"])
+    assert list(records.reset_index()["id"]) == ["a"]
+    renamed = sears.apply(frame.set_index("id").rename_axis("rule"), rules, column="text")
+    assert list(renamed.reset_index()["id"]) == ["2"]
+
+
+def test_known_rules_are_given_as_rules_of_an_audit_are(folder: Path) -> None:
+    rules = sears.parse("rule film: movie -> film\n")
+    options: dict[str, Any] = {
+        "paraphraser": {text: [text.upper()] for text, _ in ROWS},
+        "scorer": close,
+        "with_shipped": False,
+    }
+    sources = []
+    for known in (rules, [rules], "rules.sear", ["rules.sear", rules]):
+        found = sears.discover(predict, ROWS, known=known, **options)
+        assert found.rules[0].text == "movie -> film"
+        sources.append(found.rules[0].source)
+    assert sources == ["<rules>", "<rules>", "rules.sear", "rules.sear"]
+    assert sears.discover(predict, ROWS, known=found, **options).rules[0].source == "found"
+    with pytest.raises(UsageError, match="rules are a Ruleset, a name of rules"):
+        sears.discover(predict, ROWS, known=3, **options)
+
+
+def test_warnings_speak_of_arguments() -> None:
+    from sears_dsl.api.arguments import remark
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        remark("note: find them anew, or choose --scorer judge; if yours: --scorer own.words:close")
+    assert str(caught[0].message) == (
+        "find them anew, or choose scorer='judge'; if yours: scorer='own.words:close'"
+    )
+
+
+def test_paraphrases_are_of_the_texts_that_have_some() -> None:
+    some = sears.paraphrase(["A film.", "-"], paraphraser={"A film.": ["A movie."], "-": []})
+    assert some.summary == "1 paraphrase of 1 of 2 texts"
