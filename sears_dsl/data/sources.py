@@ -83,11 +83,7 @@ class FolderRows:
     """
 
     def __init__(
-        self,
-        folder: Folder,
-        *,
-        format_name: str | None = None,
-        options: ReadOptions | None = None,
+        self, folder: Folder, *, format_name: str | None = None, options: ReadOptions | None = None
     ) -> None:
         self.path = str(folder)
         self._folder = folder
