@@ -8,10 +8,11 @@ manifest of a rule file lies beside it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from sears_dsl.errors import RuleSyntaxError, UsageError, counted
 from sears_dsl.language.loader import load as load_file
@@ -55,7 +56,12 @@ def _files_of(name: str) -> Iterator[Path]:
         yield path
         return
     if is_folder(path):
-        files = sorted(path.rglob("*.sear"))
+        files = sorted(
+            Path(folder, each)
+            for folder, _, names in os.walk(path, onerror=_refuse)
+            for each in names
+            if each.endswith(".sear")
+        )
         if not files:
             raise UsageError(
                 f"the folder {name} holds no .sear files", help="name a file, or another folder"
@@ -76,6 +82,13 @@ def _files_of(name: str) -> Iterator[Path]:
             )
         raise UsageError(f"no rule file, folder or shipped ruleset is called {name}", help=advice)
     yield from chosen
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise UsageError(
+        f"the folder {error.filename} cannot be read: {error.strerror}",
+        help="it may hold rules: let it be read, or name the files",
+    ) from error
 
 
 def load(name: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:

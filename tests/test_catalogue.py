@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from command_line import call
+from without_rights import open_folder, without_rights
 
 from sears_dsl.catalogue import find_rule_files, load_rulesets
 from sears_dsl.errors import UsageError
@@ -41,6 +43,19 @@ def test_an_empty_name_stands_for_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(UsageError, match="an empty name stands for no rules"):
             find_rule_files(names)
     assert find_rule_files(["."]) == [Path("a.sear")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs rights of POSIX")
+def test_rules_that_may_not_be_read_are_not_left_out_unsaid() -> None:
+    with open_folder() as folder:
+        (folder / "a.sear").write_text("movie -> film\n", "utf-8")
+        (folder / "b" / "c").mkdir(parents=True)
+        (folder / "b" / "c" / "d.sear").write_text("good -> bad\n", "utf-8")
+        assert [each.name for each in find_rule_files([str(folder)])] == ["a.sear", "d.sear"]
+        (folder / "b" / "c").chmod(0)
+        for named in (folder, folder / "b" / "c"):
+            with without_rights(), pytest.raises(UsageError, match="c cannot be read: Permission"):
+                find_rule_files([str(named)])
 
 
 def test_a_file_that_is_named_twice_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,8 +152,7 @@ def shares(**arguments: object) -> None:
     for argument, value in arguments.items():
         if value is not None and not (isinstance(value, SupportsFloat) and 0 <= float(value) <= 1):
             raise UsageError(
-                f"{argument}={value!r:.60} means nothing",
-                help="give a number from 0 to 1",
+                f"{argument}={value!r:.60} means nothing", help="give a number from 0 to 1"
             )
 
 

@@ -100,6 +100,11 @@ class Gates:
                 f"{self} demands what cannot be",
                 help="rates lie between 0 and 1, the support is at least 1",
             )
+        if self.require_support and not self.any_limit:
+            raise UsageError(
+                "support is required, and nothing is demanded: a rule is judged by a limit",
+                help="--require-support needs a limit, such as --max-flip-rate 5%",
+            )
         names = [gate.name for gate in self.own]
         twice = [each for each in names if names.count(each) > 1]
         if twice:

@@ -40,6 +40,7 @@ from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM, compressed
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.files import are_same
 
 # New objects between two collections; Python's own number is some hundreds.
 _NEW_OBJECTS = 70_000
@@ -155,9 +156,9 @@ def _check_paths(request: ApplyRequest) -> None:
         )
     if STANDARD_STREAM in (reads, writes):
         return
-    if os.path.isdir(writes):
+    if writes and os.path.isdir(os.path.realpath(writes)):
         raise DataError(f"{writes} is a folder", help="name a file")
-    if os.path.exists(writes) and os.path.exists(reads) and os.path.samefile(reads, writes):
+    if are_same(reads, writes):
         raise UsageError(
             f"{writes} is the input itself", help="write another file and rename it afterwards"
         )
@@ -297,7 +298,7 @@ class _FilePass:
         ledger = IdLedger(self.dataset.path)
         for number, batch in enumerate(self.dataset.batches()):
             if checked:
-                names = row_ids(batch, plan.id_column)
+                names = row_ids(batch, plan.id_column, where=self.dataset.path)
                 ledger.add(names, first=batch.first)
                 if self.task.with_originals:
                     ledger.add([name + ADDED for name in names], first=batch.first)

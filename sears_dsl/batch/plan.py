@@ -158,13 +158,7 @@ class Plan(RowChoices):
         return tuple(dict.fromkeys([*own, *(name for s in self.spans for name in s.columns)]))
 
 
-def planned(
-    names: Sequence[str],
-    first: Batch,
-    chosen: RowChoices,
-    *,
-    where: str,
-) -> Plan:
+def planned(names: Sequence[str], first: Batch, chosen: RowChoices, *, where: str) -> Plan:
     """A plan for rows with columns of these names, each of which is looked up.
 
     The first batch tells which column holds the text where nobody does.

@@ -239,11 +239,7 @@ class BatchTask:
 
 
 def renamed(
-    batch: Batch,
-    values: Mapping[int, Mapping[str, Any]],
-    id_column: str | None,
-    *,
-    as_text: bool,
+    batch: Batch, values: Mapping[int, Mapping[str, Any]], id_column: str | None, *, as_text: bool
 ) -> dict[int, dict[str, Any]]:
     """Changes (row → column → new value) under which every row that has an id has another one.
 

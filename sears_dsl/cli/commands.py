@@ -147,6 +147,17 @@ class ProjectArgument(click.Argument):
             return super().consume_value(ctx, opts)
         return filled, ParameterSource.DEFAULT_MAP
 
+    def process_value(self, ctx: click.Context, value: Any) -> Any:
+        """The value; where rules lack, it is said that a project file with none may have them."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter as error:
+            project, _ = ctx.meta.get(_FILE_CHOICES, (None, {}))
+            if self.name not in _RULES or project is None or project.fields.rulesets:
+                raise
+            hint = f"Name rules here, or in [rulesets] of {project.path.name}."
+            raise click.MissingParameter(hint, ctx, self) from error
+
 
 class ProjectCommand(click.Command):
     """A command whose options may stand in the project file, with headings where they are many."""

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import click
 
+from sears_dsl.cli.options.shared import read_share
 from sears_dsl.errors import UsageError
 
 
-@click.command(
-    "init",
-    epilog="Example: sears init --data dev.csv --model my_model:predict",
-)
+@click.command("init", epilog="Example: sears init --data dev.csv --model my_model:predict")
 @click.option("--data", metavar="FILE", help="Labelled rows.")
 @click.option("--column", help="The column that rules rewrite; by default the likeliest one.")
 @click.option("--label", help="The column of labels; by default the likeliest one.")
@@ -21,7 +19,8 @@ from sears_dsl.errors import UsageError
               "file:PREDICTIONS.")  # fmt: skip
 @click.option("--rules", multiple=True, metavar="RULES",
               help="A rule file, a folder or a shipped ruleset; repeatable.")  # fmt: skip
-@click.option("--max-flip-rate", default="", metavar="RATE", help="Limit of audits, 5%; else none.")
+@click.option("--max-flip-rate", metavar="RATE", help="Limit of audits, 5%; else none.",
+              callback=lambda *call: "" if read_share(*call) is None else call[2])  # fmt: skip
 def init_command(
     *,
     data: str | None,
@@ -36,9 +35,11 @@ def init_command(
     At a terminal it asks for what the options do not say; elsewhere it takes what they say and
     what it finds. It looks at the rows to propose columns, and replaces no file.
     """
+    from sears_dsl.catalogue import find_rule_files
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.dataset import require_column
     from sears_dsl.data.table import read_table
+    from sears_dsl.models.loading import require_kind
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
     from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
@@ -70,15 +71,15 @@ def init_command(
     for name in filter(None, (column, label)):
         require_column(tuple(columns), name, where=data)
     model = answer("the model, such as my_model:predict (empty: later)", model, "")
+    if model:
+        require_kind(model)
     own = answer("rules of your own, a file or a folder (empty: later)",
-                 " ".join(rules) or None, "rules" if Path("rules").is_dir() else "")  # fmt: skip
+                 " ".join(rules) or None,
+                 "rules" if any(Path("rules").rglob("*.sear")) else "")  # fmt: skip
+    rules = rules or tuple(filter(None, [own]))
+    find_rule_files(rules)
     text = project_text(
-        data=data,
-        column=column,
-        label=label,
-        model=model,
-        rules=rules or tuple(filter(None, [own])),
-        flip_rate=max_flip_rate,
+        data=data, column=column, label=label, model=model, rules=rules, flip_rate=max_flip_rate
     )
     _write_new(path, text)
     project = read_project(path.absolute())
@@ -87,7 +88,7 @@ def init_command(
     click.echo(f"written: {path}")
     what_next = "name a model in it: [models.main]"
     if model:
-        what_next = "sears audit" if rules or own else "sears discover -o found.sear"
+        what_next = "sears audit" if rules else "sears discover -o found.sear"
     click.echo(f"next: {what_next}", err=True)
 
 

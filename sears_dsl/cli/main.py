@@ -111,7 +111,8 @@ def _open_closed_streams() -> None:
 
     Python leaves None in their place, and the next file that is opened would get their number.
     Each is opened the wrong way round, as libc does for programs with rights of their own; for
-    standard error there is nobody to tell.
+    standard error, also one that takes no word (bash gives a script its file there), there is
+    nobody to tell.
     """
     for name, flags, mode in (
         ("stdin", os.O_WRONLY, "r"),
@@ -121,6 +122,10 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None:
             descriptor = os.open(os.devnull, flags)
             setattr(sys, name, open(descriptor, mode, encoding="utf-8"))  # noqa: SIM115
+    try:
+        os.write(2, b"")
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _handlers() -> dict[int, Any]:

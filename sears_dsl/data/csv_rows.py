@@ -43,7 +43,7 @@ _FIRST_ROW = re.compile(rf'[\r\n]*((?:{_QUOTED}|[^"\r\n])*)')
 _SAYS_WHAT_PARTS = re.compile(r"sep=([,;|\t])\r?\n")
 _PARTS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NO_HEADER = (
-    "put a line with the names of its columns first; `sears apply --no-header` calls them 1, 2, …"
+    "put a line with the names of its columns first; the option `--no-header` calls them 1, 2, …"
 )
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it

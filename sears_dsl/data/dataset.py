@@ -278,14 +278,17 @@ def _is_number(value: str) -> bool:
     return True
 
 
-def row_ids(batch: Batch, column: str | None) -> list[str]:
+def row_ids(batch: Batch, column: str | None, *, where: str = "the dataset") -> list[str]:
     """The ids of the rows: the values of a column as text, or the row numbers from 1."""
     if column is None:
         return [str(batch.row_number(row)) for row in range(batch.rows)]
     values = batch.columns.get(column, [None] * batch.rows)
     if None in values or "" in values or any(map(ne, values, values)):  # unequal: not a number
         index = next(i for i, each in enumerate(values) if each == "" or batches.is_missing(each))
-        raise DataError(f"row {batch.row_number(index)} has no {column}")
+        raise DataError(
+            f"{where}: row {batch.row_number(index)} has no {column}",
+            help="give every row one, or name another column of ids",
+        )
     return list(map(str, values))
 
 

@@ -26,6 +26,7 @@ from sears_dsl.data.batches import Batch, SourceRows, encoded, json_text
 from sears_dsl.data.streams import JsonCursor, TextSource, line_ends, line_feeds
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8Array
+from sears_dsl.runtime.files import parse_json
 from sears_dsl.runtime.kernels import compiles, expect, kernel
 
 # `json.loads` without its looks for what hardly any line has: white space before the object.
@@ -184,11 +185,14 @@ class _JsonLinesReader(batches.LineReader):
 
     def _decoded(self, text: str, line: int) -> Any:
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:
+            return parse_json(text)
+        except ValueError as error:
             if "}\r" in text.rstrip("\r\n"):
                 raise batches.lone_return(f"{self.name}, line {line}") from error
-            raise DataError(f"{self.name}, line {line}: invalid JSON: {error}") from error
+            why = f"{error}"
+            if isinstance(error, json.JSONDecodeError):
+                why = f"{error.msg} at column {error.colno}"
+            raise DataError(f"{self.name}, line {line}: invalid JSON: {why}") from error
 
 
 def _object(value: Any, place: str) -> dict[str, Any]:

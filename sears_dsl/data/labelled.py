@@ -280,9 +280,7 @@ _COMPARED_WHOLE = ("exact", "set", "entities")
 
 
 def _contradictions(
-    rows: Sequence[Mapping[str, str]],
-    labels: Sequence[tuple[str, ...]],
-    comparison: Comparison,
+    rows: Sequence[Mapping[str, str]], labels: Sequence[tuple[str, ...]], comparison: Comparison
 ) -> Iterator[str]:
     """A sentence on equal rows with different labels, of which a model has some wrong."""
     if comparison not in _COMPARED_WHOLE:

@@ -83,18 +83,14 @@ class FolderRows:
     """
 
     def __init__(
-        self,
-        folder: Folder,
-        *,
-        format_name: str | None = None,
-        options: ReadOptions | None = None,
+        self, folder: Folder, *, format_name: str | None = None, options: ReadOptions | None = None
     ) -> None:
         self.path = str(folder)
         self._folder = folder
         self._parts = folder.parts()
         self._format_name = format_name
         self._options = options or ReadOptions()
-        self.format_name = format_of(self._parts[0].name, format_name).name
+        self.format_name = format_of(folder.name_of(self._parts[0].name), format_name).name
         self.first = next(self.batches())
         self.names = tuple(self.first.columns)
 

@@ -109,6 +109,7 @@ def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
 
 STANDARD_STREAM = "-"
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+_PACKED = dict(zip(COMPRESSIONS, (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), strict=True))
 _OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 20
 _PIECE = 1 << 16  # is decoded within the caches of a processor, in half the time
@@ -320,6 +321,12 @@ class TextSource:
                         raise DataError(
                             f"{self.name} begins with the byte order mark of {marked}",
                             help=_as_utf8(marked),
+                        ) from error
+                    packed = next((s for s, m in _PACKED.items() if self._first.startswith(m)), "")
+                    if packed:
+                        raise DataError(
+                            f"{self.name} is compressed, and its name does not tell",
+                            help=f"let its name end in {Path(self.name).suffix}{packed}",
                         ) from error
                     before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
                     if not texts:

@@ -41,10 +41,7 @@ from sears_dsl.errors import counted
 from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Answer
-from sears_dsl.paraphrasing.remembered import (
-    ParaphraseSource,
-    remembered_paraphrases_without,
-)
+from sears_dsl.paraphrasing.remembered import ParaphraseSource, remembered_paraphrases_without
 from sears_dsl.paraphrasing.rewording import words_of
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger

@@ -47,12 +47,7 @@ from sears_dsl.discovery.orders import (
     meaning_first,
     paper_order,
 )
-from sears_dsl.discovery.result.found_rules import (
-    Discovery,
-    FoundRule,
-    HeldOutRows,
-    found_rules,
-)
+from sears_dsl.discovery.result.found_rules import Discovery, FoundRule, HeldOutRows, found_rules
 from sears_dsl.discovery.selection import (
     Coverage,
     RuleSelection,

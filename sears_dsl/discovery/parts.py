@@ -357,11 +357,7 @@ def load_chosen_scorer(
 
 
 def _own_scorer(
-    scorer: AnyScorer,
-    *,
-    pivots: Sequence[str],
-    tau: float | None,
-    searched: bool = False,
+    scorer: AnyScorer, *, pivots: Sequence[str], tau: float | None, searched: bool = False
 ) -> Scorer | None:
     """A scorer of one's own; None where a shipped one, or none, is named.
 

@@ -62,11 +62,7 @@ class EmittedRule:
 
 
 def emit(
-    rules: Sequence[EmittedRule],
-    *,
-    name: str,
-    comment: Sequence[str] = (),
-    tagger: Tagger,
+    rules: Sequence[EmittedRule], *, name: str, comment: Sequence[str] = (), tagger: Tagger
 ) -> str:
     """The text of a ruleset file, with comments (without their ``#``) before everything.
 
@@ -199,10 +195,7 @@ class _Sets:
             return test
 
         return replace(
-            rule,
-            antecedent=moved(rule.antecedent),
-            left=moved(rule.left),
-            right=moved(rule.right),
+            rule, antecedent=moved(rule.antecedent), left=moved(rule.left), right=moved(rule.right)
         )
 
     def _named(self, name: str, members: tuple[Test, ...]) -> SetReference:

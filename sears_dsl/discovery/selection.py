@@ -288,11 +288,7 @@ def coverage_of(
 
 
 def covering(
-    applications: Applications,
-    *,
-    flips: NDArray[np.bool_],
-    scores: NDArray[np.float64],
-    tau: float,
+    applications: Applications, *, flips: NDArray[np.bool_], scores: NDArray[np.float64], tau: float
 ) -> NDArray[np.int64]:
     """The applications that flip the model with S ≥ τ, which are the entries of a `Coverage`."""
     rewrites = applications.rewrites

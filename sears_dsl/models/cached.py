@@ -17,6 +17,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TypeAlias, TypeVar
@@ -72,13 +73,11 @@ CREATE TABLE predictions (
 
     def put_answers(self, identity: str, answers: Mapping[str, Answer]) -> None:
         """Keep labels with their confidences: all of them, or nothing where this fails."""
-        self._put(
-            identity,
-            [
-                (key, label, _NOT_GIVEN if confidence is None else confidence)
-                for key, (label, confidence) in answers.items()
-            ],
-        )
+        rows = [
+            (key, label, _NOT_GIVEN if confidence is None else confidence)
+            for key, (label, confidence) in answers.items()
+        ]
+        self._put(identity, rows)
 
     def _put(self, identity: str, rows: Sequence[tuple[str, str, float | None]]) -> None:
         with self.using("written") as connection, transaction(connection):
@@ -152,6 +151,8 @@ class CachedPredictor:
         self._on_error = on_error
         self._announce = announce
         self._announced = 0
+        # What surrounds its code: commands keep what it prints out of theirs.
+        self.aside: Callable[[], AbstractContextManager[None]] = nullcontext
         self._refused: set[str] = set()
         self._labels: dict[str, str] = {}
         self._answers: dict[str, Answer] = {}
@@ -263,14 +264,15 @@ class CachedPredictor:
 
         batches = _batches(missing, self.batch_size, in_time)
         began = time.monotonic()
-        for batch, batch_answers in _side_by_side(answers, batches, self._connections):
-            self.asked += len(batch)
-            self.seconds += time.monotonic() - began
-            keep(dict(zip(batch, batch_answers, strict=True)))
-            answer_count += len(batch)
-            began = time.monotonic()
-            if on_progress is not None:
-                on_progress(answer_count, len(distinct))
+        with self.aside():
+            for batch, batch_answers in _side_by_side(answers, batches, self._connections):
+                self.asked += len(batch)
+                self.seconds += time.monotonic() - began
+                keep(dict(zip(batch, batch_answers, strict=True)))
+                answer_count += len(batch)
+                began = time.monotonic()
+                if on_progress is not None:
+                    on_progress(answer_count, len(distinct))
         return keys
 
     def _unless_refused(
@@ -299,16 +301,13 @@ class CachedPredictor:
 
     def _keep(self, labels: dict[str, str]) -> None:
         if self._store is not None:
-            stored_labels = {key: label for key, label in labels.items() if label != REFUSED}
-            self._store.put(self.identity, stored_labels)
+            self._store.put(self.identity, {k: v for k, v in labels.items() if v != REFUSED})
         self._labels.update(labels)
 
     def _keep_answers(self, answers: dict[str, Answer]) -> None:
         if self._store is not None:
-            stored_answers = {
-                key: answer for key, answer in answers.items() if answer.label != REFUSED
-            }
-            self._store.put_answers(self.identity, stored_answers)
+            stored = {key: each for key, each in answers.items() if each.label != REFUSED}
+            self._store.put_answers(self.identity, stored)
         self._answers.update(answers)
         self._labels.update((key, answer.label) for key, answer in answers.items())
 

@@ -110,21 +110,13 @@ def load_predictor(
     """
     spec = model if isinstance(model, str) else f"an object of type {type(model).__name__}"
     kind, _, rest = spec.partition(":") if isinstance(model, str) else ("", "", "")
-    if isinstance(model, str) and not (kind and rest):
-        raise UsageError(
-            f"{spec!r} does not name a model", help=_meant(spec) or f"write one of {_KINDS}"
-        )
+    if isinstance(model, str):
+        require_kind(spec)
     options: dict[str, Any] = {
-        "batch_size": batch_size,
-        "request_map": request_map,
-        "response_map": response_map,
-        "timeout": timeout,
-        "retries": retries,
-        "connections": connections,
-        "on_error": on_error,
-        "inputs": inputs,
-        "download": download or None,
-    }
+        "batch_size": batch_size, "request_map": request_map, "response_map": response_map,
+        "timeout": timeout, "retries": retries, "connections": connections, "on_error": on_error,
+        "inputs": inputs, "download": download or None,
+    }  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
     several = isinstance(model, list | tuple | Mapping)
     if several or kind in ("vote", "every"):
@@ -154,6 +146,14 @@ def load_predictor(
         on_error=on_error or "stop",
         announce=announce,
     )
+
+
+def require_kind(spec: str) -> None:
+    """Refuse what no specification of a model can be."""
+    if not all(spec.partition(":")):
+        raise UsageError(
+            f"{spec!r} does not name a model", help=_meant(spec) or f"write one of {_KINDS}"
+        )
 
 
 def kinds_of(spec: str) -> list[str]:
@@ -245,13 +245,7 @@ def _predictor_of(
 
 
 def _local(
-    kind: str,
-    rest: str,
-    spec: str,
-    inputs: Path | None,
-    *,
-    download: bool,
-    comparison: Comparison,
+    kind: str, rest: str, spec: str, inputs: Path | None, *, download: bool, comparison: Comparison
 ) -> Predictor:
     # Each kind brings libraries of its own, so its module is imported when it is asked for.
     if kind == "sklearn":
@@ -320,18 +314,16 @@ def _check_transformers_model(name: str, *, download: bool) -> None:
 
 def _endpoint(url: str, options: Mapping[str, Any], comparison: Comparison) -> Predictor:
     try:
-        from sears_dsl.models.http.endpoint import HttpPredictor  # noqa: PLC0415
+        from sears_dsl.models.http import endpoint  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
             f"{url}: httpx is not installed", help="pip install 'sears-dsl[models]'"
         ) from error
-    from sears_dsl.models.http.endpoint import RequestMap, ResponseMap  # noqa: PLC0415
-
     request, response = options.get("request_map"), options.get("response_map")
-    return HttpPredictor(
+    return endpoint.HttpPredictor(
         url,
-        request=None if request is None else RequestMap.read(request),
-        response=None if response is None else ResponseMap.read(response),
+        request=None if request is None else endpoint.RequestMap.read(request),
+        response=None if response is None else endpoint.ResponseMap.read(response),
         comparison=comparison,
         **_waits(options),
     )

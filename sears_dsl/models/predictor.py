@@ -92,11 +92,7 @@ _SHOWN = 80
 
 
 def ask_answers(
-    model: str,
-    rows: Sequence[Row],
-    call: Callable[[], object],
-    *,
-    comparison: Comparison = "exact",
+    model: str, rows: Sequence[Row], call: Callable[[], object], *, comparison: Comparison = "exact"
 ) -> list[Answer]:
     """Call a model about rows, if any, and check what it gives: labels, or pairs."""
     if not rows:

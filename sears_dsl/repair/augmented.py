@@ -437,7 +437,7 @@ def named_rules(rulesets: Sequence[Ruleset]) -> list[str]:
 def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]) -> list[Any]:
     """Ids of new rows: numbers go on after the largest; names get the rule, and a count."""
     values = table.columns[require_column(tuple(table.columns), column, where=table.path)]
-    old = row_ids(Batch(0, len(table), {column: values}), column)
+    old = row_ids(Batch(0, len(table), {column: values}), column, where=table.path)
     IdLedger(table.path).add(old, first=0)
     if all(isinstance(value, int) for value in values):
         return list(range(max(values) + 1, max(values) + 1 + len(rows)))
@@ -468,7 +468,7 @@ def _with_provenance(
             help="rename or drop it; if the data is augmented already, begin with the original",
         )
     batch = Batch(0, len(table), table.columns)
-    names = row_ids(batch, id_column)
+    names = row_ids(batch, id_column, where=table.path)
     old = len(table)
     added: dict[str, list[str]] = {
         "source_row": [*names, *(names[row] for row in rows)],

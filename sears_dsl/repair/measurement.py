@@ -202,9 +202,7 @@ def _resampled(
     return [np.concatenate(each) for each in totals]
 
 
-def _errors(
-    totals: list[NDArray[np.float64]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _errors(totals: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shares of two pairs of totals; not a number where nothing counts."""
     wrong, counted, wrong_after, counted_after = totals
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -75,6 +75,9 @@ def parse_json(content: bytes | str) -> Any:
     """
     try:
         return json.loads(content)
+    except json.JSONDecodeError as error:  # in the last line, where the text ends too early
+        end = len(error.doc.rstrip())
+        raise json.JSONDecodeError(error.msg, error.doc, min(error.pos, end)) from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
@@ -187,8 +190,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"{folder} could not be made: {error.strerror}",
-            help="choose another place with -o",
+            f"{folder} could not be made: {error.strerror}", help="choose another place with -o"
         ) from error
 
 
@@ -362,3 +364,9 @@ def is_folder(name: str | Path) -> bool:
 def is_there(name: str | Path) -> bool:
     """Whether a person's word names a file, a folder or the like that can be seen."""
     return os.path.exists(name)
+
+
+def are_same(one: str | Path, other: str | Path) -> bool:
+    """Whether two words lead to one file, also by way of a folder that is not there: `gone/..`."""
+    places = [os.path.realpath(each) for each in (one, other)]
+    return all(map(is_there, places)) and os.path.samefile(*places)

@@ -301,9 +301,7 @@ def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
 
 
 def _kappa(
-    by_reviewer: Mapping[str, Mapping[_Item, str]],
-    names: Sequence[str],
-    on: Agreed,
+    by_reviewer: Mapping[str, Mapping[_Item, str]], names: Sequence[str], on: Agreed
 ) -> Kappa:
     items = sorted(set.intersection(*(set(by_reviewer[name]) for name in names)))
     ratings = [[by_reviewer[name][item] for name in names] for item in items]

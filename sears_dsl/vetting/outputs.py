@@ -25,7 +25,7 @@ from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest, Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
-from sears_dsl.runtime.files import write_atomically
+from sears_dsl.runtime.files import are_same, write_atomically
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting import merging
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
@@ -86,7 +86,7 @@ def write_vetted(
     """Write the vetted ruleset, and beside it the rules that were left out and its origin."""
     if path.suffix != ".sear":
         raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
-    if path.exists() and path.samefile(ruleset.path):
+    if are_same(path, ruleset.path):
         raise UsageError(
             f"{path} is the ruleset that was vetted", help="write the vetted one beside it"
         )

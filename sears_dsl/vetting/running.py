@@ -184,11 +184,7 @@ def _remove_undecided(journal: Journal) -> None:
 
 
 def pages_of(
-    place: VettingPlace,
-    sessions: Mapping[str, Deciding],
-    *,
-    tagger: Tagger,
-    address: str,
+    place: VettingPlace, sessions: Mapping[str, Deciding], *, tagger: Tagger, address: str
 ) -> tuple[Any, Mapping[str, str]]:
     """The application that serves the sessions at an address, and the page of each reviewer."""
 

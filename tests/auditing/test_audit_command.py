@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+import sears_dsl
 from sears_dsl.auditing.comparison import GridDocument
 from sears_dsl.cli.model.audit import audit_command, chosen_scoring
 from sears_dsl.cli.model.compare import compare_command
@@ -131,6 +134,8 @@ def test_what_is_tolerated_is_judged_and_told_and_demands_nothing(folder: Path) 
     done = audit("--tolerance", "10%", "--slice", "part")
     assert (done.exit_code, found(folder)["verdict"]["outcome"]) == (0, "measured")
     told = " ".join(done.output.split())
+    assert "note: a tolerance is reported, and no gate: that is --gate robust:all=RATE" in told
+    assert "a tolerance is reported" not in audit("--gate", "robust:all=20%", output="b").output
     assert "not robust, all rules at τ = 10%: accuracy goes from 100.0% to 80.0%" in told
     assert "smallest τ 20.0%; locally robust 32 of 40 rows" in told
     assert "by part: accuracy 100.0% of all 40 rows" in told
@@ -223,9 +228,56 @@ def test_names_in_brackets_are_printed_as_they_are(folder: Path) -> None:
 
 
 def test_a_rate_that_is_none_is_wrong_use(folder: Path) -> None:
-    done = audit("--max-flip-rate", "500%")
-    assert done.exit_code == 2
-    assert "500% is not a rate" in done.output
+    for written, advice in (("500%", "0.05 or 5%"), ("5", "5% or 0.05"), ("", "0.05 or 5%")):
+        done = audit("--max-flip-rate", written)
+        assert done.exit_code == 2
+        assert f"{written} is not a rate: write {advice}\n" in done.output
+
+
+def test_support_that_is_required_needs_a_limit(folder: Path) -> None:
+    done = audit("--require-support", "--min-support", "41")
+    assert isinstance(done.exception, UsageError)
+    assert "needs a limit" in (done.exception.help or "")
+    assert not (folder / "asked.txt").exists()
+    assert audit("--require-support", "--min-support", "41", "--gate", "film=1").exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["nodir/s.md", "test.csv/s.md"])
+def test_a_summary_that_cannot_be_written_is_told_before_the_model_is_asked(
+    folder: Path, name: str
+) -> None:
+    done = audit("--summary", name)
+    assert isinstance(done.exception, DataError)
+    assert done.exception.help == "choose another place with --summary"
+    assert not (folder / "asked.txt").exists()
+    assert not (folder / "out.partial").exists()
+    assert audit("--summary", "s.md").exit_code == 0
+    assert (folder / "s.md").read_text("utf-8").startswith("#")
+
+
+def test_a_file_of_a_folder_that_is_no_data_is_named_with_it(folder: Path) -> None:
+    (folder / "rows").mkdir()
+    (folder / "rows" / "notes.md").write_text("hello", "utf-8")
+    done = audit("--data", "rows")
+    assert isinstance(done.exception, UsageError)
+    assert done.exception.message == "the name of rows/notes.md does not tell its format"
+
+
+def test_what_a_model_prints_is_no_part_of_what_is_printed(folder: Path) -> None:
+    """Of the processes that it starts too, which know the streams by their numbers alone."""
+    (folder / "chatty_films.py").write_text(
+        "import os\nprint('imported')\n\ndef predict(texts):\n    print('asked')\n"
+        "    os.system('echo started')\n    return ['yes'] * len(texts)\n", "utf-8"
+    )  # fmt: skip
+    words = ("audit", "rules.sear", "--model", "chatty_films:predict", "--data", "test.csv",
+             "--column", "text", "--label", "label", "--tagger", "pinned", "--scorer", "none",
+             "--json")  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "sears_dsl", *words], check=True, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(sears_dsl.__file__).parents[1])},
+    )  # fmt: skip
+    assert json.loads(done.stdout)["format"] == "sears-audit"
+    assert all(word in done.stderr for word in ("imported\n", "asked\n", "started\n"))
 
 
 def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:

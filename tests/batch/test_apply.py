@@ -374,6 +374,8 @@ def test_progress_is_told(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"output": "in.csv"}, "is the input itself"),
+        ({"output": "gone/../in.csv", "mode": "chain", "columns": ("text",)}, "the input itself"),
+        ({"output": "gone/..", "columns": ("text",)}, "is a folder"),
         ({"columns": ("txt",)}, "has no column 'txt'; its columns are id, text, n"),
         ({"columns": ("text",), "protect": ("m",)}, "has no column 'm'"),
         ({"columns": ("text",), "spans": (SpanColumn("m", "n"),)}, "has no column 'm'"),

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import click
 import pytest
 from command_line import call
+from without_rights import open_folder, without_rights
 
 from sears_dsl.cli.options.unfinished import Resuming, UnfinishedRun, unfinished_run
 from sears_dsl.cli.screen.console import _Stage, stages
@@ -154,6 +155,16 @@ def test_at_a_terminal_a_second_start_asks(
     os.close(theirs)
     assert b"\x1b[?25l" not in said.partition(b"or stop?")[0], "bars are drawn after the question"
     assert (tmp_path / "found.sear.partial").exists() is left
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs rights of POSIX")
+def test_an_output_that_may_not_be_written_leaves_nothing() -> None:
+    with open_folder() as folder:
+        (folder / "out").mkdir(mode=0o555)
+        with without_rights(), pytest.raises(DataError, match="out cannot be written to"):
+            begin(folder / "out")
+        assert [each.name for each in folder.iterdir()] == ["out"]
+        assert not begin(folder / "new" / "folder" / "out")
 
 
 def test_two_runs_of_one_output_do_not_meet(tmp_path: Path) -> None:

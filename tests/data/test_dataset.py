@@ -73,8 +73,9 @@ def test_ids_are_the_column_or_the_row_numbers() -> None:
     rows = Batch(10, 2, {"id": [7, "x"]})
     assert row_ids(rows, "id") == ["7", "x"]
     assert row_ids(rows, None) == ["11", "12"]
-    with pytest.raises(DataError, match="row 12 has no id"):
-        row_ids(Batch(10, 2, {"id": [7, None]}), "id")
+    with pytest.raises(DataError, match=r"^a\.csv: row 12 has no id") as told:
+        row_ids(Batch(10, 2, {"id": [7, None]}), "id", where="a.csv")
+    assert told.value.help
 
 
 @given(

@@ -238,6 +238,8 @@ def test_nothing_is_unpickled_that_was_not_named_as_a_model(tmp_path: Path) -> N
         ("file:a.csv", {"batch_size": 3}, "takes no batch size"),
         ("http://localhost", {"inputs": Path("a.jsonl")}, "takes no file of inputs"),
         ("http://localhost", {"timeout": 0.0}, "a time-out above 0"),
+        ("http://localhost", {"timeout": float("nan")}, "a time-out above 0"),
+        ("http://localhost", {"timeout": float("inf")}, "a time-out above 0"),
     ],
 )
 def test_options_of_another_kind_are_refused(spec: str, options: dict[str, Any], told: str) -> None:

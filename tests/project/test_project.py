@@ -393,6 +393,7 @@ def test_init_proposes_columns_and_what_it_writes_is_read(
 ) -> None:
     new = folder.with_name("new")
     (new / "rules").mkdir(parents=True)
+    (new / "rules" / "a.sear").write_text("movie -> film\n", "utf-8")
     rows = "".join(f"{number},A movie {number}.,{'ab'[number % 2]}\n" for number in range(20))
     (new / "dev.csv").write_text("id,utterance,mood\n" + rows, "utf-8")
     monkeypatch.chdir(new)
@@ -457,6 +458,8 @@ def test_init_replaces_nothing(folder: Path) -> None:
         (("--data", "nowhere.csv"), "nowhere.csv"),
         (("--data", "data/dev.csv", "--label", "glod"), "no column 'glod'"),
         ((), "no rows to name"),
+        (("--data", "data/dev.csv", "--model", "critic"), "'critic' does not name a model"),
+        (("--data", "data/dev.csv", "--rules", "nope"), "ruleset is called nope"),
     ],
 )
 def test_init_says_what_is_missing_and_writes_nothing(
@@ -470,3 +473,25 @@ def test_init_says_what_is_missing_and_writes_nothing(
     assert isinstance(done.exception, SearsError)
     assert said in done.exception.render()
     assert not (folder / "sears.toml").exists()
+
+
+@pytest.mark.parametrize("rate", ["5", "abc", "500%"])
+def test_init_writes_no_rate_that_an_audit_refuses(folder: Path, rate: str) -> None:
+    (folder / "sears.toml").unlink()
+    done = run("init", "--data", "data/dev.csv", "--max-flip-rate", rate)
+    assert isinstance(done.exception, click.BadParameter)
+    assert not (folder / "sears.toml").exists()
+
+
+@pytest.mark.parametrize("command", ["audit", "check", "test"])
+def test_where_a_project_has_no_rules_it_is_said_that_it_may_have_some(
+    folder: Path, command: str
+) -> None:
+    (folder / "sears.toml").write_text('datasets.dev = "data/dev.csv"\n', "utf-8")
+    done = run(command)
+    assert isinstance(done.exception, click.MissingParameter)
+    assert "Name rules here, or in [rulesets] of sears.toml." in done.exception.format_message()
+    (folder / "sears.toml").unlink()
+    done = run(command)
+    assert isinstance(done.exception, click.MissingParameter)
+    assert "sears.toml" not in done.exception.format_message()

@@ -333,6 +333,7 @@ def test_options_that_do_not_go_together_are_told_before_any_work(
     ("arguments", "told"),
     [
         (("--train", "train.json", "-o", "train.json"), "train.json is read by this command"),
+        (("--train", "train.json", "-o", "gone/../train.json"), "train.json is read by this"),
         (("--save-model", "held-out.csv"), "held-out.csv is read by this command"),
         (("--save-model", "missing/model"), "lies in a folder that is not there"),
         (("--save-model", "."), "is a folder already"),

@@ -170,8 +170,9 @@ def test_the_vetted_ruleset_never_replaces_its_source(
 ) -> None:
     path = journal_of(tmp_path, ruleset, "ana", {}, clock=clock)
     reviews = read_reviews([path], ruleset)
-    with pytest.raises(UsageError, match="the ruleset that was vetted"):
-        write_vetted(ruleset, reviews, rules_file, tagger=PinnedTagger())
+    for same in (rules_file, rules_file.parent / "gone" / ".." / rules_file.name):
+        with pytest.raises(UsageError, match="the ruleset that was vetted"):
+            write_vetted(ruleset, reviews, same, tagger=PinnedTagger())
     with pytest.raises(UsageError, match="not a name for a ruleset"):
         write_vetted(ruleset, reviews, tmp_path / "o.txt", tagger=PinnedTagger())
 

@@ -25,10 +25,12 @@ from sears_dsl.cli.options.shared import (
     imports_option,
     json_option,
     oracle_option,
+    read_share,
     scope_option,
     unit_option,
     with_other_rules,
 )
+from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen.console import (
     NO_RULE_FIRES,
     console,
@@ -38,6 +40,7 @@ from sears_dsl.cli.screen.console import (
     stages,
 )
 from sears_dsl.runtime.extras import need_discovery
+from sears_dsl.runtime.files import is_file, is_there
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,22 +55,6 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.generating.table import Generated
     from sears_dsl.language.ruleset import Ruleset
-
-
-def _rate(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """A share between 0 and 1, or in per cent."""
-    if value is None:
-        return None
-    from sears_dsl.auditing.gates import read_rate
-
-    try:
-        rate = read_rate(value)
-    except ValueError:
-        rate = -1.0
-    if not 0 <= rate <= 1:
-        advice = f"{value}% or {rate / 100:g}" if 1 < rate <= 100 else "0.05 or 5%"
-        raise click.BadParameter(f"{value} is not a rate: write {advice}", context, parameter)
-    return rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,15 +99,11 @@ class AuditOptions(AskingOptions, EngineOptions):
         """What is demanded."""
         from sears_dsl.auditing.gates import Gates, read_gate
 
-        return Gates(
-            flip_rate=self.max_flip_rate,
-            miss_rate=self.max_miss_rate,
-            rows_flipped=self.max_rows_flipped,
-            own=tuple(map(read_gate, self.own)),
-            judge_by=self.judge_by,
+        return chosen_as(
+            Gates, vars(self), flip_rate=self.max_flip_rate, miss_rate=self.max_miss_rate,
+            rows_flipped=self.max_rows_flipped, own=tuple(map(read_gate, self.own)),
             support=self.min_support,
-            require_support=self.require_support,
-        )
+        )  # fmt: skip
 
     def audit_choices(self, *, tau: float | None) -> AuditChoices:
         """What decides the audit otherwise."""
@@ -150,13 +133,13 @@ class AuditOptions(AskingOptions, EngineOptions):
 @click.option("--summary", metavar="FILE", type=FilePath(dir_okay=False),
               help="Append a summary for a pull request to this file, such as "
               "\"$GITHUB_STEP_SUMMARY\".")  # fmt: skip
-@click.option("--max-flip-rate", callback=_rate, metavar="RATE",
+@click.option("--max-flip-rate", callback=read_share, metavar="RATE",
               help="Limit of each rule that expects `same`: the share that it may "
               "flip of the right rows that it changes.")  # fmt: skip
-@click.option("--max-miss-rate", callback=_rate, metavar="RATE",
+@click.option("--max-miss-rate", callback=read_share, metavar="RATE",
               help="Limit of each rule that expects `flip` or `label`: how often the "
               "model may not do so. By default as --max-flip-rate.")  # fmt: skip
-@click.option("--max-rows-flipped", callback=_rate, metavar="RATE",
+@click.option("--max-rows-flipped", callback=read_share, metavar="RATE",
               help="Limit of all rules that expect `same` together: the share of right rows "
               "that any of them may flip.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
@@ -165,8 +148,9 @@ class AuditOptions(AskingOptions, EngineOptions):
               "robust:tag:negation=20% and invariant:… say how far accuracy may fall, local:… the "
               "least share of robust rows, mean:… and corrected:… the least accuracy, "
               "above-constant:… the least lead on a constant answer; repeatable.")  # fmt: skip
-@click.option("--tolerance", callback=_rate, metavar="RATE",
-              help="Judge semantic robustness: how far accuracy may fall on rewrites.")  # fmt: skip
+@click.option("--tolerance", callback=read_share, metavar="RATE",
+              help="Report semantic robustness: how far accuracy may fall on rewrites. A gate is "
+              "--gate robust:all=RATE.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
               help="Draw noise so many times, and show the mean and the worst.")  # fmt: skip
 @click.option("--rates", metavar="RATES",
@@ -210,6 +194,8 @@ def audit_command(
     from sears_dsl.catalogue import load_rulesets, require_together
 
     chosen = AuditOptions(**options)
+    if summary is not None and (is_file(summary) or not is_there(summary)):
+        require_place(summary.absolute().parent, option="--summary")
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
     require_together(rulesets, rules, unit=chosen.unit, advice=with_other_rules)
 
@@ -226,6 +212,8 @@ def audit_command(
     from sears_dsl.vetting.journal_oracle import open_oracle
 
     gates, note = chosen.gates(), noting(quiet=chosen.quiet)
+    if chosen.tolerance is not None and not gates.any_limit:
+        note("note: a tolerance is reported, and no gate: that is --gate robust:all=RATE")
     models = chosen.models()
     if chosen.scorer != "none":
         need_discovery(otherwise=", or leave the score out: --scorer none")
@@ -312,11 +300,7 @@ def _write(
     documents: Mapping[str, AuditDocument], output: Path, summary: Path | None
 ) -> GridDocument | None:
     """The audit of one model, or the audits of several and their grid."""
-    from sears_dsl.auditing.reports.files import (
-        add_summary,
-        write_audit_files,
-        write_audits_files,
-    )
+    from sears_dsl.auditing.reports.files import add_summary, write_audit_files, write_audits_files
     from sears_dsl.auditing.reports.markdown import audit_summary
     from sears_dsl.auditing.reports.several_audits import grid_markdown
 

@@ -100,9 +100,8 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     recipe, tagger = chosen.recipe_and_tagger(rules)
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     table = chosen.table(data)
-    columns = chosen.columns_of(table)
     augmentation, record = augment_table(
-        table, matcher, recipe.rulesets, columns=columns, tagger=tagger,
+        table, matcher, recipe.rulesets, columns=chosen.columns_of(table), tagger=tagger,
         choices=choices, oracle=chosen.oracle_for(recipe.rulesets),
     )  # fmt: skip
     form = named if chosen.output_format else parted_as(named, table.format)
@@ -123,16 +122,10 @@ def _augment_folder(
     from sears_dsl.runtime.folders import Folder
 
     recipe, _ = chosen.recipe_and_tagger(rules)
-    work = AugmentPart(
-        recipe,
-        chosen.choices(),
-        text=chosen.column,
-        label=chosen.label,
-        id_column=chosen.id_column,
-        format_name=chosen.input_format,
-        reading=chosen_reading(vars(chosen)),
-        oracle=chosen.oracle,
-    )
+    work = chosen_as(
+        AugmentPart, vars(chosen), recipe=recipe, choices=chosen.choices(), text=chosen.column,
+        format_name=chosen.input_format, reading=chosen_reading(vars(chosen)),
+    )  # fmt: skip
     counts: Counter[str] = Counter()
     files = 0
     for parts in apply_to_parts(

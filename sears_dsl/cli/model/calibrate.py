@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.model.score import pairs_options
-from sears_dsl.cli.options.shared import chosen_reading
+from sears_dsl.cli.options.shared import chosen_as, chosen_reading
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
@@ -49,16 +49,10 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
     from sears_dsl.meaning.calibration import calibrated
     from sears_dsl.meaning.judgements import read_judgements
 
-    judged = read_judgements(
-        pairs,
-        original=options["original"],
-        rewrite=options["rewrite"],
-        label=options["label"],
-        positive_from=options["positive_from"],
-        sources=options["sources"],
-        format_name=options["file_format"],
+    judged = chosen_as(
+        read_judgements, options, path=pairs, format_name=options["file_format"],
         options=chosen_reading(options),
-    )
+    )  # fmt: skip
     contradicting = judged.contradicting
     scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
     scores = scorer.scores(judged.pairs)
@@ -88,7 +82,7 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
             console().print(
                 f"\n{counted(len(contradicting), 'pair')} judged both ways, in "
                 f"{sum(contradicting.values()):,} judgements: each of these counts, so no τ is "
-                f"right about all; such as {' | '.join(text[:_SHOWN] for text in example)!r}",
+                f"right about all; such as {' | '.join(text[:_SHOWN] for text in example)!r}"
             )
 
 

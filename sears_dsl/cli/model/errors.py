@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import FilePath, chosen_reading, reading_options
+from sears_dsl.cli.options.shared import FilePath, chosen_as, chosen_reading, reading_options
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_learning
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "errors",
-    epilog="Example: sears errors audits/clean audits/noisy --data test.csv -o errors",
+    "errors", epilog="Example: sears errors audits/clean audits/noisy --data test.csv -o errors"
 )
 @click.argument("audits", nargs=-1, required=True, type=FilePath())
 @click.option("--data", metavar="FILE",
@@ -47,14 +46,10 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     from sears_dsl.auditing.failures import predict_errors
     from sears_dsl.auditing.reports.files import write_three
 
-    document = predict_errors(
-        read_audits(audits),
-        data=options["data"],
-        features=options["features"],
-        format_name=options["file_format"],
+    document = chosen_as(
+        predict_errors, options, audits=read_audits(audits), format_name=options["file_format"],
         reading=chosen_reading(options),
-        seed=options["seed"],
-    )
+    )  # fmt: skip
     if output is not None:
         write_three(document, output)
     if options["as_json"]:

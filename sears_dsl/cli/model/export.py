@@ -91,11 +91,10 @@ def export_command(
     if silent := count - sum("rule" in test.meta[0] for test in suite.tests.values()):
         sentence += f"; {counted(silent, 'rule')} changed no row"
     if counted_oracle is not None:
-        listed = ", ".join(f"{rule} {number:,}" for rule, number in counted_oracle.rejected.items())
-        rejected = (
-            f"the oracle {counted_oracle.identity} rejected {counted_oracle.rejected.total():,}"
-        )
-        sentence += f"; {rejected}: {listed}" if listed else f"; {rejected}"
+        of_rule = counted_oracle.rejected
+        listed = ", ".join(f"{rule} {number:,}" for rule, number in of_rule.items())
+        sentence += f"; the oracle {counted_oracle.identity} rejected {of_rule.total():,}"
+        sentence += f": {listed}" if listed else ""
     click.echo(sentence)
 
 

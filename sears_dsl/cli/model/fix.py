@@ -24,6 +24,7 @@ from sears_dsl.cli.options.model import (
     choices_option,
     compare_option,
     image_option,
+    load_aside,
 )
 from sears_dsl.cli.options.shared import FilePath, chosen_as
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
@@ -260,7 +261,6 @@ def _experiment(
 def _trainer(
     training: Table, columns: TableColumns, chosen: FixOptions, store: PredictionStore
 ) -> Trainer:
-    from sears_dsl.models.loading import load_predictor
     from sears_dsl.repair.trainers import BuiltInTrainer, CommandTrainer
 
     if chosen.command is None or chosen.model is None:  # neither without the other
@@ -269,10 +269,7 @@ def _trainer(
         chosen.command,
         chosen.model,
         load=partial(
-            load_predictor,
-            store=store,
-            batch_size=chosen.batch_size,
-            comparison=chosen.compare,
+            load_aside, store=store, batch_size=chosen.batch_size, comparison=chosen.compare
         ),
         format="jsonl" if training.format == "squad" else training.format,
     )

@@ -25,6 +25,7 @@ from sears_dsl.cli.options.model import (
 )
 from sears_dsl.cli.options.shared import (
     FilePath,
+    chosen_as,
     chosen_tagger,
     imports_option,
     no_cache_option,
@@ -119,14 +120,9 @@ def vet_command(rules: str, **options: Any) -> None:
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals, place_of
     from sears_dsl.vetting.web.serving import listen
 
-    place = place_of(
-        ruleset,
-        # A shipped ruleset lies where nobody writes.
-        folder=Path(ruleset.path).parent if is_there(rules) else Path(),
-        reviewers=chosen.reviewers,
-        output=chosen.output,
-        journal=chosen.journal,
-    )
+    # A shipped ruleset lies where nobody writes.
+    folder = Path(ruleset.path).parent if is_there(rules) else Path()
+    place = chosen_as(place_of, vars(chosen), ruleset=ruleset, folder=folder)
     of_templates = judges_templates(place.ruleset, chosen.templates)
     for name, value in () if of_templates else (("data", chosen.data), ("model", chosen.model)):
         if value is None:
@@ -134,9 +130,7 @@ def vet_command(rules: str, **options: Any) -> None:
     if of_templates and chosen.oracle is not None:
         raise click.UsageError("--oracle is for rules: on the page of templates a person decides")
     scorer = None if of_templates else _scorer(chosen, place.ruleset)
-    oracle = None
-    if chosen.oracle is not None:
-        oracle = open_oracle(chosen.oracle, [place.ruleset])
+    oracle = None if chosen.oracle is None else open_oracle(chosen.oracle, [place.ruleset])
     quiet = chosen.quiet
     tagger = chosen_tagger([place.ruleset], chosen.tagger, quiet=quiet)
     if not of_templates:
@@ -168,18 +162,11 @@ def vet_command(rules: str, **options: Any) -> None:
         )
         inputs = opened.enter_context(asked)
         _tell_of(inputs.data, place.ruleset, chosen.most, noting(quiet=quiet))
-        sitting = Sitting(
-            data=inputs.data,
-            predictor=inputs.predictor,
-            tagger=inputs.tagger,
-            scorer=scorer,
-            tau=chosen.tau,
-            comparison=chosen.compare,
-            most=chosen.most,
-            adversaries=chosen.adversaries,
-            oracle=oracle,
+        sitting = chosen_as(
+            Sitting, vars(chosen), data=inputs.data, predictor=inputs.predictor,
+            tagger=inputs.tagger, scorer=scorer, comparison=chosen.compare, oracle=oracle,
             cached=not chosen.no_cache,
-        )
+        )  # fmt: skip
         sessions = sitting.sessions(place.ruleset, journals, show=show, note=say)
         telling.close()  # from now on the page is what shows something
         serve(sessions, listening, inputs.tagger)
@@ -254,10 +241,7 @@ def _scorer(chosen: VetOptions, ruleset: Ruleset) -> Scorer | None:
     from sears_dsl.discovery.parts import load_chosen_scorer
 
     scorer = load_chosen_scorer(
-        chosen.scorer,
-        pivots=chosen.pivots,
-        tau=chosen.tau,
-        language=ruleset.options.language,
+        chosen.scorer, pivots=chosen.pivots, tau=chosen.tau, language=ruleset.options.language
     )
     _ = scorer.tau  # one of the user's own may have none, and says so
     return scorer
@@ -277,9 +261,6 @@ def _say_hello(pages: Mapping[str, str], file: Path | None, *, quiet: bool) -> N
 
 def _say_goodbye(place: VettingPlace, sessions: Mapping[str, Deciding]) -> None:
     for name, session in sessions.items():
-        decisions = (
-            f"decisions are in {place.journals[name]}"
-            if session.journal.entries
-            else "no decisions"
-        )
+        where = f"decisions are in {place.journals[name]}"
+        decisions = where if session.journal.entries else "no decisions"
         click.echo(f"\n{name}: {session.progress}; {decisions}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -65,8 +66,6 @@ def vetted_command(
     kinds += [] if outcomes.templates is None else ["templates"]
     agreements = {name: agreement(reviews, on=name) for name in kinds}
     if options["as_json"]:
-        from dataclasses import asdict
-
         document = {"outcomes": [asdict(each) for each in outcomes.rules or ()]}
         if outcomes.templates is not None:
             document["templates"] = [asdict(each) for each in outcomes.templates]
@@ -89,8 +88,6 @@ def vetted_command(
 
 
 def _agreement_json(agreement: Agreement) -> dict[str, Any]:
-    from dataclasses import asdict
-
     return {
         "reviewers": agreement.reviewers,
         "cohen": [

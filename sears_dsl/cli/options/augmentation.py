@@ -31,7 +31,7 @@ from sears_dsl.cli.options.shared import (
     with_other_rules,
 )
 from sears_dsl.cli.screen.console import tell_of_templates
-from sears_dsl.runtime.files import is_there
+from sears_dsl.runtime.files import are_same
 
 if TYPE_CHECKING:
     from sears_dsl.batch.workers import RulesetRecipe
@@ -71,9 +71,9 @@ augmentation_options = with_options(
 
 def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
     """What a command reads it does not write; names of shipped rulesets are not files."""
-    there = [Path(each) for each in sources if is_there(each)]
+    read = list(sources)
     for path in written:
-        if is_there(path) and any(path.samefile(each) for each in there):
+        if any(are_same(path, each) for each in read):
             raise click.UsageError(f"{path} is read by this command: write to another file")
 
 

@@ -34,6 +34,7 @@ from sears_dsl.cli.options.unfinished import (
     resuming_options,
     unfinished_run,
 )
+from sears_dsl.cli.screen.console import printing_aside
 from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import is_there
@@ -248,10 +249,9 @@ class DataOptions(TextOptions):
 
         if self.data is None:
             raise click.UsageError("Missing option '--data': name the labelled rows")
-        rows = read_labelled(
-            self.data, column=self.column, label=self.label, also=self.also,
-            protection=self.protection, comparison=self.compare, image=self.image,
-            choices=self.choices, format_name=self.input_format,
+        rows = chosen_as(
+            read_labelled, vars(self), source=self.data, protection=self.protection,
+            comparison=self.compare, format_name=self.input_format,
             options=chosen_reading(vars(self), limit=self.limit),
         )  # fmt: skip
         return rows if self.sample is None else rows.sampled(self.sample, seed=self.seed)
@@ -275,7 +275,7 @@ class AskingOptions(DataOptions, Resuming):
         self, specs: Sequence[str], store: PredictionStore
     ) -> Callable[[str], CachedPredictor]:
         """What loads each of some models; what they say is stored."""
-        from sears_dsl.models.loading import load_predictor, options_of_each
+        from sears_dsl.models.loading import options_of_each
 
         names = ("batch_size", "request_map", "response_map", "timeout", "retries", "connections",
                  "on_error", "inputs")  # fmt: skip
@@ -284,11 +284,21 @@ class AskingOptions(DataOptions, Resuming):
         announce = noting(quiet=self.quiet)
 
         def load(spec: str) -> CachedPredictor:
-            return load_predictor(
+            return load_aside(
                 spec, store=store, comparison=self.compare, announce=announce, **own[spec]
             )
 
         return load
+
+
+def load_aside(spec: str, **options: Any) -> CachedPredictor:
+    """What `load_predictor` loads; what its code prints is no part of what the command prints."""
+    from sears_dsl.models.loading import load_predictor
+
+    with printing_aside():
+        model = load_predictor(spec, **options)
+    model.aside = printing_aside
+    return model
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,6 +60,25 @@ def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> b
     return quiet
 
 
+def read_share(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> float | None:
+    """A share between 0 and 1, or in per cent."""
+    if value is None:
+        return None
+    from sears_dsl.auditing.gates import read_rate
+
+    try:
+        rate = read_rate(value)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        bare = 1 < rate <= 100 and "%" not in value
+        advice = f"{value}% or {rate / 100:g}" if bare else "0.05 or 5%"
+        raise click.BadParameter(f"{value} is not a rate: write {advice}", context, parameter)
+    return rate
+
+
 imports_option = click.option(
     "--allow-imports-outside", is_flag=True,
     help="Rule files may import files that lie outside of their folder.",
@@ -114,7 +133,9 @@ reading_options = with_options(
 """For every command that reads rows; `chosen_reading` says what they mean."""
 
 
-def chosen_as(kind: Callable[..., _Chosen], options: Mapping[str, Any], **others: Any) -> _Chosen:
+def chosen_as(
+    kind: Callable[..., _Chosen], options: Mapping[str, Any], /, **others: Any
+) -> _Chosen:
     """What is made of options: others as they are, and all of its arguments that options name."""
     names = signature(kind).parameters.keys() & options.keys() - others.keys()
     return kind(**{name: options[name] for name in names}, **others)

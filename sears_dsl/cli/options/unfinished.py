@@ -68,17 +68,14 @@ def unfinished_run(
         raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
     output = output.absolute()  # `.` has no name to go by
     folder = output.parent / f"{output.name}.partial"
+    # Before an hour of work, not after it.
+    require_place(next(each for each in (output, *output.parents) if each.is_dir()))
     with _with_advice(f"{folder} could not be made"):
         make_private_folder(folder)
-    # Before an hour of work, not after it.
-    place = output if output.is_dir() else output.parent
-    with _with_advice(f"{place} cannot be written to"), tempfile.TemporaryFile(dir=place):
-        pass
     with _held(folder, output):
         if keeps_models:
             _check_made_here(folder, restart=resuming.restart)
-        chosen = resuming.resume or resuming.restart or goes_on
-        if _holds_findings(folder) and not chosen:
+        if _holds_findings(folder) and not (resuming.resume or resuming.restart or goes_on):
             resuming = _ask_what_to_do(folder, resuming)
         if resuming.restart:
             _empty(folder)
@@ -119,13 +116,19 @@ def _check_made_here(folder: Path, *, restart: bool) -> None:
         )
 
 
+def require_place(folder: Path, *, option: str = "-o") -> None:
+    """Refuse a folder in which no file can be made, before an hour of work for it."""
+    with _with_advice(f"{folder} cannot be written to", option):
+        tempfile.TemporaryFile(dir=folder).close()
+
+
 @contextmanager
-def _with_advice(message: str) -> Iterator[None]:
+def _with_advice(message: str, option: str = "-o") -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise DataError(
-            f"{message}: {error.strerror}", help="choose another place with -o"
+            f"{message}: {error.strerror}", help=f"choose another place with {option}"
         ) from error
 
 

@@ -133,11 +133,7 @@ def _git(*arguments: str) -> bytes:
 
 
 def _row_differences(
-    old: Ruleset,
-    new: Ruleset,
-    data: str,
-    renamed: Mapping[str, str],
-    options: Mapping[str, Any],
+    old: Ruleset, new: Ruleset, data: str, renamed: Mapping[str, str], options: Mapping[str, Any]
 ) -> list[dict[str, object]]:
     """Rows that a rule of the two versions rewrites differently, by its id in the new one."""
     from sears_dsl.batch.provenance import tagger_in_language

@@ -14,11 +14,12 @@ of compiling is spoken once in a run, and only where there is no compiled code o
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -89,15 +90,26 @@ def echo_document(content: str) -> None:
     echo_json(json.loads(content))
 
 
+@contextmanager
+def printing_aside() -> Iterator[None]:
+    """What is printed in this block, by other programs too, goes to standard error."""
+    sys.stdout.flush()
+    before = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
+
+
 def as_json_object(finding: Diagnostic) -> dict[str, object]:
     """A finding as commands print it under --json."""
     span = finding.span
+    names = ("code", "severity", "message", "help", "path")
     return {
-        "code": finding.code,
-        "severity": finding.severity,
-        "message": finding.message,
-        "help": finding.help,
-        "path": finding.path,
+        **{name: getattr(finding, name) for name in names},
         "line": span.line if span else None,
         "column": span.column if span else None,
         "end_column": span.end_column if span else None,

@@ -285,12 +285,7 @@ def filter_candidates(
     verdicts[enough] = CandidateVerdict.UNDECIDED
     for wave in _waves(enough, counts) if in_waves else [enough]:
         passed, rejected = decide(
-            applications.select(wave),
-            question,
-            delta=delta,
-            batch=batch,
-            stop=stop,
-            progress=show,
+            applications.select(wave), question, delta=delta, batch=batch, stop=stop, progress=show
         )
         verdicts[wave[passed]] = CandidateVerdict.PASSED
         verdicts[wave[rejected]] = CandidateVerdict.REJECTED

@@ -457,9 +457,7 @@ class _RuleJudge:
         return trials
 
     def narrowings(
-        self,
-        rules: Sequence[Rule],
-        supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None,
+        self, rules: Sequence[Rule], supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None
     ) -> list[tuple[int, list[_Form]]]:
         """For each rule what it is narrowed to, judged on the half that did not choose it."""
         verdicts_by_rule: dict[int, dict[Rule, TextVerdict]] = {}

@@ -232,12 +232,7 @@ def _needs_glue(previous: _NewWord | None, word: _NewWord) -> bool:
 
 
 def _copy(
-    tags: Sequence[str | None],
-    element: int,
-    copies: dict[str, int],
-    *,
-    glued: bool,
-    by_tag: bool,
+    tags: Sequence[str | None], element: int, copies: dict[str, int], *, glued: bool, by_tag: bool
 ) -> Piece:
     """A copy of a token: its tag, if that may stand and is next in turn; else its number."""
     tag = tags[element]

@@ -44,17 +44,7 @@ from sears_dsl.engine.matches import Binding, Edit, Matches, TokenRange, apply_e
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import (
-    Element,
-    Group,
-    Literal,
-    Negation,
-    Piece,
-    Regex,
-    Rule,
-    Tag,
-    Text,
-)
+from sears_dsl.language.rule import Element, Group, Literal, Negation, Piece, Regex, Rule, Tag, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE, FINE
 from sears_dsl.language.words import KEYWORDS, objection

@@ -203,7 +203,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         flipped = counts.held_out_flipped or 0
         lines += [
             f"Of {counts.held_out:,} right rows that took no part {flipped:,} are flipped "
-            f"({100 * flipped / counts.held_out:.1f}%), with S ≥ τ{known}.",
+            f"({100 * flipped / counts.held_out:.1f}%), with S ≥ τ{known}."
         ]
     lines += [
         "",

@@ -38,6 +38,7 @@ _ANOTHER_PLACE = "nothing is sent to where it points: write the address that the
 _NOT_ALLOWED = frozenset({401, 403})
 _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 30.0
+_ENDLESS = 1e6  # seconds; the system has no words for some more
 _SHOWN = 200
 # Labels and scores of any batch have room in it; a longer one is not an answer.
 _MOST_BYTES = 16 * 2**20
@@ -87,9 +88,10 @@ class Posting:
             ) from error
         if self.url.scheme not in ("http", "https") or not self.url.host:
             raise UsageError(f"{url!r} is not an address", help="write http://host:port/path")
-        if timeout <= 0 or retries < 0 or connections < 1:
+        if not 0 < timeout < _ENDLESS or retries < 0 or connections < 1:
             raise UsageError(
-                "an endpoint needs a time-out above 0, 0 or more retries and 1 or more connections",
+                "an endpoint needs a time-out above 0 that ends, 0 or more retries and 1 or more "
+                "connections",
                 help="the defaults are 30 seconds, 3 retries and 4 connections",
             )
         words = {word for value in headers.values() for word in value.split()}
@@ -141,8 +143,7 @@ class Posting:
                 if attempt == self._retries:
                     tries = "once" if attempt == 0 else f"{attempt + 1} times"
                     raise ModelError(
-                        f"{self.place} {failure} (asked {tries})",
-                        help=failure.help,
+                        f"{self.place} {failure} (asked {tries})", help=failure.help
                     ) from failure.__cause__
                 with self._counting:
                     self._again[failure.reason] += 1

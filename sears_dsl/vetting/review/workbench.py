@@ -276,10 +276,7 @@ class Workbench:
         return replace(effects, answers=tuple(answers), flips=np.array(flips, np.bool_))
 
     def effects_of(
-        self,
-        rules: Sequence[Rule],
-        *,
-        on_progress: OnStage = lambda _stage, _done, _total: None,
+        self, rules: Sequence[Rule], *, on_progress: OnStage = lambda _stage, _done, _total: None
     ) -> RuleTable:
         """What rules do: applied, asked and, with a scorer, scored."""
         applied = self.apply(rules)

@@ -1,0 +1,33 @@
+"""What a user may not read or write, also where the tests run as root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+_NOBODY = 65534
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody may enter, which those of pytest are not."""
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        folder.chmod(0o777)
+        yield folder
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """As a user who is not root; what is to be used is imported before."""
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
