@@ -28,6 +28,7 @@ from sears_dsl.engine.rewrite.pieces import (
 )
 from sears_dsl.engine.rewrite.placing import Rendered, Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
+from sears_dsl.engine.rewrite.spacing import OPENING_MARKS, QUOTES
 from sears_dsl.language.measure import draws
 from sears_dsl.language.rule import (
     Drawn,
@@ -205,10 +206,19 @@ class NaiveNoise:
             if isinstance(word, Unrendered):
                 return word
             copied = place if word else None
+            tight = (False, bool(word) and self._opens(place.end - 1))
             as_is = any(f in CASE_FUNCTIONS or isinstance(f, Noise) for f in piece.functions)
-            return Chunk(word, piece.glued, literal=False, tokens=copied, as_is=as_is)
+            return Chunk(word, piece.glued, literal=False, tokens=copied, tight=tight, as_is=as_is)
 
         return part
+
+    def _opens(self, place: int) -> bool:
+        """Whether a token is a bracket or a quote that opens what touches it."""
+        token, before = self._tokens[place], self._tokens[:place][-1:]
+        if [each.start for each in self._tokens[place + 1 : place + 2]] != [token.end]:
+            return False
+        stands_apart = [each.end for each in before] != [token.start]
+        return token.text in OPENING_MARKS or (token.text in QUOTES and stands_apart)
 
     def _after(
         self, piece: Reference, position: int, upto: int, binding: Binding

@@ -203,8 +203,9 @@ def _may_be_glued(previous: Element, element: Element) -> bool:
     body = element.body
     if not isinstance(body, Literal) or isinstance(previous.body, Anchor):
         return False
-    after_word = isinstance(previous.body, Literal) and not previous.body.quoted
-    if after_word and not any(map(str.isalnum, getattr(previous.body, "text", ""))):
+    before = previous.body.operand if isinstance(previous.body, Negation) else previous.body
+    after_word = isinstance(before, Literal) and not before.quoted
+    if after_word and not any(map(str.isalnum, getattr(before, "text", ""))):
         return False
     return body.quoted or (body.text[0] == "'" and not after_word)
 

@@ -127,12 +127,15 @@ def _glues(previous: syntax.Element, element: syntax.Element, text: str) -> bool
     """Whether the element can be written without a space before it. It loses nothing."""
     if not element.glued or element.name or not isinstance(element.body, syntax.Literal):
         return False
-    if isinstance(previous.body, syntax.Anchor | syntax.WholeUnit):
+    before = previous.body
+    if isinstance(before, syntax.Anchor | syntax.WholeUnit):
         return False
-    word_before = isinstance(previous.body, syntax.Literal) and not previous.body.quoted
+    if isinstance(before, syntax.Negation):
+        before = before.operand
+    word_before = isinstance(before, syntax.Literal) and not before.quoted
     if text[0] == '"':
         # Punctuation that could be an operator stands bare only before a space.
-        return not (word_before and _HIDING & set(_body(previous.body, "sequence")))
+        return not (word_before and _HIDING & set(_body(before, "sequence")))
     plain = (previous.minimum, previous.maximum) == (1, 1)
     return text[0] in "'’" and len(text) > 1 and not (word_before and plain)
 

@@ -16,7 +16,7 @@ from test_parser import KEYWORDS
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule, rule_id
-from sears_dsl.language.rule import Element, Literal, Rule, Tag, TagCopy, Text
+from sears_dsl.language.rule import Element, Literal, Negation, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import KEYWORDS as WORDS_KEYWORDS
 from sears_dsl.language.words import begins_statement, objection
@@ -39,6 +39,13 @@ def test_a_printed_rule_is_read_back_the_same(rule: Rule) -> None:
     line = print_rule(rule)
     assert parse(line).rules == (rule,)
     assert print_rule(parse(line).rules[0]) == line
+
+
+def test_a_clitic_behind_a_negated_word_is_no_part_of_it() -> None:
+    elements = (Element(Negation(Literal("movie"))), Element(Literal("'s"), glued=True))
+    line = print_rule(Rule(elements, (Text("x"),)))
+    assert line == "!movie 's -> x"
+    assert parse(line).rules[0].antecedent[0] == elements[0]
 
 
 @settings(deadline=None, max_examples=300)
