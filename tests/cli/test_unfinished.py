@@ -143,6 +143,7 @@ def test_at_a_terminal_a_second_start_asks(
     process = subprocess.Popen(
         command, cwd=tmp_path, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL
     )
+    os.close(theirs)  # so that reading ends with the process
     said = b""
     while b"stop) " not in said:
         said += os.read(ours, 4096)
@@ -152,7 +153,6 @@ def test_at_a_terminal_a_second_start_asks(
         said += os.read(ours, 4096)
     process.wait(timeout=1200)
     os.close(ours)
-    os.close(theirs)
     assert b"\x1b[?25l" not in said.partition(b"or stop?")[0], "bars are drawn after the question"
     assert (tmp_path / "found.sear.partial").exists() is left
 

@@ -243,6 +243,15 @@ class DataOptions(TextOptions):
     choices: str | None
     sample: int | None = None
 
+    def look_for_data(self) -> None:
+        """Tell at once of a file that is not there."""
+        from sears_dsl.data.streams import STANDARD_STREAM, no_such_file
+        from sears_dsl.runtime.files import is_there
+
+        path = self.data or STANDARD_STREAM
+        if path != STANDARD_STREAM and "://" not in path and not is_there(path):
+            raise no_such_file(path)
+
     def rows(self) -> LabelledRows:
         """The rows that they name."""
         from sears_dsl.data.labelled import read_labelled
@@ -380,9 +389,10 @@ def asking(
     from sears_dsl.tagging.tagger import load_tagger
 
     goes_on = goes_on or any("file" in kinds_of(spec) for spec in models)
-    show("reading rows", 0, None)
-    data = chosen.rows()
+    chosen.look_for_data()
     with unfinished_run(output, chosen, goes_on=goes_on) as run:
+        show("reading rows", 0, None)
+        data = chosen.rows()
         show("loading the model", 0, None)
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
             one = chosen.loading(models, store)
