@@ -150,7 +150,8 @@ def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:
 def test_a_search_whose_model_refuses_every_row_does_not_ask_about_labels() -> None:
     rows = tuple({"text": f"movie {number}"} for number in range(30))
     data = LabelledRows(rows, "text", (("yes",),) * 30, "a.csv")
-    with pytest.raises(DataError, match="refuses 16 of the 30 rows of") as caught:
+    refused = r"of 16 rows tried \(of 30 rows of a.csv\) the model refuses all"
+    with pytest.raises(DataError, match=refused) as caught:
         try_model(data, CachedPredictor(Silent(), on_error="skip"))
     assert "mean the same" not in (caught.value.help or "")
 

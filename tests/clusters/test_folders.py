@@ -155,7 +155,7 @@ def test_what_counts_over_all_parts_is_not_augmented(place: Path) -> None:
 
 def test_the_parts_of_a_folder_are_one_dataset_for_an_audit(place: Path) -> None:
     (place / "model.py").write_text(
-        "def predict(texts):\n    return [str(len(t) % 2) for t in texts]"
+        "def predict(texts):\n    return [str(len(t) % 2 ^ 1) for t in texts]"
     )
     parts = [pyarrow.parquet.read_table(each) for each in sorted((place / "in").iterdir())]
     pyarrow.parquet.write_table(pyarrow.concat_tables(parts), place / "all.parquet")
