@@ -33,7 +33,7 @@ _SPACE = ord(" ") + 1
 _WORD, _COPIED, _MODE, _LEFT, _RIGHT = range(5)
 # What a word says of new text that it begins or ends, or in whose place it is.
 _STANDS_APART, _BEGINS_ATTACHED, _ENDS_REACHING, _IS_CLITIC = 1, 2, 4, 8
-_IS_NOT, _IS_BRACKET, _IS_QUOTE = 16, 32, 64
+_IS_NOT, _IS_BRACKET, _IS_QUOTE, _BEARS_NOT = 16, 32, 64, 128
 
 
 class Formats:
@@ -98,7 +98,7 @@ def write_formats(
     wide = np.cumsum(np.where(gaps > 1, gaps, 0))
     keys, slot_offsets = keys[chosen], formats.offsets.array
     room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide[highs - 1] - wide[lows]
-    described, offsets, reaching, unsure = _describe_slots(
+    described, offsets, reaching, parted = _describe_slots(
         keys, some.rows, lows, highs, slot_offsets, formats.slots.array,
         word_at, kinds, gaps, tokens.starts, characters, int(room.sum()),
     )  # fmt: skip
@@ -110,8 +110,8 @@ def write_formats(
     new_ids[chosen] = np.array(ids, np.int32)[numbers]
     places = (some.rows, tokens.starts[lows], tokens.ends[highs - 1])
     stays = _stays(*places, numbers, characters, (points, bounds))
-    outcomes[chosen] = np.where(stays, SILENT, np.where(reaching, PLACED, REPLACED))
-    has_text[has_text] = ~unsure
+    becomes = np.where(stays, SILENT, np.where(reaching, PLACED, REPLACED))
+    outcomes[chosen] = np.where(parted, MISSING, becomes)
     return FormattedTexts(has_text, outcomes, new_ids, list(texts))
 
 
@@ -150,6 +150,7 @@ def _kind_of(word: str) -> int:
     kind += _STANDS_APART if clitic or not word[:1].isalnum() else 0
     kind += _BEGINS_ATTACHED if spacing.begins_attached(word) else 0
     kind += _IS_NOT if spacing.begins_with_not(word) else 0
+    kind += _BEARS_NOT if spacing.bears(word, "n't") else 0
     kind += _IS_BRACKET if word in spacing.OPENING_MARKS else 0
     kind += _IS_QUOTE if word in spacing.QUOTES else 0
     return kind + (_ENDS_REACHING if spacing.ends_reaching(word) else 0)
@@ -232,12 +233,12 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
 
     Before it stands nothing: 0; one character: its number plus 1; several: minus their count, and
     then their numbers. And whether the edit may change more than the span, and whether ``n't`` is
-    put behind a word that may not bear it. There is room for so many numbers.
+    put behind a word that does not bear it. There is room for so many numbers.
     """
     points, text_offsets = characters
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
-    reaching, unsure = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    reaching, parted = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     values = np.empty(room, np.int32)
     place = np.int64(0)
     for match in range(count):
@@ -256,6 +257,7 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
         if gaps[high] == 0:
             more = more or is_word(points[text + starts[high]])
         opening = False  # whether the last word opened something
+        bears = True  # and whether it bears n't
         for slot in range(first, last + 1):
             at = low + slots[slot, _COPIED]
             word = np.int64(slots[slot, _WORD])
@@ -273,8 +275,9 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                 if gaps[at] > 1:
                     several = np.int64(gaps[at])
                     before = -several
-            if slot > first and slots[slot, _MODE] != NEXT and kinds[word] & _IS_NOT != 0:
-                unsure[match] = True
+            if not bears and slots[slot, _MODE] != NEXT and kinds[word] & _IS_NOT != 0:
+                parted[match] = True
+            bears = kinds[word] & _BEARS_NOT != 0
             opening = slots[slot, _WORD] < 0 and gaps[at + 1] == 0
             if kinds[word] & _IS_BRACKET == 0:
                 opening = opening and kinds[word] & _IS_QUOTE != 0 and gaps[at] != 0
@@ -287,4 +290,4 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                 more = more or kinds[word] & _ENDS_REACHING != 0
         reaching[match] = more
         offsets[match + 1] = place
-    return values[:place].copy(), offsets, reaching, unsure
+    return values[:place].copy(), offsets, reaching, parted
