@@ -256,8 +256,7 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                 more = more or apart or is_word(points[text + starts[low] - 1])
         if gaps[high] == 0:
             more = more or is_word(points[text + starts[high]])
-        opening = False  # whether the last word opened something
-        bears = True  # and whether it bears n't
+        opening, bears = False, True  # whether the last word opened something, and bears n't
         for slot in range(first, last + 1):
             at = low + slots[slot, _COPIED]
             word = np.int64(slots[slot, _WORD])
