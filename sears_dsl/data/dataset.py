@@ -284,7 +284,7 @@ def row_ids(batch: Batch, column: str | None, *, where: str = "the dataset") -> 
         return [str(batch.row_number(row)) for row in range(batch.rows)]
     values = batch.columns.get(column, [None] * batch.rows)
     if None in values or "" in values or any(map(ne, values, values)):  # unequal: not a number
-        index = next(i for i, each in enumerate(values) if each == "" or batches.is_missing(each))
+        index = next(i for i, each in enumerate(values) if each in (None, "") or ne(each, each))
         raise DataError(
             f"{where}: row {batch.row_number(index)} has no {column}",
             help="give every row one, or name another column of ids",

@@ -143,7 +143,8 @@ def try_model(
     # A slow model is not asked for nothing, and what is read from a file does not change.
     if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
-    again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
+    with predictor.aside():
+        again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
     others = sum(answer != first for answer, first in zip(again, answers, strict=False))
     if not others:
         return ""

@@ -319,8 +319,11 @@ def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) ->
     remarks = "".join(f"# {line}\n" for line in heading)
     whole = _again(ruleset, remarks + print_entries(entries, ruleset.trailing))
     gone = [each for each in unused_sets(whole) if each not in unused_sets(ruleset)]
-    if gone:
-        return _file([each for each in entries if each.node not in gone], ruleset, heading)
+    # What is said above the first statement may be about the whole file.
+    about_all = [each.node for each in entries[:1] if each.leading]
+    left = [each for each in entries if each.node in about_all or each.node not in gone]
+    if len(left) < len(entries):
+        return _file(left, ruleset, heading)
     return whole.format()
 
 

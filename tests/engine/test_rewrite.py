@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.engine.compile.requirements import compile_diagnostics
@@ -12,6 +12,7 @@ from sears_dsl.engine.matches import Binding, Edit, SpanMap, SpanMapChain, Token
 from sears_dsl.engine.reference import find
 from sears_dsl.engine.rewrite.placing import Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
+from sears_dsl.engine.rewrite.spacing import bears
 from sears_dsl.errors import CompileError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Reference, Rule
@@ -111,6 +112,7 @@ def _check_what_is_left(text: str, out: str, edits: list[Edit]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
+@example("( red red ")
 def test_a_deletion_leaves_no_new_double_or_leading_space(text: str) -> None:
     out, edits, _ = rewritten("red -> <>", text)
     doubles = sum(text.count(gap) for gap in ("  ", " \u00a0", "\u00a0 ", " \r\n"))
@@ -302,3 +304,14 @@ def test_an_explanation_points_at_the_token_that_stopped_the_rule() -> None:
     row = TAGGER.tag([text]).row(0)
     told = explain(ruleset.rules[0], ruleset, text, row, split=TAGGER.split)
     assert (told.furthest, told.total, told.stopped_at, told.wanted) == (3, 4, 5, "is")
+
+
+@pytest.mark.parametrize(
+    ("host", "clitic", "bears_it"),
+    [("someone else", "'s", True), ("deceased", "'s", True), ("passer-by", "'s", True),
+     ("y'all", "'ll", True), ("that", "'ve", True), ("which", "'s", True), ("John", "'ll", True),
+     ("looks", "n't", False), ("passer-by", "n't", False), ("also", "'re", False),
+     ("really", "'s", False)],
+)  # fmt: skip
+def test_which_words_bear_a_clitic(host: str, clitic: str, bears_it: bool) -> None:
+    assert bears(host, clitic) == bears_it

@@ -194,8 +194,7 @@ def audit_command(
     from sears_dsl.catalogue import load_rulesets, require_together
 
     chosen = AuditOptions(**options)
-    if summary is not None and (is_file(summary) or not is_there(summary)):
-        require_place(summary.absolute().parent, option="--summary")
+    _require_place_of(summary, output)
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
     require_together(rulesets, rules, unit=chosen.unit, advice=with_other_rules)
 
@@ -294,6 +293,15 @@ def audit_command(
 
 def _stage_of(name: str, show: OnStage) -> OnStage:
     return lambda stage, done, total: show(f"{name}: {stage}", done, total)
+
+
+def _require_place_of(summary: Path | None, output: Path) -> None:
+    """Try the folder of a summary; one that the audit makes is tried with its output."""
+    if summary is None or (is_there(summary) and not is_file(summary)):
+        return
+    place = summary.absolute().parent
+    if is_there(place) or not place.is_relative_to(output.absolute()):
+        require_place(place, option="--summary")
 
 
 def _write(

@@ -19,9 +19,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
@@ -90,18 +90,37 @@ def echo_document(content: str) -> None:
     echo_json(json.loads(content))
 
 
+class _Aside:
+    """Standard output while it is set aside; streams are of the whole process."""
+
+    lock = threading.Lock()
+    blocks = 0
+    descriptor = -1
+    stream: TextIO
+
+
 @contextmanager
 def printing_aside() -> Iterator[None]:
-    """What is printed in this block, by other programs too, goes to standard error."""
-    sys.stdout.flush()
-    before = os.dup(1)
+    """What is printed in this block, by other programs too, goes to standard error.
+
+    Threads may be in it together: the last one to leave brings standard output back.
+    """
+    with _Aside.lock:
+        if not _Aside.blocks:
+            sys.stdout.flush()
+            _Aside.descriptor, _Aside.stream = os.dup(1), sys.stdout
+            os.dup2(2, 1)
+            sys.stdout = sys.stderr
+        _Aside.blocks += 1
     try:
-        os.dup2(2, 1)
-        with redirect_stdout(sys.stderr):
-            yield
+        yield
     finally:
-        os.dup2(before, 1)
-        os.close(before)
+        with _Aside.lock:
+            _Aside.blocks -= 1
+            if not _Aside.blocks:
+                sys.stdout = _Aside.stream
+                os.dup2(_Aside.descriptor, 1)
+                os.close(_Aside.descriptor)
 
 
 def as_json_object(finding: Diagnostic) -> dict[str, object]:

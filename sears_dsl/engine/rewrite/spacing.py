@@ -50,7 +50,9 @@ FUNCTION_WORDS = frozenset(_WORDS.split())
 """Words that are no names, and of which few bear clitics."""
 
 # Those that bear a clitic 's.
-_BEARING_S = "he she it that this here there who what when where why how let"
+_BEARING_S = "he she it that this here there who what when where why how let which else"
+_BEARING_OTHERS = {("that", "'ve"), ("which", "'d"), ("which", "'ll")}
+_COMPOUND = re.compile(r"\w['’ʼ‐‑-]\w+\Z")
 # What is left of `isnt` where its first half is replaced.
 _BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
 
@@ -124,9 +126,14 @@ def bears(host: str, clitic: str) -> bool:
     low, end = words[0].lower(), re.sub("[’ʼ]", "'", kind[0]).lower()
     if len(contraction((low + end).upper())) > 1:
         return True
-    if end in {"n't", "'m"} or low in FUNCTION_WORDS or low == "i":
-        return end == "'s" and low in _BEARING_S.split()
-    return not is_listed(low) or is_listed(low, ("NOUN",))
+    if end in {"n't", "'m"} or _COMPOUND.search(host):
+        return end not in {"n't", "'m"}
+    if (end == "'s" and low in _BEARING_S.split()) or (low, end) in _BEARING_OTHERS:
+        return True
+    if low in FUNCTION_WORDS or low == "i":
+        return False
+    # *The deceased's*: adjectives stand for people.
+    return not is_listed(low) or is_listed(low, ("NOUN", "ADJ") if end == "'s" else ("NOUN",))
 
 
 def would_break(old: str, new: str, after: str) -> bool:
@@ -208,7 +215,8 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     if not bare:
         left = start  # at the row's start the right gap goes
     elif not following:
-        right = end  # at its end the left gap goes
+        if left < start or not before[-1:].isspace():
+            right = end  # at its end the left gap goes, unless an edit before has taken it
     elif following in _CLOSING_MARKS or (right == end and following in QUOTES):
         if bare[-1] in _STOPPING_MARKS and following in _STOPPING_MARKS:
             return _without_mark(text, start, end, bare=bare, limit=limit, barrier=barrier)
