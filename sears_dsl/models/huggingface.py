@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import file_digest, sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
     def __init__(self, model: Any, tokenizer: Any, *, identity: str) -> None:
         self._model = model
         self._tokenizer = tokenizer
+        self._longest = min(_WINDOW, _longest(model, tokenizer))
         self._identity = identity
 
     def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
@@ -64,13 +66,12 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
         return predictor.ask_answers(self._identity, rows, lambda: self._answers(rows))
 
     def _answers(self, rows: Sequence[predictor.Row]) -> list[tuple[str, float] | str]:
-        longest = min(_WINDOW, self._tokenizer.model_max_length)
         windows = self._tokenizer(
             [row["question"] for row in rows],
             [row["context"] for row in rows],
             truncation="only_second",
-            max_length=longest,
-            stride=min(_OVERLAP, longest // 3),
+            max_length=self._longest,
+            stride=min(_OVERLAP, self._longest // 3),
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             padding=True,
@@ -127,6 +128,7 @@ def _best_span(
     return float(scores.flatten()[place]), place // tokens, place % tokens
 
 
+_TOKENIZER = "tokenizer_config.json"
 _BATCH_SIZE = 32
 _PAIR = 2
 _MARKS = 8
@@ -165,6 +167,7 @@ class PipelinePredictor(predictor.AnsweringPredictor):
             )
         self._comparison = comparison
         self._classify = classify
+        self._longest = _longest(classify.model, classify.tokenizer)
         self._identity = identity or f"hf:{classify.model.name_or_path}"
         self._cut: set[str] = set()
 
@@ -174,10 +177,9 @@ class PipelinePredictor(predictor.AnsweringPredictor):
         if not self._cut:
             return []
         rows = counted(len(self._cut), "row is", "rows are")
-        most = self._classify.tokenizer.model_max_length
         return [
-            f"{rows} longer than the {most:,} pieces that the model reads: it did not see the "
-            "rest, so a change there flips nothing"
+            f"{rows} longer than the {self._longest:,} pieces that the model reads: it did not see "
+            "the rest, so a change there flips nothing"
         ]
 
     def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
@@ -200,7 +202,9 @@ class PipelinePredictor(predictor.AnsweringPredictor):
             grouped = self._classify(inputs, batch_size=size, aggregation_strategy="simple")
             # Of one text some versions give its entities alone.
             return [grouped] if grouped and isinstance(grouped[0], dict) else list(grouped)
-        options: dict[str, Any] = {"batch_size": size, "truncation": True}
+        options: dict[str, Any] = {
+            "batch_size": size, "truncation": True, "max_length": self._longest,
+        }  # fmt: skip
         if self._comparison == "set":
             scored = self._classify(inputs, top_k=None, function_to_apply="sigmoid", **options)
             return [
@@ -208,18 +212,17 @@ class PipelinePredictor(predictor.AnsweringPredictor):
             ]
         if self._comparison.startswith("within:"):
             predictions = self._classify(inputs, function_to_apply="none", **options)
-            return [float(each["score"]) for each in predictions]
-        predictions = self._classify(inputs, **options)
-        return [(each["label"], float(each["score"])) for each in predictions]
+            return [float(_best(each)["score"]) for each in predictions]
+        best = map(_best, self._classify(inputs, **options))
+        return [(each["label"], float(each["score"])) for each in best]
 
     def _is_cut(self, row: predictor.Row) -> bool:
         """Whether a row has more pieces than the model reads."""
         tokenizer, texts = self._classify.tokenizer, list(row.values())
         # A piece has a character at least, but for the few that mark beginning and end.
-        if sum(map(len, texts)) + _MARKS <= tokenizer.model_max_length:
+        if sum(map(len, texts)) + _MARKS <= self._longest:
             return False
-        pieces = tokenizer(*texts, verbose=False)["input_ids"]
-        return bool(len(pieces) > tokenizer.model_max_length)
+        return len(tokenizer(*texts, verbose=False)["input_ids"]) > self._longest
 
     def _input(self, row: predictor.Row) -> str | dict[str, str]:
         texts = list(row.values())
@@ -232,6 +235,24 @@ class PipelinePredictor(predictor.AnsweringPredictor):
             f"{', '.join(row)}",
             help="name one or two columns",
         )
+
+
+def _best(scored: Any) -> Any:
+    """The most probable label; a pipeline that was made to give all of them gives a list a text."""
+    return max(scored, key=itemgetter("score")) if isinstance(scored, list) else scored
+
+
+def _longest(model: Any, tokenizer: Any) -> int:
+    """So many pieces a model reads: those of the tokenizer, which may be boundless, or its places.
+
+    Embeddings of places that count from behind a piece to fill up with have none for those before.
+    """
+    places = (
+        each.num_embeddings - (-1 if each.padding_idx is None else each.padding_idx) - 1
+        for name, each in model.named_modules()
+        if name.endswith("position_embeddings") and isinstance(each, torch.nn.Embedding)
+    )
+    return min([int(tokenizer.model_max_length), *places])
 
 
 @contextmanager
@@ -262,9 +283,7 @@ def load_pipeline(
     # Whatever transformers raises about files that are not what they should be.
     except Exception as error:
         raise UsageError(
-            f"there is no model in {name}: {_first_line(error)}"
-            if local
-            else f"{name} is not a folder, and no model of that name is on this machine",
+            f"there is no model in {name}: {_first_line(error)}",
             help="a folder needs config.json, weights and tokenizer, as save_pretrained writes them"
             if local
             else f"fetch it first, `hf download {name}`, or name a folder",
@@ -278,6 +297,13 @@ def load_pipeline(
     architecture = str((getattr(config, "architectures", None) or [""])[0])
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
+        files = {_TOKENIZER, *tokenizer.vocab_files_names.values()}
+        # Without its files a tokenizer is made that knows no word, and every text is alike.
+        if local and len(files) > 1 and not any(Path(name, each).is_file() for each in files):
+            raise UsageError(
+                f"the model {name} has no tokenizer",
+                help=f"write it there too: tokenizer.save_pretrained({name!r})",
+            )
         if architecture == "ViltForQuestionAnswering":
             return _visual(name, config, options, place)
         if architecture.endswith("ForQuestionAnswering"):
@@ -290,6 +316,8 @@ def load_pipeline(
         for ending, (task, kind) in _PIPELINES.items():
             if architecture.endswith(ending):
                 model = kind.from_pretrained(name, use_safetensors=True, **options)
+                # Token classification asks the tokenizer alone.
+                tokenizer.model_max_length = _longest(model, tokenizer)
                 return PipelinePredictor(
                     pipeline(task, model=model.eval(), tokenizer=tokenizer, device=place),
                     identity=_identity(name, config),

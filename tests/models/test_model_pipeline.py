@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -223,3 +224,68 @@ def test_a_pipeline_is_taken_as_it_is(tmp_path: Path) -> None:
     [first, _] = load_predictor(pipeline).predict_with_confidence(rows)
     assert load_predictor(pipeline).predict(rows) == load_predictor(f"hf:{folder}").predict(rows)
     assert first.confidence == pytest.approx(max(probabilities(folder, "good film")), abs=1e-4)
+
+
+def test_a_folder_without_a_tokenizer_is_told(tmp_path: Path) -> None:
+    """A tokenizer made of the configuration alone knows no word, and no rule would flip a row."""
+    folder = make(tmp_path, "BertForSequenceClassification")
+    for file in folder.glob("tokenizer*"):
+        file.unlink()
+    with pytest.raises(UsageError, match="has no tokenizer") as told:
+        load_predictor(f"hf:{folder}")
+    assert "tokenizer.save_pretrained" in told.value.help
+
+
+@pytest.mark.parametrize("kind", ["BertForSequenceClassification", "BertForTokenClassification"])
+def test_a_tokenizer_that_sets_no_limit_has_that_of_the_model(tmp_path: Path, kind: str) -> None:
+    import transformers
+
+    folder = make(tmp_path, kind)
+    path = folder / "tokenizer_config.json"
+    config = json.loads(path.read_text("utf-8"))
+    del config["model_max_length"]
+    path.write_text(json.dumps(config), "utf-8")
+    entities = kind == "BertForTokenClassification"
+    task = "token-classification" if entities else "text-classification"
+    given: list[Any] = [f"hf:{folder}"]
+    if not entities:
+        given.append(transformers.pipeline(task, model=str(folder)))
+    for each in given:
+        model = load_predictor(each, comparison="entities" if entities else "exact")
+        assert len(model.predict([{"text": "film " * 100}, {"text": "film"}])) == 2
+        assert "longer than the 64 pieces" in model.remarks[0]
+
+
+def test_places_counted_from_behind_the_padding_are_fewer_pieces() -> None:
+    """RoBERTa and its like have 66 places for 64 pieces."""
+    import torch
+    import transformers
+
+    from sears_dsl.models.huggingface import PipelinePredictor
+
+    torch.manual_seed(0)
+    small = {**SMALL, "max_position_embeddings": 66}
+    model = transformers.RobertaForSequenceClassification(transformers.RobertaConfig(**small))
+    classify = SimpleNamespace(
+        task="text-classification", model=model, tokenizer=SimpleNamespace(model_max_length=10**30)
+    )
+    assert PipelinePredictor(classify)._longest == 64
+
+
+def test_a_pipeline_that_gives_all_labels_is_asked_for_the_best(tmp_path: Path) -> None:
+    import transformers
+
+    folder = make(tmp_path, "BertForSequenceClassification", id2label={0: "no", 1: "yes"})
+    every = transformers.pipeline("text-classification", model=str(folder), top_k=None)
+    rows = [{"text": "good film"}, {"text": "bad"}]
+    assert load_predictor(every).predict(rows) == load_predictor(f"hf:{folder}").predict(rows)
+
+
+def test_a_network_without_its_tokenizer_is_told(tmp_path: Path) -> None:
+    import transformers
+
+    folder = make(tmp_path, "BertForSequenceClassification")
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
+    with pytest.raises(UsageError, match="does not read texts") as told:
+        load_predictor(network)
+    assert "transformers.pipeline" in told.value.help
