@@ -20,7 +20,8 @@ does not know is an error. Costs the loading of the model.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.models.http.posting import Waits
 
 _CONFIG = "config.json"
+_ADDRESS = re.compile(r"(?:localhost|[\w-]+\.[\w.-]+):\d")  # of an endpoint, without http://
 _PICKLES = {".joblib", ".pickle", ".pkl"}
 _ENDPOINTS = ("http", "https")
 _ASKED_OVER_HTTP = (*_ENDPOINTS, "llm")
@@ -150,7 +152,7 @@ def load_predictor(
 
 def require_kind(spec: str) -> None:
     """Refuse what no specification of a model can be."""
-    if not all(spec.partition(":")):
+    if not all(spec.partition(":")) or _ADDRESS.match(spec):
         raise UsageError(
             f"{spec!r} does not name a model", help=_meant(spec) or f"write one of {_KINDS}"
         )
@@ -231,7 +233,13 @@ def _predictor_of(
             "tells it from another one of its name",
             help="give it an attribute `identity` with the version of the model, or keep no store",
         )
-    if library == "transformers" and hasattr(model, "task"):
+    if library == "transformers":
+        if not hasattr(model, "task"):
+            raise UsageError(
+                f"an object of type {type(model).__name__} does not read texts",
+                help="give it with its tokenizer: transformers.pipeline('text-classification', "
+                "model=model, tokenizer=tokenizer)",
+            )
         from sears_dsl.models.huggingface import PipelinePredictor  # noqa: PLC0415
 
         return PipelinePredictor(model, identity=identity, comparison=comparison)
@@ -253,15 +261,10 @@ def _local(
 
         return load_estimator(Path(rest), comparison=comparison)
     if kind == "hf":
-        try:
+        with _needing("transformers and torch are not", "discovery", spec):
             _check_transformers_model(rest, download=download)
             import_whole("torch")
             from sears_dsl.models.huggingface import load_pipeline  # noqa: PLC0415
-        except ImportError as error:
-            raise UsageError(
-                f"{spec}: transformers and torch are not installed ({error})",
-                help="pip install 'sears-dsl[discovery]'",
-            ) from error
         return load_pipeline(rest, download=download, comparison=comparison)
     if kind == "file":
         from sears_dsl.models.prediction_file import FilePredictor  # noqa: PLC0415
@@ -272,6 +275,17 @@ def _local(
     return load_callable(spec, comparison=comparison)
 
 
+@contextmanager
+def _needing(what: str, extra: str, spec: str) -> Iterator[None]:
+    """A block of imports; what an extra brings may be missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise UsageError(
+            f"{spec}: {what} installed ({error})", help=f"pip install 'sears-dsl[{extra}]'"
+        ) from error
+
+
 def _meant(spec: str) -> str:
     """What the name of a file or a folder means, or ``critic.predict`` beside a file critic.py."""
     path = Path(spec)
@@ -279,7 +293,9 @@ def _meant(spec: str) -> str:
         return f"an estimator of scikit-learn is written sklearn:{spec}"
     if is_folder(path) and is_file(path / _CONFIG):
         return f"a folder of transformers is written hf:{spec}"
-    dotted = spec.removesuffix(".py").replace("/", ".")
+    if _ADDRESS.match(spec):
+        return f"an endpoint is written http://{spec}"
+    dotted = spec.removesuffix(".py").strip("./").replace("/", ".")
     before, _, last = dotted.rpartition(".")
     for module, function in ((dotted, "predict"), (before, last)):
         file = module.replace(".", "/") + ".py"
@@ -313,12 +329,8 @@ def _check_transformers_model(name: str, *, download: bool) -> None:
 
 
 def _endpoint(url: str, options: Mapping[str, Any], comparison: Comparison) -> Predictor:
-    try:
+    with _needing("httpx is not", "models", url):
         from sears_dsl.models.http import endpoint  # noqa: PLC0415
-    except ImportError as error:
-        raise UsageError(
-            f"{url}: httpx is not installed", help="pip install 'sears-dsl[models]'"
-        ) from error
     request, response = options.get("request_map"), options.get("response_map")
     return endpoint.HttpPredictor(
         url,
@@ -346,12 +358,8 @@ def language_model(
 
     What is given beside them counts where they do not say; of the waits, before what they say.
     """
-    try:
+    with _needing("httpx is not", "models", f"llm:{source}"):
         from sears_dsl.models.http import language_model as llm  # noqa: PLC0415
-    except ImportError as error:
-        raise UsageError(
-            f"llm:{source}: httpx is not installed", help="pip install 'sears-dsl[models]'"
-        ) from error
     most = llm.MOST_TOKENS if room is None else room
     settings = llm.PromptSettings.read(source, prompt=prompt, labels=labels, room=most)
     return llm.LanguageModel(settings, **waits)

@@ -11,6 +11,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence, Set
+from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 from sears_dsl.errors import ModelError, UsageError
 
 _PACKAGE = Path(__file__).parent.parent
+_LONGEST = 400
 
 
 class NamedObject(NamedTuple):
@@ -47,9 +49,10 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
     value: Any = module
     for name in path.split("."):
         if not hasattr(value, name):
+            near = get_close_matches(name, dir(value), n=1)
             raise UsageError(
                 f"{spec}: {getattr(value, '__name__', type(value).__name__)} has no {name!r}",
-                help="is the name spelled as in the module?",
+                help=f"did you mean {near[0]}?" if near else "is it spelled as in the module?",
             )
         value = getattr(value, name)
     version = getattr(value, "identity", None)
@@ -85,6 +88,8 @@ def describe_error(error: BaseException) -> str:
     own = f" at {places[0]}" if places else ""
     deep = f", from {places[-1]}" if len(places) > 1 else ""
     message = str(error)
+    if len(message) > _LONGEST:  # some show all that they were given
+        message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
     return f"{type(error).__name__}{': ' if message else ''}{message}{own}{deep}"
 
 

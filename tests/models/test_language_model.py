@@ -79,7 +79,9 @@ def test_what_it_costs_is_told_before_and_after(endpoint: ChatEndpoint) -> None:
     [("positive", "positive"), (' "Negative". ', "negative"), ("**Positive**", "positive"),
      ("The label is positive.", "positive"), ("It is not positive.", None),
      ("positive or negative", None), ("POS", None), ("", None), ("🙂", None),
-     ("I think it's unpositive", None)],
+     ("I think it's unpositive", None),
+     ("<think>\nNot negative, so positive.\n</think>\n\nPositive", "positive"),
+     ("Positive or negative?</think>negative", "negative"), ("<think>Positive, I", None)],
 )  # fmt: skip
 def test_an_answer_is_a_label_or_refuses_the_row(
     endpoint: ChatEndpoint, answer: str, label: str | None
@@ -121,6 +123,14 @@ FAULTS = {
     "a list": (Reply([1, 2]), "without a text at"),
     "a thinker": (
         Reply(completion("", choices=[{"message": {"content": ""}, "finish_reason": "length"}])),
+        "said nothing when it came to the end of its 64 tokens",
+    ),
+    "one that thinks aloud": (
+        Reply(
+            completion(
+                "", choices=[{"message": {"content": "<think>It"}, "finish_reason": "length"}]
+            )
+        ),
         "said nothing when it came to the end of its 64 tokens",
     ),
     "a filter": (

@@ -254,6 +254,8 @@ def test_an_endpoint_that_is_not_there(endpoint: Endpoint, pauses: list[float]) 
         ((200, {"labels": ["a", "b"]}), 'nothing at /predictions: there is no \'predictions\''),
         ((200, "<html>"), "not JSON: '<html>'"),
         ((404, "no such page"), "answered 404 Not Found: 'no such page'"),
+        ((404, "no such page"), "is the path right"),
+        ((200, [[{"label": "pos"}]] * 2), "/*/0/label where each row has a list of them"),
         ((301, "moved"), "answered 301"),
     ],
 )  # fmt: skip
@@ -390,6 +392,7 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
         ('{"headers": {"a": 1}}', None, "the headers of a request map are texts"),
         ('{"body": "$text"}', "/predictions/*", "each row has a request of its own"),
         (None, "predictions", "the response map cannot be read"),
+        (None, "predictions", "or a pointer such as /predictions/*/label"),
         (None, '{"labels": "predictions"}', "'predictions' is not a JSON pointer"),
         (None, '{"labels": 3}', "a response map has a pointer and names"),
     ],

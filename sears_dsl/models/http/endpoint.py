@@ -193,7 +193,8 @@ class ResponseMap:
         raise ModelError(
             f"the response has nothing at {pointer or 'its root'}: there is no {first!r} in "
             f"{shown[:200]}{'…' if len(shown) > 200 else ''}",
-            help="say with --response-map where the labels are, as in /predictions/*/label",
+            help="say with --response-map where the labels are, as in /predictions/*/label, or "
+            "/*/0/label where each row has a list of them, best first",
         )
 
 
@@ -274,7 +275,8 @@ def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{where} cannot be read: {error}",
-            help="give the name of a .toml or .json file, or JSON",
+            help="give the name of a .toml or .json file, or JSON"
+            + (", or a pointer such as /predictions/*/label" if what == "response map" else ""),
         ) from error
     unknown = sorted(set(content) - set(keys)) if isinstance(content, dict) else ["no object"]
     if unknown:
@@ -383,7 +385,7 @@ class HttpPredictor(AnsweringPredictor):
             self._request.render(rows),
             about=excerpt(rows[0]) + more,
             key=row_key(rows[0]),
-            takes="does the endpoint take what the request map (--request-map) sends?",
+            takes="is the path right, and does the endpoint take what --request-map sends?",
             allowed=self._request.allowed,
         )
 

@@ -422,6 +422,9 @@ class LanguageModel:
             )
         choice = _at(document, "choices", 0)
         answer = _at(choice, "message", "content")
+        if isinstance(answer, str):  # without what some think aloud before it, to its end or not
+            answer = answer.rpartition("</think>")[2]
+            answer = "" if answer.lstrip().startswith("<think>") else answer
         reason = _at(choice, "finish_reason")
         if reason == "content_filter" or _at(choice, "message", "refusal"):
             raise RowsRefused(
