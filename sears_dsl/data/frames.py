@@ -94,7 +94,7 @@ def memory_frame(data: object) -> MemoryFrame:
     ):
         raise DataError(
             f"a {type(data).__name__} holds several datasets: {', '.join(data)}",
-            help="apply the rules to one of them, or use data.map",
+            help=f"give one of them: data[{next(iter(data), '…')!r}]; or use data.map",
         )
     if datasets is not None and isinstance(data, datasets.IterableDataset):
         raise DataError(

@@ -437,7 +437,9 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
         return ""
     raise DataError(
         f"{where}: {column} is {value!r}, which is not text",
-        help="give rows without text an empty one, or leave them out",
+        help="give rows without text an empty one, or leave them out"
+        if value is None
+        else f"make it text first: of a data frame data.astype({{{column!r}: str}})",
     )
 
 

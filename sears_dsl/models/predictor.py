@@ -28,8 +28,8 @@ OnError = Literal["stop", "skip"]
 
 #: What to do where a model calls the labels of its data otherwise.
 WRITE_ALIKE = (
-    "Then write them alike: in the data, in a function around the model, or by the names in the "
-    "--response-map of an endpoint"
+    "Then write them alike: in the data, in a function around the model, by the names in the "
+    "--response-map of an endpoint, or by id2label in the config.json of a folder of transformers"
 )
 _CONTENT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
@@ -89,26 +89,37 @@ def row_key(row: Row) -> str:
 
 
 _SHOWN = 80
+# Where a model raises; most often it was written for one text.
+_ADVICE = (
+    "try it on a list of that text alone; around a function that takes a single text write lambda "
+    "texts: [f(text) for text in texts]"
+)
 
 
 def ask_answers(
-    model: str, rows: Sequence[Row], call: Callable[[], object], *, comparison: Comparison = "exact"
-) -> list[Answer]:
+    model: str, rows: Sequence[Row], call: Callable[[], object], *,
+    comparison: Comparison = "exact", advice: str = _ADVICE,
+) -> list[Answer]:  # fmt: skip
     """Call a model about rows, if any, and check what it gives: labels, or pairs."""
     if not rows:
         return []
     try:
         # Generators run the model while they are read, so they are read here.
-        predictions = listed(call())
+        given = call()
+        predictions = listed(given)
     except ModelError:
         raise
     # A model that calls sys.exit must not end the command without a word.
     except (Exception, SystemExit) as error:
         raise ModelError(
-            f"{model} raised {describe_error(error)}\n  {_batch(rows)}",
-            help="try it on that text alone; what was predicted before is kept where there is a "
-            "cache",
+            f"{model} raised {describe_error(error)}\n  {_batch(rows)}", help=advice
         ) from error
+    if comparison == "set" and getattr(given, "ndim", 1) > 1:
+        raise ModelError(
+            f"{model} gave a table of numbers, not a list of labels for each text",
+            help="return the names of the labels that are 1, such as binarizer.inverse_transform("
+            "…) of a MultiLabelBinarizer gives them",
+        )
     return answers_of(model, rows, predictions, comparison=comparison)
 
 
@@ -178,14 +189,20 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
     elif plain is None:
         advice = "return a label for every text; an empty answer is the empty string"
     elif isinstance(plain, float):
-        advice = "numbers with a fraction are not labels: return the most probable label"
+        advice = (
+            "numbers with a fraction are not labels: return the most probable label, whole numbers "
+            "as int, or compare numbers, --compare within:0.5"
+        )
     elif isinstance(plain, Mapping):
         advice = (
             "return the label itself; --response-map says where it is in what an endpoint gives, "
-            "as in /predictions/*/label"
+            "as in /predictions/*/label; a function returns [each['label'] for each in …]"
         )
     elif isinstance(plain, Sequence) and not isinstance(plain, bytes):
-        advice = "return the label itself: of probabilities, the name of the most probable one"
+        advice = (
+            "return the label itself: of probabilities, the name of the most probable one; several "
+            "labels of a text are compared by --compare set"
+        )
     else:
         advice = "return strings, whole numbers or truth values"
     shown = repr(plain)

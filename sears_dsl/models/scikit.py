@@ -41,6 +41,8 @@ class EstimatorPredictor(AnsweringPredictor):
             rows,
             lambda: self._estimator.predict(self._inputs(rows)),
             comparison=self._comparison,
+            advice="is it the whole pipeline, from the text to the label, and fitted? Further "
+            "columns that it reads are named by --also",
         )
         return [answer.label for answer in answers]
 

@@ -442,7 +442,9 @@ def _call_part(name: str, call: Callable[[], object]) -> object:
     # A part that calls sys.exit must not end the command without a word.
     except (Exception, SystemExit) as error:
         raise ModelError(
-            f"{name} raised {describe_error(error)}", help="it has to answer for every text"
+            f"{name} raised {describe_error(error)}",
+            help="it is called with a list and has to answer for each in it; around one that takes "
+            "a single text write lambda texts: [f(text) for text in texts]",
         ) from error
 
 

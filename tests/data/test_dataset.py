@@ -276,8 +276,9 @@ def test_hugging_face_datasets_keep_features_and_selections() -> None:
     records = apply_to(chosen, MATCHER)
     assert isinstance(records, datasets.Dataset)
     assert list(records["id"]) == ["1", "2", "2"]
-    with pytest.raises(DataError, match="several datasets: train"):
+    with pytest.raises(DataError, match="several datasets: train") as told:
         apply_to(datasets.DatasetDict(train=data), MATCHER)
+    assert "data['train']" in told.value.help
 
 
 def test_paths_are_read(tmp_path: Path) -> None:

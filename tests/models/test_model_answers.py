@@ -91,6 +91,7 @@ def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
         (np.array([[0.1, 0.9], [0.8, 0.2]]), "return the label itself: of probabilities"),
         ([0.9, 0.1], "0.9 (float) as the label of 'Good.'"),
         (np.array([1.0, 0.0]), "numbers with a fraction are not labels"),
+        ([[1], [0]], "several labels of a text are compared by --compare set"),
         (["pos", None], "None (NoneType) as the label of 'Bad.'"),
         ([{"label": "pos"}, {"label": "neg"}], "return the label itself; --response-map says"),
         ([b"pos", b"neg"], "(bytes) as the label"),
@@ -113,3 +114,28 @@ def test_what_does_not_is_told_with_its_place(given: object, told: str) -> None:
 def test_what_is_refused_is_never_right(comparison: str) -> None:
     """Not where the model's own answers count as right, which are refusals too."""
     assert not is_right(REFUSED, [REFUSED, "[]"], comparison=comparison)
+
+
+@pytest.mark.parametrize("table", [np.array([[1, 0], [0, 1]]), np.zeros((2, 3))])
+def test_a_table_of_zeros_and_ones_is_no_set_of_labels(table: object) -> None:
+    """As sets of the labels 0 and 1 its rows would nearly all be alike, and nothing would flip."""
+    with pytest.raises(ModelError, match="gave a table of numbers") as failure:
+        ask_answers("m", ROWS, lambda: table, comparison="set")
+    assert "inverse_transform" in failure.value.help
+    named = ask_answers("m", ROWS, lambda: [("a", "b"), ()], comparison="set")
+    assert [answer.label for answer in named] == ["a|b", ""]
+
+
+def test_where_a_function_raises_it_is_said_how_it_is_called() -> None:
+    with pytest.raises(ModelError, match="no attribute 'lower'") as failure:
+        ask_answers("m", ROWS, lambda: [text.lower() for text in [["Good.", "Bad."]]])  # type: ignore[attr-defined]
+    assert "lambda texts: [f(text) for text in texts]" in failure.value.help
+
+
+def test_an_error_that_shows_all_that_it_was_given_is_cut() -> None:
+    def fail() -> list[str]:
+        raise ValueError(f"Expected 2D array, got {'A film. ' * 1000}: reshape your data")
+
+    with pytest.raises(ModelError, match=r"Expected 2D array.* … .*reshape your data") as failure:
+        ask_answers("m", ROWS, fail)
+    assert len(failure.value.message) < 1000

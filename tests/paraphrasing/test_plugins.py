@@ -117,6 +117,12 @@ def test_a_wrong_score_names_who_gave_what_for_what(
     assert "0 to 1" in (caught.value.help or "") or "raised" in message
 
 
+def test_a_function_of_one_text_is_told_how_it_is_called() -> None:
+    with pytest.raises(ModelError, match="no attribute 'replace'") as caught:
+        as_paraphraser(lambda text: [text.replace("film", "movie")]).paraphrase(["A film."])  # type: ignore[attr-defined]
+    assert "lambda texts: [f(text) for text in texts]" in caught.value.help
+
+
 def test_what_decides_says_yes_or_no() -> None:
     maybe = SimpleNamespace(scores=lambda _: [1, 1], at_least=lambda pairs, _: ["maybe"] * 2)
     with pytest.raises(ModelError, match=r"at_least gave one text, 'maybe', for \('A film.'"):
