@@ -17,7 +17,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
 
-from sears_dsl.errors import DataError, ModelError, NothingRightError, TaggerError, UsageError
+from sears_dsl.errors import DataError, ModelError, SearsError, TaggerError, UsageError
 from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
@@ -44,14 +44,13 @@ OnProgress: TypeAlias = Callable[[str, int, int | None], object]
 _ARGUMENTS = {"column": "text", "compare": "comparison", "paraphrases": "paraphraser",
               "pivot": "pivots", "span": "spans", "slice": "slices", "gate": "gates"}  # fmt: skip
 _PACKAGE = __name__.partition(".")[0] + "."
-_TRANSLATED = (DataError, ModelError, NothingRightError, TaggerError, UsageError)
 # A command in backticks is one to type in a shell; it stays.
 _COMMAND = re.compile(r"`sears [^`]*`")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
 # An option, with what is given to it where that cannot be a word of the sentence.
 _OPTION = re.compile(
     r"--([a-z][a-z-]*)\b(?: ([\d.]*\d%?|[A-Z]{2,}|[a-z][\w.]*:[\w.]+|none|judge|meaning|pivot"
-    r"|text|sentence|chain|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
+    r"|set|text|sentence|chain|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
 )
 
 
@@ -74,8 +73,8 @@ def in_python(**arguments: str) -> Iterator[None]:
     names = {**_ARGUMENTS, **arguments}
     try:
         yield
-    except _TRANSLATED as error:
-        if type(error) not in _TRANSLATED:
+    except (DataError, ModelError, TaggerError, UsageError) as error:
+        if type(error).__init__ is not SearsError.__init__:
             raise
         texts = _translated(error.message, names), _translated(error.help, names)
         if texts == (error.message, error.help):

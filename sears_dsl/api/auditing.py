@@ -417,7 +417,7 @@ def audit(
     """
     if scorer is not None:
         need_discovery(otherwise=", or leave the score out: scorer=None")
-    from sears_dsl.auditing.audit import AuditChoices
+    from sears_dsl.auditing.audit import NOTHING_RIGHT, AuditChoices
     from sears_dsl.auditing.gates import Gates, JudgeBy, read_gate
     from sears_dsl.auditing.running import (
         as_found,
@@ -508,7 +508,11 @@ def audit(
             }  # fmt: skip
         if measure is not None and recorded is not None and recorded.scorer != measure.identity:
             remark(recorded_otherwise(recorded, measure))
-        for sentence in (each for predictor in models.values() for each in predictor.remarks):
+        for sentence in (
+            *(each for audit in audits.values() for each in audit.document.notes
+              if each.startswith(NOTHING_RIGHT)),
+            *(each for predictor in models.values() for each in predictor.remarks),
+        ):  # fmt: skip
             remark(sentence)
         return audits[""] if several is None else AuditsResult(audits)
 

@@ -475,12 +475,15 @@ def _unknown_labels(effects: Effects) -> Iterator[str]:
             )
 
 
+NOTHING_RIGHT = "The model has no row right."
+
+
 def _nothing_right(effects: Effects) -> str:
     """Most often labels and answers are written differently, or the wrong column was named."""
     says = sorted({answer.label for answer in effects.answers} - {REFUSED})[:_NAMED]
     labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
     return (
-        f"The model has no row right. It says {', '.join(map(repr, map(readable, says)))}; the "
+        f"{NOTHING_RIGHT} It says {', '.join(map(repr, map(readable, says)))}; the "
         f"labels are {', '.join(map(repr, map(readable, labels)))}. Do they mean the same? "
         f"{WRITE_ALIKE}."
     )

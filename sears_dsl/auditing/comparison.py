@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias, TypeVar
 from sears_dsl import statistics
 from sears_dsl.auditing import document as documents
 from sears_dsl.auditing.gates import CERTAIN, JudgementOutcome
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.language.diff import read_otherwise
 from sears_dsl.language.printer import rule_called
 
@@ -304,8 +304,9 @@ def _change(
 
 def changes_in_words(outcomes: Sequence[RateChange], noun: str = "") -> str:
     """How many are better, worse, and neither."""
+    better = outcomes.count("better")
     return (
-        f"{outcomes.count('better')}{noun} better, {outcomes.count('worse')} worse, "
+        f"{counted(better, noun) if noun else better} better, {outcomes.count('worse')} worse, "
         f"{outcomes.count('no evidence')} without evidence of a difference, "
         f"{outcomes.count('not compared')} not compared"
     )
@@ -314,8 +315,7 @@ def changes_in_words(outcomes: Sequence[RateChange], noun: str = "") -> str:
 def _summary(
     rules: Sequence[RuleComparison], accuracy: Paired | None, worst: Paired | None
 ) -> list[str]:
-    rule_count = f"{len(rules)} rule{'s' * (len(rules) != 1)}"
-    lines = [f"{rule_count}: {changes_in_words([each.outcome for each in rules])}"]
+    lines = [f"{counted(len(rules), 'rule')}: {changes_in_words([each.outcome for each in rules])}"]
     for name, paired in (("accuracy", accuracy), (AGAINST_WORST, worst)):
         if paired is not None:
             lines.append(
@@ -527,7 +527,7 @@ def _grid_summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Ite
             for cell in (rule.cells[place] for rule in rules)
             if cell.against_first is not None
         ]
-        changes = changes_in_words(outcomes, " rules")
+        changes = changes_in_words(outcomes, "rule")
         sentence = f"{model.name} against {first.name}: {changes}"
         contrast = model.accuracy_against_first
         if contrast is not None:

@@ -14,6 +14,7 @@ from conftest import NOUNS, ROWS, close, predict, reword
 import sears_dsl as sears
 from sears_dsl.engine.compile import requirements
 from sears_dsl.errors import DataError, ModelError, RuleSyntaxError, UsageError
+from sears_dsl.models.predictor import RowsRefused
 
 
 class Estimator:
@@ -216,6 +217,28 @@ def test_a_model_that_fails_is_told_with_its_own_words(rules: sears.Ruleset) -> 
 
     with pytest.raises(ModelError, match="no such layer: 12"):
         sears.audit(failing, ROWS, rules, scorer=None)
+
+
+def test_where_nothing_is_right_it_is_told_what_the_model_says(rules: sears.Ruleset) -> None:
+    """In a notebook too, whose table has no room for it."""
+    with pytest.warns(UserWarning, match="It says '0', '1'; the labels are 'bad', 'good'"):
+        sears.audit(lambda texts: [int("good" in text) for text in texts], ROWS, rules, scorer=None)
+
+
+def test_what_an_endpoint_refuses_is_told_with_arguments(rules: sears.Ruleset) -> None:
+    def refusing(texts: list[str]) -> list[str]:
+        raise RowsRefused("no", help="--on-error skip leaves them out")
+
+    with pytest.raises(RowsRefused) as caught:
+        sears.audit(refusing, ROWS, rules, scorer=None)
+    assert caught.value.help == "on_error='skip' leaves them out"
+
+
+def test_a_column_of_numbers_is_told_how_to_become_text(rules: sears.Ruleset) -> None:
+    rows = [{"text": "A good movie.", "length": 13, "label": "good"}]
+    with pytest.raises(DataError, match="length is 13, which is not text") as caught:
+        sears.audit(predict, rows, rules, label="label", also="length", scorer=None)
+    assert "data.astype({'length': str})" in caught.value.help
 
 
 def test_progress_is_told(rules: sears.Ruleset) -> None:

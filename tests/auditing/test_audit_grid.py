@@ -9,7 +9,7 @@ import pytest
 from audited import audited, rows_of
 from click.testing import CliRunner
 
-from sears_dsl.auditing.comparison import GridDocument, compare, grid
+from sears_dsl.auditing.comparison import GridDocument, changes_in_words, compare, grid
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
@@ -57,6 +57,7 @@ def test_each_model_is_held_against_the_first_on_the_same_rows() -> None:
     ] * 2
     assert found.worse
     assert found.summary[0].startswith("b against a: 0 rules better, 1 worse")
+    assert changes_in_words(["better", "worse"], "rule").startswith("1 rule better, 1 worse")
 
 
 def test_all_tests_of_a_grid_are_one_family() -> None:
