@@ -242,6 +242,16 @@ def test_rules_are_judged_by_mouse(sit: Callable[..., Sitting]) -> None:
     sitting.shows("#status", "Undone: skip")
 
 
+def test_of_a_long_list_only_what_is_in_sight_is_laid_out(sit: Callable[..., Sitting]) -> None:
+    """Of two thousand rules each decision took a second, most of it for lines out of sight."""
+    page = sit().page
+    seen = page.eval_on_selector_all(
+        "#queue li", "all => all.map(each => getComputedStyle(each).contentVisibility)"
+    )
+    assert set(seen) == {"auto"}
+    assert page.eval_on_selector("#queue", "queue => queue.scrollHeight") > 100
+
+
 def test_signs_and_contexts_are_said_in_words(browser: Any, tmp_path: Path) -> None:
     fill(tmp_path)
     (tmp_path / "words.sear").write_text(
