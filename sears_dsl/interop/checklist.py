@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from sears_dsl.api.arguments import AnyRules, rulesets_of
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in
 from sears_dsl.effects.oracle import Oracle, accepted, sentence_filter
@@ -21,7 +22,6 @@ from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import TEMPLATE, TEXT, generated
 from sears_dsl.language.printer import print_rule, print_template
-from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import compile_with_sources
 from sears_dsl.runtime.extras import imported
 from sears_dsl.tagging.tagger import Tagger
@@ -62,7 +62,7 @@ class RuleCases:
 
 
 def rule_cases(
-    rulesets: Sequence[Ruleset],
+    rulesets: AnyRules,
     texts: Sequence[str],
     *,
     tagger: Tagger | None = None,
@@ -79,7 +79,7 @@ def rule_cases(
         >>> cases.rule_id, cases.kind, cases.cases
         ('film', 'INV', (Case(row=0, original='A movie .', rewritten='A film .'),))
     """
-    matcher = compile_with_sources(rulesets, tagger=tagger)
+    matcher = compile_with_sources(rulesets_of(rulesets), tagger=tagger)
     rewrites = matcher.apply(texts, scope=scope)
     if oracle is not None:
         rows = LabelledRows(tuple({"text": text} for text in texts), "text", None, "texts")
@@ -104,7 +104,7 @@ def rule_cases(
 
 
 def template_cases(
-    rulesets: Sequence[Ruleset], *, limit: int | None = None, oracle: Oracle | None = None
+    rulesets: AnyRules, *, limit: int | None = None, oracle: Oracle | None = None
 ) -> list[RuleCases]:
     r"""What each template tests: all of its sentences, or as many as a limit leaves it.
 
@@ -116,6 +116,7 @@ def template_cases(
         >>> cases.rule_id, cases.kind, cases.label, [case.rewritten for case in cases.cases]
         ('fine', 'MFT', 'positive', ['A good film.', 'A nice film.'])
     """
+    rulesets = rulesets_of(rulesets)
     templates = [each for ruleset in rulesets for each in ruleset.templates]
     if not templates:
         return []
@@ -139,7 +140,7 @@ def template_cases(
 
 
 def checklist_suite(
-    rulesets: Sequence[Ruleset],
+    rulesets: AnyRules,
     texts: Sequence[str] = (),
     *,
     tagger: Tagger | None = None,

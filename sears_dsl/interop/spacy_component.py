@@ -21,7 +21,7 @@ from spacy.tokens import Doc, Span
 
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.engine.matches import Scope
+from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.errors import UsageError
 from sears_dsl.tagging.tokens import Token, Tokens, separated
 
@@ -35,7 +35,7 @@ class RuleComponent:
         self._matcher = compile_rules(load_rulesets(rules))
         self._scope = scope
         if not Doc.has_extension(NAME):
-            Doc.set_extension(NAME, default=())
+            Doc.set_extension(NAME, getter=_rewrites)
 
     def __call__(self, doc: Doc) -> Doc:
         """Note what the rules match in a Doc and what they make of it."""
@@ -62,8 +62,16 @@ class RuleComponent:
                 begin, end = int(starts[first]), int(ends[inside])
                 spans.append(_span(doc, begin, end, ids[rule]))
         doc.spans[NAME] = spans
-        doc._.set(NAME, tuple(self._matcher.rewrites(tokens, matches)))
+        doc.user_data[NAME] = tuple(self._matcher.rewrites(tokens, matches))
         return doc
+
+
+def _rewrites(doc: Doc) -> tuple[Rewrite, ...]:
+    """The rewrites of a Doc; those that came from another process or a file are bare lists."""
+    return tuple(
+        Rewrite(*fields, edits=tuple(Edit(*each) for each in edits))
+        for *fields, edits in doc.user_data.get(NAME, ())
+    )
 
 
 def _span(doc: Doc, begin: int, end: int, label: str) -> Span:

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.api.arguments import AnyRules, rulesets_of
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset
@@ -70,7 +71,7 @@ def align_words(before: Sequence[str], after: Sequence[str]) -> WordAlignment:
 
 
 def rule_transformation(
-    rulesets: Sequence[Ruleset],
+    rulesets: AnyRules,
     *,
     tagger: Tagger | None = None,
     instances: WhichInstances = "first",
@@ -97,6 +98,7 @@ def rule_transformation(
     """
     if instances not in ("first", "every"):
         raise UsageError(f"there is no {instances!r} of instances", help="choose first or every")
+    rulesets = rulesets_of(rulesets)
     label_keeping = list(map(_keeping_the_label, rulesets))
     matcher = compile_with_sources(label_keeping, tagger=tagger)
     if not matcher.rules and any(ruleset.rules for ruleset in rulesets):

@@ -91,8 +91,8 @@ def row_key(row: Row) -> str:
 _SHOWN = 80
 # Where a model raises; most often it was written for one text.
 _ADVICE = (
-    "try it on a list of that text alone; around a function that takes a single text write lambda "
-    "texts: [f(text) for text in texts]"
+    "try it on a list of that text alone, of dictionaries where --also or --image names a further "
+    "column; around one that takes a single text write lambda texts: [f(text) for text in texts]"
 )
 
 

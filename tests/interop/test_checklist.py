@@ -52,6 +52,7 @@ def test_cases_are_the_changed_rows_in_their_order() -> None:
     ]
     assert [case.row for case in awful.cases] == [2, 3]
     assert silent.cases == ()
+    assert rule_cases(RULES, TEXTS, tagger=PinnedTagger())[0] == film
 
 
 def test_scope_all_rewrites_every_instance() -> None:

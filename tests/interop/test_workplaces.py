@@ -50,6 +50,17 @@ def test_matches_are_spans_and_rewrites_an_extension(rules: Path) -> None:
     assert (len(silent.spans["sears"]), silent._.sears) == (0, ())
 
 
+def test_rewrites_come_back_from_other_processes_and_from_bytes(rules: Path) -> None:
+    nlp = spacy.blank("en")
+    path = rules.with_name("words.sear")
+    path.write_text("movie -> film\n", "utf-8")
+    nlp.add_pipe("sears", config={"rules": [str(path)]})
+    [doc] = nlp.pipe(["A movie."])
+    [rewrite] = doc._.sears
+    assert rewrite.edits[0].new == "film"
+    assert spacy.tokens.Doc(nlp.vocab).from_bytes(doc.to_bytes())._.sears == doc._.sears
+
+
 def test_a_pipeline_without_tags_is_told(rules: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("sears", config={"rules": [str(rules)]})
