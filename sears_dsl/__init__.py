@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from sears_dsl.api.applying import apply, apply_folder, arrow_rewriter
     from sears_dsl.api.auditing import AuditResult, AuditsResult, GridResult, audit
     from sears_dsl.api.comparing import ComparisonResult, ErrorsResult, compare, predict_errors
-    from sears_dsl.api.discovering import (
-        AdversaryResult,
-        DiscoveryResult,
-        adversaries,
-        discover,
-    )
+    from sears_dsl.api.discovering import AdversaryResult, DiscoveryResult, adversaries, discover
     from sears_dsl.api.generating import GenerationResult, generate
     from sears_dsl.api.repairing import AmountsResult, RepairResult, augment, fix, fix_by_amount
     from sears_dsl.api.scoring import ParaphraseResult, ScoreResult, paraphrase, score

@@ -239,12 +239,7 @@ class RemoteMatcher(Matcher):
     """
 
     def __init__(
-        self,
-        matcher: Matcher,
-        recipe: MatcherRecipe,
-        workers: Workers,
-        *,
-        portion: int = _PORTION,
+        self, matcher: Matcher, recipe: MatcherRecipe, workers: Workers, *, portion: int = _PORTION
     ) -> None:
         self.__dict__.update(matcher.__dict__)
         self._recipe = OnceBuilt(recipe)

@@ -105,8 +105,8 @@ def ask_answers(
         return []
     try:
         # Generators run the model while they are read, so they are read here.
-        given = call()
-        predictions = listed(given)
+        answered = call()
+        predictions = listed(answered)
     except ModelError:
         raise
     # A model that calls sys.exit must not end the command without a word.
@@ -114,7 +114,7 @@ def ask_answers(
         raise ModelError(
             f"{model} raised {describe_error(error)}\n  {_batch(rows)}", help=advice
         ) from error
-    if comparison == "set" and getattr(given, "ndim", 1) > 1:
+    if comparison == "set" and getattr(answered, "ndim", 1) > 1:
         raise ModelError(
             f"{model} gave a table of numbers, not a list of labels for each text",
             help="return the names of the labels that are 1, such as binarizer.inverse_transform("

@@ -84,10 +84,7 @@ _BE_PAST = {
     **dict.fromkeys(("am", "is", "was", "'s", "'m"), "was"),
     **dict.fromkeys(("are", "were", "'re"), "were"),
 }
-_BE_PRESENT = {
-    **dict.fromkeys(("am", "'m"), "am"),
-    **dict.fromkeys(("are", "were", "'re"), "are"),
-}
+_BE_PRESENT = {**dict.fromkeys(("am", "'m"), "am"), **dict.fromkeys(("are", "were", "'re"), "are")}
 _BE = {
     "VB": ("be",),
     "VBD": ("was", "were"),

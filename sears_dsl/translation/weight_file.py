@@ -70,10 +70,7 @@ def read_weights(path: Path) -> Mapping[str, NDArray[np.float32]]:
     Matrices come as (inputs, outputs), the embeddings as (pieces, width).
     """
     try:
-        with (
-            path.open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw,
-        ):
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
             return _read(bytes(raw))
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error

@@ -251,11 +251,7 @@ Extent: TypeAlias = OneOf["first", "all", "every"]
 Protected: TypeAlias = Sequence[Sequence[tuple[int, int]]]
 """For each row the spans, in characters, in which no rule may fire."""
 
-_EXTENTS = {
-    "first": EXTENT_FIRST,
-    "all": EXTENT_ALL,
-    "every": EXTENT_EVERY,
-}
+_EXTENTS = {"first": EXTENT_FIRST, "all": EXTENT_ALL, "every": EXTENT_EVERY}
 _UNPROTECTED = ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
@@ -361,12 +357,7 @@ def _with_units(
 
 
 def _searched(
-    program: Program,
-    tokens: Tokens,
-    *,
-    extent: Extent,
-    protected: Protected | None,
-    jobs: int,
+    program: Program, tokens: Tokens, *, extent: Extent, protected: Protected | None, jobs: int
 ) -> Matches:
     """The instances of the rules that paths lead to."""
     row_offsets = for_kernels(tokens.row_offsets)

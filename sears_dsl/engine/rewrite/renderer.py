@@ -127,11 +127,7 @@ class Renderer:
         return self.placing.placed(text, first, last, new, previous=end, around=around)
 
     def new_text(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        binding: Binding,
-        drawing: Drawing = UNDRAWN,
+        self, text: str, tokens: Sequence[Token], binding: Binding, drawing: Drawing = UNDRAWN
     ) -> str | Unrendered:
         """What takes the place of the span, before its edges are thought of.
 
@@ -162,11 +158,7 @@ class Renderer:
         return replace(drawing, draw=Draw(drawing.draw.seed + seed, drawing.draw.number))
 
     def written(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        binding: Binding,
-        drawing: Drawing = UNDRAWN,
+        self, text: str, tokens: Sequence[Token], binding: Binding, drawing: Drawing = UNDRAWN
     ) -> Written:
         """What an instance becomes, and all that look like it."""
         new = self.new_text(text, tokens, binding, drawing)

@@ -77,11 +77,7 @@ class FormattedTexts(NamedTuple):
 
 
 def write_formats(
-    formats: Formats,
-    keys: Int32Array,
-    matches: Matches,
-    tokens: Tokens,
-    characters: Characters,
+    formats: Formats, keys: Int32Array, matches: Matches, tokens: Tokens, characters: Characters
 ) -> FormattedTexts:
     """The new texts of matches that have a format."""
     has_text, outcomes = formats.has.array[keys], np.full(len(keys), REPLACED, np.int8)

@@ -132,11 +132,7 @@ class RenderingTemplates:
     # ------------------------------------------------------------ inside
 
     def _reaching(
-        self,
-        tokens: Tokens,
-        matches: Matches,
-        become: NDArray[np.int32],
-        characters: Characters,
+        self, tokens: Tokens, matches: Matches, become: NDArray[np.int32], characters: Characters
     ) -> NDArray[np.int64]:
         """Matches whose new text depends on what touches them: see `Placing.edges`."""
         replaced = np.flatnonzero(become[:, 0] == REPLACED)

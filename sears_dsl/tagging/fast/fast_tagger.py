@@ -168,10 +168,7 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
         for place in range(FORM_KEYS, FORM_KEYS + LOOKUPS):
             if entry < 0 and keys[place] != 0:
                 entry = find(
-                    keys[place],
-                    weights.lexicon_starts,
-                    weights.lexicon_keys,
-                    weights.lexicon_shift,
+                    keys[place], weights.lexicon_starts, weights.lexicon_keys, weights.lexicon_shift
                 )
         context = np.int64(0)
         known.certain[word] = UNCERTAIN
