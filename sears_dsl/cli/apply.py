@@ -87,28 +87,27 @@ class _Jobs(click.IntRange):
               help="A column of spans that follows its text: TEXT=COLUMN, TEXT=START:END or "
               "TEXT=START+SPANTEXT.")  # fmt: skip
 @click.option("--on-touched", type=click.Choice(["keep", "drop", "error"]), default="keep",
-              show_default=True,
               help="Where a rule would touch a span: keep the row and leave the rule out of it, "
               "drop the row, or stop.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMNS|all",
               help="mode each: columns to add to every record, such as the label; "
               "repeatable.")  # fmt: skip
-@click.option("--mode", type=click.Choice(["each", "chain"]), default="each", show_default=True,
+@click.option("--mode", type=click.Choice(["each", "chain"]), default="each",
               help="each: a row for every rule and row that changed; chain: every row once, all "
               "rules applied in order.")  # fmt: skip
 @scope_option
 @unit_option
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+@click.option("--seed", type=click.IntRange(min=0), default=0,
               help="Decides what rules draw at random.")  # fmt: skip
-@click.option("--share", default="100%", show_default=True, metavar="SHARE",
+@click.option("--share", default="100%", metavar="SHARE",
               help="Rewrite about this share of the texts. What 10% takes, 25% takes "
               "too.")  # fmt: skip
 @click.option("--with-originals", is_flag=True,
               help="mode chain: write the rows as they were, and after them all rows as the rules "
               "leave them, with ~rewritten behind their ids.")  # fmt: skip
-@click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-              help="Take each row so many times, with new draws of what rules draw; a "
-              "column draw numbers them from 0.")  # fmt: skip
+@click.option("--draws", type=click.IntRange(min=1), default=1, metavar="N",
+              help="Take each row so many times, with new draws of what rules draw; a column draw "
+              "numbers them from 0.")  # fmt: skip
 @click.option("--vectors", metavar="NAME|FILE",
               help="Where .neighbor looks words up: glove-6b-50d, minilm, or a file of "
               "vectors.")  # fmt: skip
@@ -117,9 +116,8 @@ class _Jobs(click.IntRange):
 @output_format_option
 @reading_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
-              show_default=True,
               help="What to do with bytes that are not text in that encoding.")  # fmt: skip
-@click.option("--jobs", type=_Jobs(min=1), default="1", show_default=True, metavar="N|auto",
+@click.option("--jobs", type=_Jobs(min=1), default="1", metavar="N|auto",
               help="Processes; auto: as many as cores, once a run takes so long that they are "
               "worth their start.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
@@ -129,7 +127,6 @@ class _Jobs(click.IntRange):
 @no_cache_option
 @imports_option
 @click.option("--show", type=click.Choice(["most", "all", "silent"]), default="most",
-              show_default=True,
               help="Which rules the summary lists: those that changed most rows, all, or those "
               "that changed none.")  # fmt: skip
 @quiet_option

@@ -403,9 +403,12 @@ class _Commands(click.Group):
             raise click.UsageError(message, ctx=error.ctx) from error
 
 
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+
+
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=_SETTINGS,
     epilog="Example: sears explain paper/visual-questions 'What color is the tray?'",
 )
 @click.version_option(__version__, prog_name="sears")

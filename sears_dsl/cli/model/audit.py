@@ -127,8 +127,7 @@ class AuditOptions(AskingOptions, EngineOptions):
 )
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @scored_options
-@click.option("-o", "--output", default="audit", show_default=True, metavar="FOLDER",
-              type=FilePath(file_okay=False),
+@click.option("-o", "--output", default="audit", metavar="FOLDER", type=FilePath(file_okay=False),
               help="Where audit.json, audit.md, audit.html and junit.xml go.")  # fmt: skip
 @click.option("--summary", metavar="FILE", type=FilePath(dir_okay=False),
               help="Append a summary for a pull request to this file, such as "
@@ -151,33 +150,31 @@ class AuditOptions(AskingOptions, EngineOptions):
 @click.option("--tolerance", callback=read_share, metavar="RATE",
               help="Report semantic robustness: how far accuracy may fall on rewrites. A gate is "
               "--gate robust:all=RATE.")  # fmt: skip
-@click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+@click.option("--draws", type=click.IntRange(min=1), default=1, metavar="N",
               help="Draw noise so many times, and show the mean and the worst.")  # fmt: skip
 @click.option("--rates", metavar="RATES",
               help="Also measure rules that draw at these rates, such as 5%,10%,25%.")  # fmt: skip
 @oracle_option
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
-              show_default=True,
               help="rate: a rule fails when its rate is above the limit; evidence: when there is "
               "evidence that it is; proof: when there is no proof that it is not.")  # fmt: skip
-@click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
+@click.option("--min-support", type=click.IntRange(min=1), default=20,
               help="Do not judge a rule that changes fewer rows which are right.")  # fmt: skip
 @click.option("--require-support", is_flag=True, help="Fail when a rule cannot be judged.")
 @click.option("--slice", "columns", multiple=True, metavar="COLUMN",
               help="A column of the data to show results by, or words(COLUMN), "
               "first-word(COLUMN), agreement(COLUMN), grade(COLUMN); words(answer) is of the "
               "model's answers; repeatable.")  # fmt: skip
-@click.option("--score-at-most", type=click.IntRange(min=1), default=100, show_default=True,
+@click.option("--score-at-most", type=click.IntRange(min=1), default=100,
               help="Score at most so many rewrites of a rule, drawn at random.")  # fmt: skip
-@click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9, show_default=True,
+@click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9,
               help="Confidence from which on the model counts as sure.")  # fmt: skip
-@click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True,
+@click.option("--examples", type=click.IntRange(min=0), default=10,
               help="Keep so many examples of each rule.")  # fmt: skip
 @engine_options
 @scope_option
 @unit_option
-@click.option("--seed", type=int, default=0, show_default=True,
-              help="Decides what is drawn at random.")  # fmt: skip
+@click.option("--seed", type=int, default=0, help="Decides what is drawn at random.")
 @json_option("Print the audit as JSON.")
 @imports_option
 def audit_command(

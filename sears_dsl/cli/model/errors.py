@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--feature", "features", multiple=True, metavar="COLUMN",
               help="A further feature: a column of the data, or what is computed of one, as for "
               "`sears audit --slice`; repeatable.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True,
+@click.option("--seed", type=int, default=0,
               help="Decides which rows are learned from, and what is shuffled.")  # fmt: skip
 @click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
               help="Where errors.json, errors.md and errors.html go.")  # fmt: skip

@@ -31,7 +31,7 @@ from sears_dsl.runtime.files import write_atomically
               help="The suite, for CheckList's TestSuite.from_file.")  # fmt: skip
 @click.option("--column", help=f"The column that rules rewrite; {COLUMN_BY_DEFAULT}.")
 @reading_options
-@click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
+@click.option("--scope", type=click.Choice(["first", "all"]), default="first",
               help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
               help="At most so many sentences of templates.")  # fmt: skip
@@ -39,7 +39,7 @@ from sears_dsl.runtime.files import write_atomically
 @click.option("--label-value", "label_values", multiple=True, metavar="LABEL=VALUE",
               help="What the model predicts for a label that rules expect, as in negative=0; "
               "repeatable.")  # fmt: skip
-@click.option("--threshold", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+@click.option("--threshold", type=click.FloatRange(0, 1), default=0.0,
               help="How much the probability of a label may fall that should stay.")  # fmt: skip
 @tagger_of_rules_option
 @imports_option

@@ -52,8 +52,7 @@ pairs_options = with_options(
 )
 @click.argument("pairs")
 @pairs_options
-@click.option("-o", "--output", default=_STDOUT, show_default=True,
-              help="The file to write; - for standard output.")  # fmt: skip
+@click.option("-o", "--output", default=_STDOUT, help="The file to write; - for standard output.")
 @output_format_option
 @click.option("--tau", type=click.FloatRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
 @click.option("--default-tau", is_flag=True, help="Likewise, with the τ the scorer ships with.")

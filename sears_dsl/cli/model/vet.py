@@ -84,7 +84,7 @@ class VetOptions(AskingOptions):
               help="Where decisions of one reviewer are. Default: beside the output.")  # fmt: skip
 @click.option("-o", "--output", type=FilePath(),
               help="The vetted ruleset. Default: NAME.vetted.sear beside RULES.")  # fmt: skip
-@click.option("--rules", "most", type=click.IntRange(min=1), default=20, show_default=True,
+@click.option("--rules", "most", type=click.IntRange(min=1), default=20,
               help="Most rules to accept; as many are shown, by what they add.")  # fmt: skip
 @click.option("--adversaries", metavar="FILE",
               help="Sentences to pick adversaries of, from `sears adversaries --top 5`; without, "

@@ -32,8 +32,7 @@ _NAME = 80
 @click.option("-o", "--output", type=FilePath(),
               help="The ruleset to write; the rules left out go beside it.")  # fmt: skip
 @click.option("--policy", type=click.Choice(["majority", "all", "any"]), default="majority",
-              show_default=True, help="How many of those who judged a rule have to accept "
-              "it.")  # fmt: skip
+              help="How many of those who judged a rule have to accept it.")  # fmt: skip
 @click.option("--pairs", type=FilePath(), metavar="FILE",
               help="Write the judged pairs, for `sears calibrate FILE`.")  # fmt: skip
 @click.option("--tagger", help="Runs the tests of edited and written rules; by default one that "

@@ -64,8 +64,8 @@ def scorer_option(
 ) -> Callable[[Any], Any]:
     """The option ``--scorer``; of other names, its own and its parameter's."""
     return click.option(
-        "--scorer", *names, default=default, show_default=True, help=text,
-        metavar=f"[{'none|' if none else ''}{_OWN}]",
+        "--scorer", *names, default=default, metavar=f"[{'none|' if none else ''}{_OWN}]",
+        help=text,
     )  # fmt: skip
 
 
@@ -124,9 +124,9 @@ _OF_RULES = (
     click.option("--model", metavar="SPEC", help=f"{_MODELS} Templates need none."),
 )
 compare_option = click.option(
-    "--compare", callback=_comparison, default="exact", show_default=True, metavar="KIND",
+    "--compare", callback=_comparison, default="exact", metavar="KIND",
     help="How an answer is compared with the label: exact, squad, vqa, set, entities, or "
-    "within:AMOUNT for numbers."
+    "within:AMOUNT for numbers.",
 )  # fmt: skip
 image_option = click.option(
     "--image", metavar="COLUMN",
@@ -169,14 +169,14 @@ _SCORING = with_options(
                  help="Score from which on two texts count as equivalent; by default the "
                  "one that was calibrated for the scorer."),
     pivot_option,
-    click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
+    click.option("--device", default="cpu", help="cpu or cuda."),
     click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
                  "cores by default, eight at most."),
 )  # fmt: skip
 _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
                        help="Work with so many rows, drawn at random; each label keeps its "
                  "share.")  # fmt: skip
-_BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
+_BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH,
                      help="Width of the search for paraphrases.")  # fmt: skip
 _ASKING = with_options(
     click.option("--batch-size", type=click.IntRange(min=1),

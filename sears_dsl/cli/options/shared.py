@@ -85,14 +85,14 @@ imports_option = click.option(
 )  # fmt: skip
 """For every command that reads rule files."""
 TAGGERS = "fast (of the rules' language), fast:pt, spacy, spacy:MODEL, or your own MODULE:FACTORY."
-tagger_option = click.option("--tagger", default=DEFAULT_TAGGER, show_default=True, help=TAGGERS)
+tagger_option = click.option("--tagger", default=DEFAULT_TAGGER, help=TAGGERS)
 COLUMN_BY_DEFAULT = "by default the only one of text, or text, sentence, question or review"
 tagger_of_rules_option = click.option(
     "--tagger",
     help="Tagger to use; by default one that the rules were validated with, where that is known.",
 )
 scope_option = click.option(
-    "--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
+    "--scope", type=click.Choice(["first", "all"]), default="first",
     help="Rewrite the first instance of a rule in a unit, or all.",
 )  # fmt: skip
 unit_option = click.option(
@@ -127,7 +127,7 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 reading_options = with_options(
     click.option("--no-header", is_flag=True,
                  help="csv, tsv: the first line is a row; columns are called 1, 2, …"),
-    click.option("--encoding", default="utf-8", show_default=True,
+    click.option("--encoding", default="utf-8",
                  help="Encoding of the rows, where their file is text."),
 )  # fmt: skip
 """For every command that reads rows; `chosen_reading` says what they mean."""
@@ -151,7 +151,6 @@ def chosen_reading(options: Mapping[str, Any], **others: Any) -> ReadOptions:
 
 engine_options = with_options(
     click.option("--engine", type=click.Choice(["local", "ray"]), default="local",
-                 show_default=True,
                  help="Who works on a folder: this process, or workers of Ray."),
     click.option("--address", metavar="HOST:PORT|auto",
                  help="--engine ray: the cluster; without, Ray is started on this machine alone."),

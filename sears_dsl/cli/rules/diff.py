@@ -33,10 +33,8 @@ if TYPE_CHECKING:
 @click.option("--column", help="The text column of the dataset; by default the only one.")
 @click.option("--format", "file_format", help="Its format, where the name does not tell.")
 @reading_options
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
-              help="Show at most so many rows.")  # fmt: skip
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-              help=f"The tagger of the dataset: {TAGGERS}")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most so many rows.")
+@click.option("--tagger", default=DEFAULT_TAGGER, help=f"The tagger of the dataset: {TAGGERS}")
 @click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 @imports_option

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
               help="At most so many sentences; fewer are the first of more.")  # fmt: skip
 @click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
-              show_default=True, help="Whom a limit treats alike: each template, or each "
-              "sentence of any.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Whom a limit treats alike: each template, or each sentence of "
+              "any.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0,
               help="Decides which sentences --limit draws.")  # fmt: skip
 @oracle_option
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")

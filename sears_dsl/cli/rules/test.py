@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 @click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-              help=f"For tests without pinned tags: {TAGGERS}")  # fmt: skip
+@click.option("--tagger", default=DEFAULT_TAGGER, help=f"For tests without pinned tags: {TAGGERS}")
 @click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
               "manifest that it was validated with this tagger.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
