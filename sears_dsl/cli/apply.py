@@ -10,25 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import (
-    COLUMN_BY_DEFAULT,
-    EngineOptions,
-    chosen_as,
-    chosen_reading,
-    chosen_workers,
-    engine_options,
-    id_option,
-    imports_option,
-    json_option,
-    no_cache_option,
-    output_format_option,
-    quiet_option,
-    reading_options,
-    scope_option,
-    tagger_option,
-    unit_option,
-    with_other_rules,
-)
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.screen.console import (
     NO_RULE_FIRES,
     as_json_object,
@@ -43,7 +25,7 @@ from sears_dsl.cli.screen.console import (
     warn_of_chain,
     warn_of_tagger,
 )
-from sears_dsl.errors import Diagnostic, counted
+from sears_dsl.errors import Diagnostic, counted, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,8 +61,8 @@ class _Jobs(click.IntRange):
     "rules_and_input", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... INPUT"
 )
 @click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
-@click.option("--column", "columns", multiple=True,
-              help=f"A text column to rewrite; {COLUMN_BY_DEFAULT}; repeatable.")  # fmt: skip
+@click.option("--column", "columns", multiple=True, help="A text column to rewrite; "
+              f"{shared.COLUMN_BY_DEFAULT}; repeatable.")  # fmt: skip
 @click.option("--protect", multiple=True,
               help="A column whose content must stay intact; repeatable.")  # fmt: skip
 @click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
@@ -95,8 +77,8 @@ class _Jobs(click.IntRange):
 @click.option("--mode", type=click.Choice(["each", "chain"]), default="each",
               help="each: a row for every rule and row that changed; chain: every row once, all "
               "rules applied in order.")  # fmt: skip
-@scope_option
-@unit_option
+@shared.scope_option
+@shared.unit_option
 @click.option("--seed", type=click.IntRange(min=0), default=0,
               help="Decides what rules draw at random.")  # fmt: skip
 @click.option("--share", default="100%", metavar="SHARE",
@@ -111,10 +93,10 @@ class _Jobs(click.IntRange):
 @click.option("--vectors", metavar="NAME|FILE",
               help="Where .neighbor looks words up: glove-6b-50d, minilm, or a file of "
               "vectors.")  # fmt: skip
-@id_option
+@shared.id_option
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
-@output_format_option
-@reading_options
+@shared.output_format_option
+@shared.reading_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
               help="What to do with bytes that are not text in that encoding.")  # fmt: skip
 @click.option("--jobs", type=_Jobs(min=1), default="1", metavar="N|auto",
@@ -122,15 +104,15 @@ class _Jobs(click.IntRange):
               "worth their start.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
-@engine_options
-@tagger_option
-@no_cache_option
-@imports_option
+@shared.engine_options
+@shared.tagger_option
+@shared.no_cache_option
+@shared.imports_option
 @click.option("--show", type=click.Choice(["most", "all", "silent"]), default="most",
               help="Which rules the summary lists: those that changed most rows, all, or those "
               "that changed none.")  # fmt: skip
-@quiet_option
-@json_option("Print the summary as JSON.")
+@shared.quiet_option
+@shared.json_option("Print the summary as JSON.")
 def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     """Apply rules to a dataset.
 
@@ -155,7 +137,11 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     vectors = options["vectors"]
     require_together(
-        rulesets, rules, unit=options["unit"], vectors=vectors is not None, advice=with_other_rules
+        rulesets,
+        rules,
+        unit=options["unit"],
+        vectors=vectors is not None,
+        advice=shared.with_other_rules,
     )
     unit = unit_of(rulesets, options["unit"])
     tagger = tagger_in_language(options["tagger"], rulesets)
@@ -164,7 +150,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if options["mode"] == "chain":
         warnings += warn_of_chain(rulesets, quiet=quiet)
     rewords = tell_of_paraphrases(rulesets, quiet=quiet)
-    request = chosen_as(
+    request = shared.chosen_as(
         ApplyRequest,
         options,
         recipe=(RewordingRecipe if rewords else RulesetRecipe)(
@@ -177,11 +163,11 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         input=data,
         spans=tuple(map(SpanColumn.parse, options["spans"])),
         format=options["input_format"],
-        reading=chosen_reading(options, errors=options["errors"], limit=options["limit"]),
+        reading=shared.chosen_reading(options, errors=options["errors"], limit=options["limit"]),
         share=TextShare.parse(options["share"], seed=options["seed"]),
     )
-    engine = chosen_as(EngineOptions, options)
-    with chosen_workers(
+    engine = shared.chosen_as(shared.EngineOptions, options)
+    with shared.chosen_workers(
         engine, data, output=request.output, limit=request.reading.limit, jobs=request.jobs
     ) as workers:
         watched = not quiet and sys.stderr.isatty()
@@ -320,7 +306,7 @@ def _print_report(
         causes = causes_left_alone(
             rule
             for ruleset in rulesets
-            for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+            for rule_id, rule in ruleset.named_rules
             if rule_id in skipped
         )
         out.print(f"{counted(sum(skipped.values()), 'instance')} left alone: {causes}")
@@ -364,11 +350,10 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
     if not upset:
         return
     labels = rule_labels(rulesets)
-    names = ", ".join(labels[rule] for rule in upset[:_FEW_REASONS])
-    more = f" and {len(upset) - _FEW_REASONS:,} more" if len(upset) > _FEW_REASONS else ""
+    names = listed([labels[rule] for rule in upset], _FEW_REASONS)
     out.print(
-        f"note: a or an does not fit what it stands before now, by {names}{more}: `option "
-        "repair = on` at the top of the rule file mends that"
+        f"note: a or an does not fit what it stands before now, by {names}: `option repair = on` "
+        "at the top of the rule file mends that"
     )
 
 
@@ -383,7 +368,7 @@ def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[st
         rule_id
         for ruleset in rulesets
         if ruleset.options.language == "en"
-        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+        for rule_id, rule in ruleset.named_rules
         if rule.metadata.rate is None and not any(looks_up(rule, kind) for kind in NOISE_KINDS)
     }
     return [

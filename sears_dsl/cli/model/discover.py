@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, Workplace, model_options, workplace
-from sears_dsl.cli.options.shared import FilePath, chosen_as
+from sears_dsl.cli.options.shared import FilePath, chosen_as, json_option
 from sears_dsl.cli.screen.console import Stages, console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
 
@@ -110,7 +110,7 @@ class DiscoverOptions(SearchingOptions):
               help="Stop the search after so long, and write the best found until "
               "then.")  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask before a long search.")
-@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
+@json_option("Print the manifest as JSON.")
 def discover_command(output: Path, **options: Any) -> None:
     """Find the few rules that make a model fail most without changing the meaning.
 

@@ -68,10 +68,7 @@ def read_share(
         return None
     from sears_dsl.auditing.gates import read_rate
 
-    try:
-        rate = read_rate(value)
-    except ValueError:
-        rate = -1.0
+    rate = read_rate(value)
     if not 0 <= rate <= 1:
         bare = 1 < rate <= 100 and "%" not in value
         advice = f"{value}% or {rate / 100:g}" if bare else "0.05 or 5%"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import TAGGERS, imports_option
+from sears_dsl.cli.options.shared import TAGGERS, imports_option, json_option
 from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, counted
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--tagger", default=DEFAULT_TAGGER, help=f"For tests without pinned tags: {TAGGERS}")
 @click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
               "manifest that it was validated with this tagger.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
+@json_option("Print every result as JSON.")
 @imports_option
 def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None:
     """Run the tests that rules carry. Exit 1 when one is not ok.
