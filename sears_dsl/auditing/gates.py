@@ -188,10 +188,7 @@ def read_gate(written: str) -> Gate:
     for each in _OF_ROBUSTNESS:
         if name.startswith(f"{each}:"):
             demand, selector = each, name.removeprefix(f"{each}:")
-    try:
-        rate = read_rate(number)
-    except ValueError:
-        rate = -1.0
+    rate = read_rate(number)
     severity = selector.removeprefix(_SEVERITY)
     unknown = severity != selector and severity not in _SEVERITIES
     if not selector or not 0 <= rate <= 1 or unknown:
@@ -206,8 +203,11 @@ def read_gate(written: str) -> Gate:
 
 
 def read_rate(written: str) -> float:
-    """A rate as people write one."""
-    return float(written[:-1]) / 100 if written.endswith("%") else float(written)
+    """A rate as people write one; -1 of what is none."""
+    try:
+        return float(written[:-1]) / 100 if written.endswith("%") else float(written)
+    except ValueError:
+        return -1.0
 
 
 JudgementOutcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]

@@ -440,13 +440,15 @@ def errors_page(document: ErrorsDocument) -> str:
     heads = ("feature", f"micro F1 lost where it is shuffled, points{axis}", ">points",
              ">95% interval", ">known for")  # fmt: skip
     rows = [
-        f"<tr>{sheet.rule(each.name)}<td>{_importance(each.importance, reach)}</td>"
-        + sheet.numbers(
-            f"{100 * each.importance.mean:+.2f}", _between(each.importance), f"{each.known:,}"
-        )
+        f"<tr>{sheet.rule(each.name)}<td>"
+        + sheet.signed_bar((lost.mean, lost.low, lost.high), reach,
+                           kind="" if lost.low > 0 else "unjudged")
+        + "</td>"
+        + sheet.numbers(f"{100 * lost.mean:+.2f}", _between(lost), f"{each.known:,}")
         + "</tr>"
         for each in document.features
-    ]
+        for lost in [each.importance]
+    ]  # fmt: skip
     about = f"{document.wrong.total:,} answers to {document.data.rows:,} rows"
     outcome = f"Errors can{'' if document.foretold else 'not'} be foreseen"
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
@@ -469,11 +471,6 @@ def errors_page(document: ErrorsDocument) -> str:
         )
     )
     return sheet.page(f"Errors of {title}", body)
-
-
-def _importance(importance: OverFolds, reach: float) -> str:
-    kind = "" if importance.low > 0 else "unjudged"
-    return sheet.signed_bar((importance.mean, importance.low, importance.high), reach, kind=kind)
 
 
 def _between(value: OverFolds) -> str:
