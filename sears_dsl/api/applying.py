@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from sears_dsl.batch.plan import Mode, TextShare, Touched
     from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
-    from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
@@ -212,6 +210,7 @@ def apply_folder(
     """
     from sears_dsl.batch.files import ApplyRequest
     from sears_dsl.clusters.applying import apply_folder as apply_to_folder
+    from sears_dsl.clusters.parts import workers_of
 
     with in_python(column="column", address="address"):
         whole_numbers(1, draws=draws, workers=workers)
@@ -326,24 +325,6 @@ def _folder(value: object, argument: str) -> str:
         f"{argument}={value!r:.60} names no folder",
         help=f"give a path or a URI that Arrow knows: {argument}='reviews'",
     )
-
-
-@contextmanager
-def workers_of(engine: Engine, *, address: str | None, count: int | None) -> Iterator[Workers]:
-    """Who works, for the time of a block; a `UsageError` where there is no such engine."""
-    from sears_dsl.clusters.parts import Here
-
-    if engine == "ray":
-        from sears_dsl.clusters.ray_workers import RayWorkers
-
-        with RayWorkers(address=address, count=count) as workers:
-            yield workers
-    elif engine == "local":
-        if address is not None or count is not None:
-            raise UsageError("address and workers are of a cluster", help="give engine='ray' too")
-        yield Here()
-    else:
-        raise UsageError(f"there is no engine {engine!r}", help="write local or ray")
 
 
 def _share_of_texts(share: float | str, *, seed: int) -> TextShare:

@@ -175,9 +175,7 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
     )
 
 
-def one_family(
-    tests: Mapping[_Key, Paired],
-) -> dict[_Key, tuple[Paired, float | None]]:
+def one_family(tests: Mapping[_Key, Paired]) -> dict[_Key, tuple[Paired, float | None]]:
     """Each test with p after Holm over all of them, and its q; None where nothing is compared."""
     p_values = {key: each.p_value for key, each in tests.items() if each.p_value is not None}
     values = list(p_values.values())

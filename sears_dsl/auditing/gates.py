@@ -141,9 +141,7 @@ class Gates:
         return self.flip_rate, "" if self.flip_rate is None else "maximum flip rate"
 
     def check(
-        self,
-        rules: Iterable[tuple[str, Rule]],
-        templates: Iterable[tuple[str, Template]] = (),
+        self, rules: Iterable[tuple[str, Rule]], templates: Iterable[tuple[str, Template]] = ()
     ) -> None:
         """Refuse a gate without a rule or, where it asks about robustness, a template."""
         of_failures, of_robustness = set[str](), {_ALL}
@@ -236,10 +234,7 @@ class Judgement:
 
 
 def judge(
-    effects: Sequence[RuleEffect],
-    gates: Gates,
-    *,
-    templates: Mapping[str, Template] | None = None,
+    effects: Sequence[RuleEffect], gates: Gates, *, templates: Mapping[str, Template] | None = None
 ) -> tuple[Judgement, ...]:
     """A judgement for each rule."""
     gates.check(((effect.id, effect.rule) for effect in effects), (templates or {}).items())

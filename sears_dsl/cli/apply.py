@@ -257,12 +257,7 @@ def _none_matches(report: ApplyReport, request: ApplyRequest) -> bool:
 
 
 def _print_report(
-    report: ApplyReport,
-    request: ApplyRequest,
-    rulesets: Sequence[Ruleset],
-    *,
-    show: str,
-    unit: str,
+    report: ApplyReport, request: ApplyRequest, rulesets: Sequence[Ruleset], *, show: str, unit: str
 ) -> None:
     """A summary on standard error, so that standard output holds the data alone."""
     from sears_dsl.language.measure import causes_left_alone

@@ -157,7 +157,7 @@ def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
     """W620: rules of a chain that change characters before others that read words or tags."""
     noise: syntax.Rule | None = None
     for ruleset in rulesets:
-        for name, rule in ruleset.named_rules:
+        for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
             changes_characters = noise_in(rule) - _LOOKED_UP
             if noise is not None and not _reads_anything(rule):
                 message = f"rule {name} comes after rules that change characters"

@@ -349,7 +349,7 @@ def explained(
     text: str, path: str, line: int, column: int, *, tagger: Tagger | None = None
 ) -> str | None:
     """What is to be known about a place, its column in characters, in Markdown, or None."""
-    source = _line_of(text, line)
+    source = line_of(text, line)
     function = _match_at(_FUNCTION, source, column)
     if function and function[1] in FUNCTION_HELP:
         return f"`.{function[1]}`: {FUNCTION_HELP[function[1]]}"
@@ -368,7 +368,7 @@ def explained(
     )
 
 
-def _line_of(text: str, line: int) -> str:
+def line_of(text: str, line: int) -> str:
     """A line, from 0; empty behind the last one."""
     return next(islice(text.split("\n"), line, None), "")
 
@@ -431,7 +431,7 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
 
     None for anything else. Sets of the file are found while other lines of it have errors.
     """
-    source = _line_of(text, line)
+    source = line_of(text, line)
     if reference := _match_at(_REFERENCE, source, column):
         captured = re.search(rf"(?<![\w$]){reference[1]}:(?=\S)", source)
         return FilePlace(path, line, captured.start()) if captured else None
@@ -468,7 +468,7 @@ def _begins(node: syntax.SetDefinition, path: str) -> FilePlace | None:
 
 def completions(text: str, path: str, line: int, column: int) -> list[Completion]:
     """What may be written at a place."""
-    before = _line_of(text, line)[:column]
+    before = line_of(text, line)[:column]
     if _INDENTED.fullmatch(before):
         return [Completion(key, "key", meaning) for key, meaning in METADATA_HELP.items()]
     named = (_IN_SLOT if _TEMPLATE.match(before) else _AFTER_AT).search(before)

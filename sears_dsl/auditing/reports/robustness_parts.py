@@ -20,13 +20,7 @@ from sears_dsl.auditing.reports.markdown_tables import (
     section,
 )
 from sears_dsl.auditing.reports.sheet import escaped
-from sears_dsl.auditing.robustness import (
-    ColumnAccuracy,
-    RobustnessRecord,
-    in_words,
-    points,
-    tenths,
-)
+from sears_dsl.auditing.robustness import ColumnAccuracy, RobustnessRecord, in_words, points, tenths
 from sears_dsl.auditing.totals import DrawnRule, RateCurve
 from sears_dsl.statistics import share_of
 

@@ -332,10 +332,7 @@ def _confidences(document: comparisons.GridDocument) -> str:
     """Mean confidence of wrong and of right answers, a line for rows as they are and each rule."""
     if not document.confidences:
         return f'<p class="muted">{_NOT_GIVEN}</p>'
-    heads = (
-        "answers to",
-        *(f">{escaped(each.name)}: wrong | right" for each in document.models),
-    )
+    heads = ("answers to", *(f">{escaped(each.name)}: wrong | right" for each in document.models))
     rows = [
         f"<tr>{sheet.rule(line.name)}{sheet.numbers(*map(_sure, line.cells))}</tr>"
         for line in document.confidences
@@ -422,11 +419,7 @@ def errors_markdown(document: ErrorsDocument) -> str:
             ),
             "",
         ]
-    lines += [
-        "## How to read this",
-        "",
-        *(f"- {markdown_text(each)}" for each in _notes(document)),
-    ]
+    lines += ["## How to read this", "", *(f"- {markdown_text(each)}" for each in _notes(document))]
     return "\n".join(lines) + "\n"
 
 

@@ -181,7 +181,7 @@ def chosen_workers(
     a stream, a limit of rows where the files are not one dataset together, jobs of one machine.
     Where an interrupt ends the block it is said how to go on.
     """
-    from sears_dsl.clusters.parts import Here
+    from sears_dsl.clusters.parts import workers_of
     from sears_dsl.runtime.files import names_folder
 
     folder, engine = names_folder(data), chosen.engine
@@ -200,15 +200,11 @@ def chosen_workers(
     if folder and output == "-":
         raise click.UsageError("what becomes of a folder is a folder: name one with --output")
     try:
-        if not folder:
-            yield None
-        elif engine == "local":
-            yield Here()
-        else:
-            from sears_dsl.clusters.ray_workers import RayWorkers
-
-            with RayWorkers(address=chosen.address, count=chosen.workers) as workers:
+        if folder:
+            with workers_of(engine, address=chosen.address, count=chosen.workers) as workers:
                 yield workers
+        else:
+            yield None
     except KeyboardInterrupt:
         if output is not None:
             _say_what_is_kept(output)
