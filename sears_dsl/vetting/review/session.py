@@ -118,8 +118,6 @@ class Session(Deciding):
                 "right": int(bench.right.sum()),
             },
             "model": bench.predictor.identity,
-            "scorer": None if bench.scorer is None else bench.scorer.name,
-            "tau": bench.tau,
             "reasons": {**decisions.TEMPLATE_REASONS, **decisions.REASONS},
             "judge": self._judging(),
             "write": self._writing(),
