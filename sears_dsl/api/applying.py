@@ -114,21 +114,11 @@ def apply(
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
             remark(finding.render())
         return apply_to(
-            dataset,
-            matcher,
-            column=column,
-            mode=mode,
-            scope=scope,
-            unit=unit,
-            protect=protect,
-            spans=protection_of((), spans).spans,
-            on_touched=on_touched,
-            keep=keep,
-            id_column=id_column,
-            share=_share_of_texts(share, seed=seed),
-            with_originals=with_originals,
-            draws=draws,
-        )
+            dataset, matcher, column=column, mode=mode, scope=scope, unit=unit, protect=protect,
+            spans=protection_of((), spans).spans, on_touched=on_touched, keep=keep,
+            id_column=id_column, share=_share_of_texts(share, seed=seed),
+            with_originals=with_originals, draws=draws,
+        )  # fmt: skip
 
 
 Engine: TypeAlias = Literal["local", "ray"]
@@ -218,23 +208,12 @@ def apply_folder(
         protected = protection_of(protect, spans)
         request = ApplyRequest(
             recipe=_recipe(ruleset, tagger=tagger, seed=seed, vectors=vectors),
-            input=_folder(source, "source"),
-            output=_folder(output, "output"),
-            mode=mode,
-            columns=names_of(column),
-            protect=protected.columns,
-            spans=protected.spans,
-            on_touched=on_touched,
-            keep=names_of(keep),
-            scope=scope,
-            unit=unit,
-            id_column=id_column,
-            output_format=output_format,
-            resume=resume,
-            share=_share_of_texts(share, seed=seed),
-            with_originals=with_originals,
-            draws=draws,
-        )
+            input=_folder(source, "source"), output=_folder(output, "output"), mode=mode,
+            columns=names_of(column), protect=protected.columns, spans=protected.spans,
+            on_touched=on_touched, keep=names_of(keep), scope=scope, unit=unit, id_column=id_column,
+            output_format=output_format, resume=resume, share=_share_of_texts(share, seed=seed),
+            with_originals=with_originals, draws=draws,
+        )  # fmt: skip
         with workers_of(engine, address=address, count=workers) as working:
             return apply_to_folder(request, workers=working, progress=on_progress)
 
@@ -304,15 +283,10 @@ def arrow_rewriter(
             raise UsageError("mode chain keeps every column", help="leave out keep")
         protected = protection_of(protect, spans)
         plan = Plan(
-            columns=names_of(column),
-            id_column=id_column,
-            scope=scope,
-            unit=unit,
-            protect=protected.columns,
-            spans=protected.spans,
-            on_touched=on_touched,
+            columns=names_of(column), id_column=id_column, scope=scope, unit=unit,
+            protect=protected.columns, spans=protected.spans, on_touched=on_touched,
             share=_share_of_texts(share, seed=seed),
-        )
+        )  # fmt: skip
         recipe = _recipe(ruleset, tagger=tagger, seed=seed, vectors=vectors)
         return ArrowRewriter(recipe, mode=mode, plan=plan, keep=names)
 

@@ -285,14 +285,9 @@ def _change(
     else:
         note = _otherwise(first, second) or ("" if paired.rows else NO_ROW)
     return RuleComparison(
-        id=name,
-        rule=record.rule,
-        expect=record.expect,
-        failures=paired,
-        q_value=q_value,
-        outcome=rate_change(paired),
-        note=note,
-    )
+        id=name, rule=record.rule, expect=record.expect, failures=paired, q_value=q_value,
+        outcome=rate_change(paired), note=note,
+    )  # fmt: skip
 
 
 def changes_in_words(outcomes: Sequence[RateChange], noun: str = "") -> str:

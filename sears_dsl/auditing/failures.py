@@ -431,14 +431,9 @@ def _audited_rows(
     audit: AuditDocument, data: object, format_name: str | None, options: ReadOptions
 ) -> LabelledRows:
     rows = read_labelled(
-        data,
-        column=audit.data.column,
-        label=audit.data.label,
-        also=audit.data.also,
-        comparison=audit.comparison,
-        format_name=format_name,
-        options=options,
-    )
+        data, column=audit.data.column, label=audit.data.label, also=audit.data.also,
+        comparison=audit.comparison, format_name=format_name, options=options,
+    )  # fmt: skip
     if rows.digest != audit.data.sha256:
         raise DataError(
             f"{rows.path} has other rows than were audited: SHA-256 {rows.digest[:12]}…, audited "

@@ -242,16 +242,11 @@ def _record(
     here = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
     right = answers.right[here]
     return semantic.record_of(
-        accuracies.sentence_robustness(right, answers.before),
-        about=about,
-        name=name,
-        rules=len(names),
-        mean=accuracies.accuracy_by_group(right, answers.template[here]).mean,
-        constant=_constant(answers, labels, here),
-        labels=len(labels),
-        gates=gates,
+        accuracies.sentence_robustness(right, answers.before), about=about, name=name,
+        rules=len(names), mean=accuracies.accuracy_by_group(right, answers.template[here]).mean,
+        constant=_constant(answers, labels, here), labels=len(labels), gates=gates,
         tolerance=tolerance,
-    )
+    )  # fmt: skip
 
 
 def _numbered(column: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]:

@@ -84,17 +84,10 @@ class Sitting:
         else:
             tokens = separated(self.tagger.tag(self.data.texts))
         bench = Workbench(
-            ruleset,
-            self.data,
-            self.predictor,
-            tokens=tokens,
-            tagger=self.tagger,
-            scorer=self.scorer,
-            tau=self.tau,
-            oracle=self.oracle,
-            comparison=self.comparison,
+            ruleset, self.data, self.predictor, tokens=tokens, tagger=self.tagger,
+            scorer=self.scorer, tau=self.tau, oracle=self.oracle, comparison=self.comparison,
             on_progress=show,
-        )
+        )  # fmt: skip
         if bench.rejected and not len(bench.effects.answers):
             raise DataError(
                 f"the oracle rejects all {bench.rejected:,} rewrites, so there is nothing to judge",

@@ -81,16 +81,10 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
 
         parts = work.parts
         right, search, skipped, cut_short = adversaries_of(
-            work.data,
-            work.predictor,
-            paraphraser=parts.paraphraser,
-            scorer=parts.scorer,
-            tagger=work.tagger,
-            settings=settings,
-            journal=parts.journal,
-            on_progress=show,
+            work.data, work.predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
+            tagger=work.tagger, settings=settings, journal=parts.journal, on_progress=show,
             began=began,
-        )
+        )  # fmt: skip
         best = best_of_each_row(search.adversaries, top)
         write_columns(adversary_columns(best, work.data, right), output, form)
         work.run.keep = bool(cut_short)
@@ -127,22 +121,14 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
         parts = work.parts
         tau = parts.scorer.tau if chosen.tau is None else chosen.tau
         rewordings = reword(
-            work.data,
-            work.predictor,
-            paraphraser=parts.paraphraser,
-            scorer=parts.scorer,
-            tagger=work.tagger,
-            journal=parts.journal,
+            work.data, work.predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
+            tagger=work.tagger, journal=parts.journal,
             settings=StrategicSettings(
-                avoid=avoid,
-                unit=chosen.unit,
-                tau=tau,
-                comparison=chosen.compare,
+                avoid=avoid, unit=chosen.unit, tau=tau, comparison=chosen.compare,
                 wrong_rows=chosen.every,
             ),
-            on_stage=show,
-            note=noting(quiet=quiet),
-        )
+            on_stage=show, note=noting(quiet=quiet),
+        )  # fmt: skip
         written = [each for each in rewordings if each.flips or chosen.every]
         write_columns(reworded_columns(written, work.data), output, form)
     if not quiet:

@@ -218,11 +218,9 @@ def audit_command(
     choice, recorded = chosen_scoring(rulesets, vars(chosen))
     own = choice.own()
     columns = read_slicings(
-        data,
-        chosen.columns,
-        format_name=chosen.input_format,
+        data, chosen.columns, format_name=chosen.input_format,
         options=shared.chosen_reading(vars(chosen), limit=chosen.limit),
-    )
+    )  # fmt: skip
     with (
         stages(shown=not chosen.quiet) as show,
         asking(output, chosen, models=list(models.values()), show=show) as inputs,
@@ -233,7 +231,7 @@ def audit_command(
             language=matcher.tagger.language,
             show=show,
             note=note,
-        ) as scorer,  # fmt: skip
+        ) as scorer,
         shared.chosen_workers(chosen, data, jobs=chosen.jobs) as workers,
     ):
         if workers is not None and chosen.engine == "ray":
@@ -250,18 +248,12 @@ def audit_command(
         }
         for name, spec in models.items():
             documents[name] = audit_rules(
-                rulesets,
-                inputs.data,
-                predictors[spec] if spec in predictors else inputs.load(spec),
-                matcher=matcher,
-                scorer=scorer,
-                oracle=oracle,
-                gates=gates,
-                choices=chosen.audit_choices(tau=choice.tau),
-                columns=columns,
-                sentences=sentences,
+                rulesets, inputs.data,
+                predictors[spec] if spec in predictors else inputs.load(spec), matcher=matcher,
+                scorer=scorer, oracle=oracle, gates=gates,
+                choices=chosen.audit_choices(tau=choice.tau), columns=columns, sentences=sentences,
                 on_stage=show if len(models) == 1 else _stage_of(name, show),
-            )
+            )  # fmt: skip
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(recorded_otherwise(recorded, scorer))
         grid = _write(documents, output, summary)

@@ -67,15 +67,9 @@ def export_command(
         rows = read_labelled(data, column=options["column"], options=shared.chosen_reading(options))
         texts = rows.texts
     suite = checklist_suite(
-        rulesets,
-        texts,
-        tagger=chosen,
-        scope=options["scope"],
-        limit=options["limit"],
-        oracle=counted_oracle,
-        label_values=values or None,
-        threshold=options["threshold"],
-    )
+        rulesets, texts, tagger=chosen, scope=options["scope"], limit=options["limit"],
+        oracle=counted_oracle, label_values=values or None, threshold=options["threshold"],
+    )  # fmt: skip
     _save(suite, output)
     cases = sum(len(test.data) for test in suite.tests.values())
     sentence = f"{counted(len(suite.tests), 'test')} with {counted(cases, 'case')} in {output}"
