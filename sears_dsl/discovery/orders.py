@@ -27,7 +27,7 @@ from sears_dsl.discovery.adversaries import (
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import Closest
-from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, Round, filter_candidates
+from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
@@ -370,7 +370,7 @@ def _ask_about_rules(
             search.asker(right, shown="asking about rules", stage="rules"),
             minimum_flips=least, base_rate=often_enough, seed=search.settings.seed,
         )  # fmt: skip
-    return active.answered(answers)
+    return replace(active, answers=answers)
 
 
 def _thresholds(
@@ -464,16 +464,12 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     candidates = _applied(search, right, candidates, tokens)
     applications = candidates.applications
 
-    def show(step: Round) -> None:
-        decided = step.passed + step.rejected
-        search.on_progress("scoring", decided, decided + step.open)
-
     # Where time is limited those first that promise most.
     order = (
         _most_promising(candidates) if search.budget.limited else np.arange(len(applications.texts))
     )
     ask = search.asker(right, shown="asking about rewrites", stage="rules")
-    candidates = candidates.answered(ask_everything(applications, right, ask, order))
+    candidates = replace(candidates, answers=ask_everything(applications, right, ask, order))
     filtered = filter_candidates(
         candidates.counted,
         candidates.answers.flips,
@@ -484,7 +480,7 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
         batch=search.portion,
         in_waves=search.budget.limited,
         stop=search.no_time("filter"),
-        progress=show,
+        progress=partial(search.on_progress, "scoring"),
     )
     return SearchOutcome(
         candidates=replace(candidates, passed=filtered.passed),
