@@ -139,8 +139,7 @@ def _tail(least: int, count: int, rate: float) -> float:
 
 def _sum(start: int, count: int, rate: float, *, step: int) -> float:
     """The probabilities of start, start + step, … down to 0 or up to count; they fall."""
-    chosen = lgamma(count + 1) - lgamma(start + 1) - lgamma(count - start + 1)
-    term = exp(chosen + start * log(rate) + (count - start) * log1p(-rate))
+    term = exp(_log_choose(count, start) + start * log(rate) + (count - start) * log1p(-rate))
     odds = rate / (1 - rate)
     total, place = term, start
     while 0 <= place + step <= count and term > total * 1e-17:

@@ -132,14 +132,13 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
             "before and after are not about the same seeds and items",
             help="compare outcomes of the same items in the same order",
         )
-    sums = (*before.sums, *after.sums)
-    first, second = _errors([each.sum(keepdims=True) for each in sums])
-    if np.isnan(first[0, 0]) or np.isnan(second[0, 0]):
+    error, left = (_share(*(each.sum() for each in one.sums)) for one in (before, after))
+    if error is None or left is None:
         return ErrorChange(None, None, None, None)
-    drawn = _errors(_resampled(sums, np.random.default_rng(0)))
-    was, now = (each.ravel() for each in drawn)
-    error, left = float(first[0, 0]), float(second[0, 0])
+    totals = _resampled((*before.sums, *after.sums), np.random.default_rng(0))
+    # Not a number where nothing counts.
     with np.errstate(divide="ignore", invalid="ignore"):
+        was, now = totals[0] / totals[1], totals[2] / totals[3]
         falls = 1 - now / was
     rows = min(estimate(before).rows, estimate(after).rows)
     interval = _middle(now - was)
@@ -191,22 +190,15 @@ def _paired(difference: float, rows: float) -> Interval:
 def _resampled(
     sums: tuple[NDArray[np.float64], ...], random: np.random.Generator
 ) -> list[NDArray[np.float64]]:
-    """The four totals for resampled rows and seeds: each float64 (samples, 1)."""
+    """The four totals for resampled rows and seeds: each float64 (samples,)."""
     seeds, rows = sums[0].shape
     totals: list[list[NDArray[np.float64]]] = [[] for _ in sums]
     for _ in range(0, _SAMPLES, _AT_ONCE):
         of_rows = random.multinomial(rows, np.full(rows, 1 / rows), size=_AT_ONCE)
         of_seeds = random.multinomial(seeds, np.full(seeds, 1 / seeds), size=_AT_ONCE)
         for place, each in enumerate(sums):
-            totals[place].append(((of_rows @ each.T) * of_seeds).sum(axis=1, keepdims=True))
+            totals[place].append(((of_rows @ each.T) * of_seeds).sum(axis=1))
     return [np.concatenate(each) for each in totals]
-
-
-def _errors(totals: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of two pairs of totals; not a number where nothing counts."""
-    wrong, counted, wrong_after, counted_after = totals
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return wrong / counted, wrong_after / counted_after
 
 
 def _middle(values: NDArray[np.float64]) -> Interval | None:
