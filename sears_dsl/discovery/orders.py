@@ -170,7 +170,7 @@ class Search:
     def corpus(self, held_out: HeldOutRows | None) -> Corpus:
         """The text on which rules are judged: no held-out row is in it."""
         self.on_progress("reading text", 0, None)
-        apart = frozenset(() if held_out is None else held_out.texts)
+        apart = frozenset(() if held_out is None else held_out.right.texts)
         return Corpus.of(self.data.texts, self.text, tagger=self.tagger, without=apart)
 
 

@@ -75,7 +75,7 @@ class AdaptedEncoder:
             parts = self.product(x, f"{layer}.attention")
             mixed = self.product(attention(parts, layout, heads=_HEADS), f"{layer}.mixed")
             x = self._normal(x + mixed, f"{layer}.attention.norm")
-            wide = _gelu(self.product(x, f"{layer}.wide"))
+            wide = functional.gelu(torch.from_numpy(self.product(x, f"{layer}.wide"))).numpy()
             x = self._normal(x + self.product(wide, f"{layer}.narrow"), f"{layer}.norm")
             mean += weights["shares"][layer] * x
         return mean, layout
@@ -138,11 +138,6 @@ class DeepNetwork:
         hidden = self._encoder.product(mean, "hidden")
         hidden *= sigmoid(hidden)
         return layout.apart(self._encoder.product(hidden, "logit")[:, 0])
-
-
-def _gelu(x: Float32Array) -> Float32Array:
-    """Each number times the share of a normal distribution below it."""
-    return np.asarray(functional.gelu(torch.from_numpy(x)).numpy())
 
 
 def _merged(

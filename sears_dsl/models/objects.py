@@ -10,12 +10,13 @@ import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import ModelError, SearsError, UsageError
 
 _PACKAGE = Path(__file__).parent.parent
 
@@ -86,6 +87,26 @@ def describe_error(error: BaseException) -> str:
     deep = f", from {places[-1]}" if len(places) > 1 else ""
     message = str(error)
     return f"{type(error).__name__}{': ' if message else ''}{message}{own}{deep}"
+
+
+@contextmanager
+def somebody_elses_code(
+    name: str,
+    *,
+    help: str,  # noqa: A002 - the error's term
+    about: str = "",
+    passing: type[SearsError] = SearsError,
+) -> Iterator[None]:
+    """What the code of a person raises is an error of ours that names it, unless it is one already.
+
+    So is its sys.exit, which would end the command without a word.
+    """
+    try:
+        yield
+    except passing:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ModelError(f"{name} raised {describe_error(error)}{about}", help=help) from error
 
 
 def _imported(name: str, spec: str) -> Any:

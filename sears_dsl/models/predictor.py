@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checka
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, written_answer
 from sears_dsl.errors import ModelError, counted
-from sears_dsl.models.objects import describe_error, listed
+from sears_dsl.models.objects import listed, somebody_elses_code
 
 #: Column → text, what a model is asked about.
 Row: TypeAlias = Mapping[str, str]
@@ -97,18 +97,11 @@ def ask_answers(
     """Call a model about rows, if any, and check what it gives: labels, or pairs."""
     if not rows:
         return []
-    try:
+    advice = "try it on that text alone; what was predicted before is kept where there is a cache"
+    about = f"\n  {_batch(rows)}"
+    with somebody_elses_code(model, help=advice, about=about, passing=ModelError):
         # Generators run the model while they are read, so they are read here.
         predictions = listed(call())
-    except ModelError:
-        raise
-    # A model that calls sys.exit must not end the command without a word.
-    except (Exception, SystemExit) as error:
-        raise ModelError(
-            f"{model} raised {describe_error(error)}\n  {_batch(rows)}",
-            help="try it on that text alone; what was predicted before is kept where there is a "
-            "cache",
-        ) from error
     return answers_of(model, rows, predictions, comparison=comparison)
 
 

@@ -436,7 +436,7 @@ def test_no_more_questions_are_asked_than_allowed(most: int) -> None:
         return ["0" if "film" in text else "1" for text in texts]
 
     found = planted(model, max_questions=most)
-    assert len(asked) == found.questions <= most
+    assert len(asked) == found.funnel.questions <= most
     assert found.funnel.question_limit == most
 
 
