@@ -190,10 +190,10 @@ def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Int64Arra
 def gap_interval(differences: ArrayLike, times: ArrayLike, *, seed: int = 0) -> tuple[float, float]:
     """A 95% interval for the mean difference of rows, by a bootstrap that draws whole rows.
 
-    Drawing rows keeps what comes before and after together. Two rows are added, one that does not
-    change and two halves that change by -1 and by 1, as `paired_difference_interval` does (Agresti
-    and Min 2005): otherwise twenty rows without a failure would prove that there are none. Drawing
-    how often each kind of row comes is drawing the rows, only faster.
+    Drawing rows keeps what comes before and after together. Two rows are added, one that changes by
+    -1 and one by 1, as `paired_difference_interval` does (Bonett and Price 2012): otherwise twenty
+    rows without a failure would prove that there are none. Drawing how often each kind of row comes
+    is drawing the rows, only faster.
 
     Args:
         differences: of each kind of row, after minus before, in [-1, 1].
@@ -210,8 +210,8 @@ def gap_interval(differences: ArrayLike, times: ArrayLike, *, seed: int = 0) -> 
     counts = np.asarray(times, np.float64).ravel()
     if not counts.sum():
         return -1.0, 1.0
-    values = np.concatenate([values, [-1.0, 0.0, 1.0]])
-    counts = np.concatenate([counts, [0.5, 1.0, 0.5]])
+    values = np.concatenate([values, [-1.0, 1.0]])
+    counts = np.concatenate([counts, [1.0, 1.0]])
     values, place = np.unique(values, return_inverse=True)
     mass = np.asarray(np.bincount(place, weights=counts), np.float64)
     size = round(float(mass.sum()))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -201,9 +202,12 @@ def read_gate(written: str) -> Gate:
 
 
 def read_rate(written: str) -> float:
-    """A rate as people write one; -1 of what is none."""
+    """A rate as people write one; -1 of what is none.
+
+    In decimals, since 0.7 / 100 is less than 0.007 otherwise.
+    """
     try:
-        return float(written[:-1]) / 100 if written.endswith("%") else float(written)
+        return float(Decimal(str(float(written[:-1]))) / 100 if written.endswith("%") else written)
     except ValueError:
         return -1.0
 

@@ -11,7 +11,7 @@ over seeds is Student's t for the mean of the errors of single seeds. The interv
 resamples rows and seeds together, 2,000 times (Owen 2007, "The pigeonhole bootstrap"): before and
 after are compared on the same rows and seeds, and a row takes all of its rewrites along. Where all
 samples say the same (no row changed, or no error is left) that is for want of rows, and is no
-certainty: then the interval is that of Agresti and Min for paired shares, or Wilson's of what is
+certainty: then the interval is that of Bonett and Price for paired shares, or Wilson's of what is
 left. Where fewer than ten rows changed, resampling knows little of what other rows would do: then
 the interval reaches as far as either of the two.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isclose
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,6 @@ Interval = tuple[float, float]
 _SAMPLES = 2_000
 _AT_ONCE = 100
 _FEW = 10
-_ROUNDING = 1e-9
 
 
 def differ(
@@ -159,7 +159,7 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
 
 
 def _is_point(interval: Interval | None) -> bool:
-    return interval is not None and interval[1] - interval[0] < _ROUNDING
+    return interval is not None and isclose(*interval, abs_tol=1e-9)
 
 
 def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
@@ -173,7 +173,7 @@ def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
 
 
 def _widened(interval: Interval, better: float, worse: float, rows: float) -> Interval:
-    """The interval, and where few rows changed also what Agresti and Min's holds."""
+    """The interval, and where few rows changed also what Bonett and Price's holds."""
     if better + worse >= _FEW or better + worse > rows:
         return interval
     low, high = paired_difference_interval(better, worse, rows)

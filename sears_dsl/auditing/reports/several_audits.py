@@ -39,7 +39,7 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
         "Each rule is compared on the rows that both audits tested, by McNemar's exact test; p is "
         "after Holm, over all rules and the accuracies: where it is below 5% the difference is "
         "called better or worse, which is a mistake in at most one of twenty comparisons. The "
-        "interval is that of Agresti and Min for paired shares.",
+        "interval is that of Bonett and Price for paired shares.",
     ]
     return "\n".join(lines) + "\n"
 
