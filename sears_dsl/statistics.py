@@ -392,4 +392,5 @@ def percent(rate: float | None) -> str:
     if 0 < rate < 0.001:
         return f"{100 * rate:.1g}%"
     near_an_end = 0 < rate < 0.0995 or 0.9905 < rate < 1
-    return f"{100 * rate:.1f}%" if near_an_end else f"{100 * rate:.0f}%"
+    # What is not all is shown as less.
+    return f"{100 * min(rate, 0.999):.1f}%" if near_an_end else f"{100 * rate:.0f}%"
