@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
 
-# So many rules, and so many rows with a span in the way, are in a summary.
+# So many rules that fired, and so many silent ones or spans in the way, are in a summary.
 _MOST = 12
-_FEW_REASONS = 3
+_FEW = 3
 # Characters of a rule that has no name.
 _LONGEST_NAME = 48
 _OF_RULE = ("rows", "edits", "unrenderable", "left_out")
@@ -281,15 +281,14 @@ def _print_report(
         out.print(table)
         if len(most) > len(shown_rules):
             out.print(f"… and {counted(len(most) - len(shown_rules), 'more rule')} (--show all)")
-    if show != "most":
+    if show != "most" or (fired and 0 < len(report.silent) <= _FEW):
         out.print(f"silent: {', '.join(labels[rule] for rule in report.silent) or '(none)'}")
     tally = report.tally
-    silent = len(report.silent)
     target = "standard output" if request.output == "-" else request.output
     draws = f" and drawn {request.draws:,} times" if request.draws > 1 else ""
     out.print(
         f"{counted(tally.rows, 'row')} read{draws}, {tally.changed:,} changed by "
-        f"{counted(len(fired), 'rule')} ({silent:,} silent), "
+        f"{counted(len(fired), 'rule')} ({len(report.silent):,} silent), "
         f"{counted(tally.records, 'row')} written to {target}"
     )
     if _none_matches(report, request):
@@ -335,7 +334,7 @@ def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) 
         out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")
     if tally.absent:
         out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
-    for row, why in tally.reasons[:_FEW_REASONS]:
+    for row, why in tally.reasons[:_FEW]:
         out.print(f"  row {row}: {why}")
 
 
@@ -345,7 +344,7 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
     if not upset:
         return
     labels = rule_labels(rulesets)
-    names = listed([labels[rule] for rule in upset], _FEW_REASONS)
+    names = listed([labels[rule] for rule in upset], _FEW)
     out.print(
         f"note: a or an does not fit what it stands before now, by {names}: `option repair = on` "
         "at the top of the rule file mends that"

@@ -83,7 +83,7 @@ imports_option = click.option(
 """For every command that reads rule files."""
 TAGGERS = "fast (of the rules' language), fast:pt, spacy, spacy:MODEL, or your own MODULE:FACTORY."
 tagger_option = click.option("--tagger", default=DEFAULT_TAGGER, help=TAGGERS)
-COLUMN_BY_DEFAULT = "by default the only one of text, or text, sentence, question or review"
+COLUMN_BY_DEFAULT = "by default text, sentence, question or review, else the only column of text"
 tagger_of_rules_option = click.option(
     "--tagger",
     help="Tagger to use; by default one that the rules were validated with, where that is known.",

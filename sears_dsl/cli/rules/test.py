@@ -48,8 +48,7 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
         for ruleset in rulesets
         for result in run_tests(ruleset, tagger=chosen, sources=sources)
     ]
-    passed = ("ok", "not run")
-    failed = [(ruleset, result) for ruleset, result in results if result.outcome not in passed]
+    failed = [each for each in results if each[1].outcome not in ("ok", "not run")]
     not_run = sum(result.outcome == "not run" for _, result in results)
     if options["as_json"]:
         echo_json(
@@ -83,7 +82,9 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
         kinds = [(len(tested - of_templates), "rule"), (len(tested & of_templates), "template")]
         of = " and ".join(counted(number, noun) for number, noun in kinds if number)
         click.echo(
-            f"{counted(len(results), 'test')} of {of or '0 rules'}: "
+            "0 tests: a rule has one below it, indented, such as  test \"A movie.\" => \"A film.\""
+            if not results else
+            f"{counted(len(results), 'test')} of {of}: "
             f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"
             + (f", {not_run:,} not run: what their rules look words or texts up in is not "
                "installed (sears-dsl[noise], sears-dsl[discovery]) or named (`option vectors`)"
