@@ -431,8 +431,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     if effects.rules and not gates.any_limit:
         yield (
             "No limit is set, such as --max-flip-rate. A small q says that a rule surely fails on "
-            f"more than {percent(gates.tolerated)} of its rows, as many as a found rule may change "
-            "the meaning of."
+            f"over {percent(gates.tolerated)} of its rows; in so many it may change the meaning."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
     if worse:

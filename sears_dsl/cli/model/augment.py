@@ -18,7 +18,7 @@ from sears_dsl.cli.options.augmentation import (
     augmentation_options,
     refuse_overwriting,
 )
-from sears_dsl.cli.screen.console import console, echo_json, plain_table
+from sears_dsl.cli.screen.console import console, echo_json, plain_table, rule_labels
 from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     if chosen.as_json:
         echo_json(record)
     elif not chosen.quiet:
-        _print_augmented(augmentation, record, output, manifest)
+        labels = rule_labels(recipe.rulesets)
+        _print_augmented(augmentation, record, f"{output}; beside it {manifest.name}", labels)
 
 
 def _augment_folder(
@@ -157,23 +158,22 @@ def _manifest_beside(output: Path) -> Path:
 
 
 def _print_augmented(
-    augmentation: Augmented, record: Mapping[str, Any], output: Path, manifest: Path
+    data: Augmented, record: Mapping[str, Any], written: str, labels: Mapping[str, str]
 ) -> None:
     out = console(stderr=True)
-    most = sorted(augmentation.of_rule.items(), key=lambda item: -item[1])[:12]
-    rows = [(f"{count:,}", name) for name, count in most]
+    most = sorted(data.of_rule.items(), key=lambda item: -item[1])[:12]
+    rows = [(f"{count:,}", labels.get(name, name)) for name, count in most]
     out.print(plain_table("new rows", "rule", right=[0], rows=rows))
-    if len(augmentation.of_rule) > len(most):
-        out.print(f"… and {counted(len(augmentation.of_rule) - len(most), 'more rule')}")
-    old_rows = len(augmentation.table) - augmentation.added
+    if len(data.of_rule) > len(most):
+        out.print(f"… and {counted(len(data.of_rule) - len(most), 'more rule')}")
     out.print(
-        f"{counted(augmentation.added, 'new row')} beside {old_rows:,}, "
-        f"{augmentation.relabelled:,} of them with another label"
+        f"{counted(data.added, 'new row')} beside {len(data.table) - data.added:,}, "
+        f"{data.relabelled:,} of them with another label"
     )
-    if augmentation.limit is not None and augmentation.added < augmentation.limit:
-        out.print(f"{augmentation.limit:,} were asked for; the rules make no more of these rows")
+    if data.limit is not None and data.added < data.limit:
+        out.print(f"{data.limit:,} were asked for; the rules make no more of these rows")
     for reason, count in record["left_out"].items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
     for note in record["notes"]:
         out.print(f"note: {note}")
-    out.print(f"written: {output}; beside it {manifest.name}")
+    out.print(f"written: {written}")
