@@ -191,14 +191,14 @@ class Evidence:
         return SeenChanges(odds, turned(flat, encoded), counts, replaced, encoded.numbers)
 
 
-def content_columns(seen: SeenChanges) -> dict[str, Floats]:
+def content_columns(changes: SeenChanges) -> dict[str, Floats]:
     """The evidence of content of texts out of that of their changes."""
-    against = np.maximum(0.0, CERTAIN - seen.odds)
-    starts = np.cumsum(seen.counts) - seen.counts
-    single = (seen.counts == 1) & seen.replaced[starts]
+    against = np.maximum(0.0, CERTAIN - changes.odds)
+    starts = np.cumsum(changes.counts) - changes.counts
+    single = (changes.counts == 1) & changes.replaced[starts]
     worst = np.maximum.reduceat(against, starts)
     further = np.add.reduceat(against, starts) - worst
-    turned_most = np.maximum.reduceat(seen.angles, starts)
+    turned_most = np.maximum.reduceat(changes.angles, starts)
     columns = np.where(single, worst, 0.0), np.where(single, 0.0, worst), further, turned_most
     return dict(zip(CONTENT, columns, strict=True))
 
