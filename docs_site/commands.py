@@ -32,7 +32,7 @@ _EXIT_CODES = """\
 
 def command_pages(group: click.Group) -> list[Page]:
     """An overview, and a page for each command; the commands of a group share one."""
-    context = click.Context(group, info_name=group.name)
+    context = click.Context(group, info_name=group.name, **group.context_settings)
     loaded = ((name, group.get_command(context, name)) for name in group.list_commands(context))
     commands = [(name, command) for name, command in loaded if command and not command.hidden]
     overview = ["# Commands", "", _help(group), "", "| command | what it does |", "|---|---|"]

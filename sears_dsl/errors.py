@@ -153,6 +153,17 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """Names in a sentence; of many the first ones, and how many more there are.
+
+    Example:
+        >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c"], 1)
+        ('a, b, c', 'a and 2 more')
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def rendered(findings: Sequence[Diagnostic], *, most: int | None = MOST_SHOWN) -> str:
     """Findings as text, the first ``most`` of them, and how many more there are."""
     blocks = [finding.render() for finding in findings[:most]]

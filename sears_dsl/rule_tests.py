@@ -22,7 +22,6 @@ from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.generating.sentences import Sentences
-from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import RuleTest
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import parse_pinned
@@ -148,7 +147,7 @@ def _rewrites(matcher: Matcher, tokens: Tokens) -> Rewrites:
 def _template_results(ruleset: Ruleset) -> list[RuleTestResult]:
     """Whether sentences are those of templates, with their labels."""
     results = []
-    for name, template in zip(template_ids(ruleset.templates), ruleset.templates, strict=True):
+    for name, template in ruleset.named_templates:
         sentences = Sentences(template, ruleset)
         for test in template.metadata.tests:
             actual = template.metadata.label if test.text in sentences else None

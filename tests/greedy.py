@@ -1,4 +1,4 @@
-"""A plain way to translate, for tests of what is done with translations."""
+"""Plain ways to translate and to score, for tests of what is done with translations."""
 
 from __future__ import annotations
 
@@ -17,6 +17,22 @@ def step(
     """Log-probabilities (N, V) of the next piece after those in ``last``, and the next state."""
     hidden, state = model.advance(memory, state, last)
     return model.logits(hidden).log_softmax(-1), state
+
+
+@torch.no_grad()
+def score(
+    model: TranslationModel,
+    memory: Memory,
+    rows: torch.Tensor,
+    targets: Sequence[Sequence[int]],
+) -> list[torch.Tensor]:
+    """Teacher-forced log-probabilities of each piece of N targets, a tensor (T,) each."""
+    way = model.follow(memory, rows, targets)
+    scores = torch.zeros(len(targets), len(way.hidden))
+    for position, (hidden, pieces) in enumerate(zip(way.hidden, way.pieces, strict=True)):
+        here = model.piece_logits(hidden, pieces) - model.log_normalizers(hidden)
+        scores[way.order[: len(here)], position] = here
+    return [row[: len(target)] for row, target in zip(scores, targets, strict=True)]
 
 
 @torch.no_grad()

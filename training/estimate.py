@@ -21,12 +21,11 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 
-from sears_dsl.judge.deep_grammar import encoder_folder
 from sears_dsl.judge.estimate import FILE, PIECES, changed_pieces
 from sears_dsl.judge.grammar import DEEP
 from sears_dsl.judge.likelihood import LikelihoodModel, Nats, columns_of, window_of
 from sears_dsl.judge.networks import read_grammar_file
-from sears_dsl.translation.model_files import carried_language_model
+from sears_dsl.translation.model_files import carried_encoder, carried_language_model
 from training.corpus import add_texts, read_texts
 from training.detector import Estimator, deep_weights, set_deep_weights
 from training.judge import show
@@ -65,7 +64,7 @@ class Lessons(NamedTuple):
 
 def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lessons:
     """Pairs in numbers."""
-    tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     windows = [window_of(*pair) for pair in pairs]
@@ -84,7 +83,7 @@ def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> 
     """The network, after so many passes."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
-    model = Estimator(encoder_folder()).train()
+    model = Estimator(carried_encoder()).train()
     set_deep_weights(model, read_grammar_file(DEEP).arrays, heads=False)
     targets = (np.clip(lessons.nats, _LEAST, _MOST) / _SCALES).astype(np.float32)
     mean = targets.mean(0)
@@ -196,7 +195,7 @@ def main() -> None:
     language_model = LikelihoodModel(carried_language_model(), type_of_numbers=torch.bfloat16)
     nats = nats_of("unjudged", pairs, language_model, options.keep)
     model = train(lessons_of(pairs, nats), epochs=options.epochs, seed=options.seed)
-    encoder = (encoder_folder() / "model.safetensors").read_bytes()
+    encoder = (carried_encoder() / "model.safetensors").read_bytes()
     digest = write_grammar_file(
         options.out,
         about={

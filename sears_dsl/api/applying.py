@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from sears_dsl.batch.plan import Mode, TextShare, Touched
     from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
-    from sears_dsl.clusters.parts import Workers
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
@@ -116,21 +114,11 @@ def apply(
         for finding in tagger_findings(rulesets, lambda: matcher.tagger):
             remark(finding.render())
         return apply_to(
-            dataset,
-            matcher,
-            column=column,
-            mode=mode,
-            scope=scope,
-            unit=unit,
-            protect=protect,
-            spans=protection_of((), spans).spans,
-            on_touched=on_touched,
-            keep=keep,
-            id_column=id_column,
-            share=_share_of_texts(share, seed=seed),
-            with_originals=with_originals,
-            draws=draws,
-        )
+            dataset, matcher, column=column, mode=mode, scope=scope, unit=unit, protect=protect,
+            spans=protection_of((), spans).spans, on_touched=on_touched, keep=keep,
+            id_column=id_column, share=_share_of_texts(share, seed=seed),
+            with_originals=with_originals, draws=draws,
+        )  # fmt: skip
 
 
 Engine: TypeAlias = Literal["local", "ray"]
@@ -212,6 +200,7 @@ def apply_folder(
     """
     from sears_dsl.batch.files import ApplyRequest
     from sears_dsl.clusters.applying import apply_folder as apply_to_folder
+    from sears_dsl.clusters.parts import workers_of
 
     with in_python(column="column", address="address"):
         whole_numbers(1, draws=draws, workers=workers)
@@ -219,23 +208,12 @@ def apply_folder(
         protected = protection_of(protect, spans)
         request = ApplyRequest(
             recipe=_recipe(ruleset, tagger=tagger, seed=seed, vectors=vectors),
-            input=_folder(source, "source"),
-            output=_folder(output, "output"),
-            mode=mode,
-            columns=names_of(column),
-            protect=protected.columns,
-            spans=protected.spans,
-            on_touched=on_touched,
-            keep=names_of(keep),
-            scope=scope,
-            unit=unit,
-            id_column=id_column,
-            output_format=output_format,
-            resume=resume,
-            share=_share_of_texts(share, seed=seed),
-            with_originals=with_originals,
-            draws=draws,
-        )
+            input=_folder(source, "source"), output=_folder(output, "output"), mode=mode,
+            columns=names_of(column), protect=protected.columns, spans=protected.spans,
+            on_touched=on_touched, keep=names_of(keep), scope=scope, unit=unit, id_column=id_column,
+            output_format=output_format, resume=resume, share=_share_of_texts(share, seed=seed),
+            with_originals=with_originals, draws=draws,
+        )  # fmt: skip
         with workers_of(engine, address=address, count=workers) as working:
             return apply_to_folder(request, workers=working, progress=on_progress)
 
@@ -305,15 +283,10 @@ def arrow_rewriter(
             raise UsageError("mode chain keeps every column", help="leave out keep")
         protected = protection_of(protect, spans)
         plan = Plan(
-            columns=names_of(column),
-            id_column=id_column,
-            scope=scope,
-            unit=unit,
-            protect=protected.columns,
-            spans=protected.spans,
-            on_touched=on_touched,
+            columns=names_of(column), id_column=id_column, scope=scope, unit=unit,
+            protect=protected.columns, spans=protected.spans, on_touched=on_touched,
             share=_share_of_texts(share, seed=seed),
-        )
+        )  # fmt: skip
         recipe = _recipe(ruleset, tagger=tagger, seed=seed, vectors=vectors)
         return ArrowRewriter(recipe, mode=mode, plan=plan, keep=names)
 
@@ -326,24 +299,6 @@ def _folder(value: object, argument: str) -> str:
         f"{argument}={value!r:.60} names no folder",
         help=f"give a path or a URI that Arrow knows: {argument}='reviews'",
     )
-
-
-@contextmanager
-def workers_of(engine: Engine, *, address: str | None, count: int | None) -> Iterator[Workers]:
-    """Who works, for the time of a block; a `UsageError` where there is no such engine."""
-    from sears_dsl.clusters.parts import Here
-
-    if engine == "ray":
-        from sears_dsl.clusters.ray_workers import RayWorkers
-
-        with RayWorkers(address=address, count=count) as workers:
-            yield workers
-    elif engine == "local":
-        if address is not None or count is not None:
-            raise UsageError("address and workers are of a cluster", help="give engine='ray' too")
-        yield Here()
-    else:
-        raise UsageError(f"there is no engine {engine!r}", help="write local or ray")
 
 
 def _share_of_texts(share: float | str, *, seed: int) -> TextShare:

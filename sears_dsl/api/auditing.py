@@ -27,7 +27,7 @@ from sears_dsl.api.arguments import (
     whole_numbers,
 )
 from sears_dsl.api.results import (
-    Result,
+    DocumentResult,
     RulesetsResult,
     draw_bars,
     drawn_name,
@@ -158,7 +158,7 @@ class AuditResult(RulesetsResult):
 
 
 @dataclass(eq=False, repr=False)
-class GridResult(Result):
+class GridResult(DocumentResult):
     """Three audits of the same rows and more, each held against the first, in a document."""
 
     document: GridDocument
@@ -231,12 +231,6 @@ class GridResult(Result):
         axes.set_yticks(range(len(rules)), [drawn_name(each.rule) for each in rules])
         axes.set_title("per cent of the rows on which a model fails a rule")
         return axes
-
-    def save(self, folder: str | Path) -> None:
-        """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
-        from sears_dsl.auditing.reports.files import write_three
-
-        write_three(self.document, folder_to_write(folder))
 
 
 class AuditsResult(GridResult):
@@ -561,10 +555,7 @@ def _rate(argument: str, value: object) -> float | None:
 
     if value is None:
         return None
-    try:
-        rate = read_rate(str(value))
-    except ValueError:
-        rate = -1.0
+    rate = read_rate(str(value))
     if not 0 <= rate <= 1:
         raise UsageError(f"{argument}={value!r} is not a rate", help="write 0.05 or '5%'")
     return rate

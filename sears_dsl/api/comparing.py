@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, GridResult, audit_document, named_audits
-from sears_dsl.api.results import Result, drawn_name, folder_to_write, left_out, new_axes
+from sears_dsl.api.results import DocumentResult, drawn_name, left_out, new_axes
 from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class ComparisonResult(Result):
+class ComparisonResult(DocumentResult):
     """Two audits of the same rows side by side; its document has all that was counted."""
 
     document: ComparisonDocument
@@ -86,12 +85,6 @@ class ComparisonResult(Result):
         axes.legend()
         return axes
 
-    def save(self, folder: str | Path) -> None:
-        """Write what `sears compare -o` writes: comparison.html, comparison.md, comparison.json."""
-        from sears_dsl.auditing.reports.files import write_three
-
-        write_three(self.document, folder_to_write(folder))
-
 
 @overload
 def compare(before: AnyAudit, after: AnyAudit) -> ComparisonResult: ...
@@ -140,7 +133,7 @@ def compare(before: AnyAudit, after: AnyAudit, *more: AnyAudit) -> ComparisonRes
 
 
 @dataclass(eq=False, repr=False)
-class ErrorsResult(Result):
+class ErrorsResult(DocumentResult):
     """What predicts that a model fails; its document has all that was learned."""
 
     document: ErrorsDocument
@@ -186,12 +179,6 @@ class ErrorsResult(Result):
         axes.invert_yaxis()
         axes.set_xlabel("micro F1 lost where a feature is shuffled, points")
         return axes
-
-    def save(self, folder: str | Path) -> None:
-        """Write what `sears errors -o` writes: errors.html, errors.md, errors.json."""
-        from sears_dsl.auditing.reports.files import write_three
-
-        write_three(self.document, folder_to_write(folder))
 
 
 def predict_errors(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from sears_dsl.api.arguments import (
@@ -16,7 +15,7 @@ from sears_dsl.api.arguments import (
     rulesets_of,
     whole_numbers,
 )
-from sears_dsl.api.results import Result, draw_bars
+from sears_dsl.api.results import TableResult, draw_bars
 from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class GenerationResult(Result):
+class GenerationResult(TableResult):
     """Labelled sentences of templates, in a table with the counts."""
 
     table: Generated
@@ -58,13 +57,6 @@ class GenerationResult(Result):
             [(each, each) for each in shares],
             title="share of the sentences",
         )
-
-    def save(self, path: str | Path) -> None:
-        """Write what `sears generate -o` writes, to a file of any format that `sears` writes."""
-        from sears_dsl.data.dataset import format_of, write_columns
-
-        file = Path(path)
-        write_columns(self.table.columns, file, format_of(str(file), None, reading=False))
 
 
 def generate(

@@ -552,10 +552,8 @@ def _experiment(
     notes = (*rows.notes, *check_origin(files, rows, digests=digests, allowed=same_rows))
     with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
         inputs = ExperimentInputs(
-            training=table, held_out=rows, matcher=matcher, columns=columns,
-            trainer=trainer,
-            folder=Path(folder),
-            oracle=None if oracle is None else open_oracle(oracle, rulesets),
+            training=table, held_out=rows, matcher=matcher, columns=columns, trainer=trainer,
+            folder=Path(folder), oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
         show = shown(on_progress)
 

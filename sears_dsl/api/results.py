@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
+    from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
     from sears_dsl.auditing.document import RuleRecord
+    from sears_dsl.auditing.failures import ErrorsDocument
     from sears_dsl.discovery.result.found_rules import FoundRule
     from sears_dsl.language.ruleset import Ruleset
 
@@ -129,6 +131,21 @@ def folder_to_write(folder: object) -> Path:
     return path
 
 
+class DocumentResult(Result):
+    """A result that is a document: `save` writes it as a page, as Markdown and as JSON."""
+
+    document: ComparisonDocument | GridDocument | ErrorsDocument
+
+    def save(self, folder: str | Path) -> None:
+        """Write what the command writes with ``-o``: NAME.html, NAME.md and NAME.json.
+
+        They are called ``comparison`` of `sears compare`, and ``errors`` of `sears errors`.
+        """
+        from sears_dsl.auditing.reports.files import write_three
+
+        write_three(self.document, folder_to_write(folder))
+
+
 class TableResult(Result):
     """A result that is its rows, and written as such."""
 
@@ -139,9 +156,9 @@ class TableResult(Result):
             UsageError: the name tells no format.
             DataError: the file cannot be written.
         """
-        from sears_dsl.data.dataset import format_of, write_columns
+        from sears_dsl.data.dataset import write_columns
 
-        write_columns(self.columns, Path(path), format_of(str(path), reading=False))
+        write_columns(self.columns, Path(path))
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:

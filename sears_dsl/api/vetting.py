@@ -276,7 +276,7 @@ def vet(
         pages_of,
         place_of,
     )
-    from sears_dsl.vetting.web.serving import LOOPBACK, background, listen
+    from sears_dsl.vetting.web.serving import background, listen
 
     with in_python(reviewer="reviewers"):
         whole_numbers(1, most=most, port=port)
@@ -324,8 +324,7 @@ def vet(
                 if sitting is None
                 else sitting.sessions(ruleset, journals, show=show, note=remark)
             )
-            address = f"{LOOPBACK}:{listening.getsockname()[1]}"
-            page, addresses = pages_of(place, sessions, tagger=chosen, address=address)
+            page, addresses = pages_of(place, sessions, tagger=chosen, listening=listening)
             opening.enter_context(background(page, listening))
             # All went well: from now on the page holds what is open.
             return VettingResult(

@@ -190,10 +190,10 @@ def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Int64Arra
 def gap_interval(differences: ArrayLike, times: ArrayLike, *, seed: int = 0) -> tuple[float, float]:
     """A 95% interval for the mean difference of rows, by a bootstrap that draws whole rows.
 
-    Drawing rows keeps what comes before and after together. Two rows are added, one that does not
-    change and two halves that change by -1 and by 1, as `paired_difference_interval` does (Agresti
-    and Min 2005): otherwise twenty rows without a failure would prove that there are none. Drawing
-    how often each kind of row comes is drawing the rows, only faster.
+    Drawing rows keeps what comes before and after together. Two rows are added, one that changes by
+    -1 and one by 1, as `paired_difference_interval` does (Bonett and Price 2012): otherwise twenty
+    rows without a failure would prove that there are none. Drawing how often each kind of row comes
+    is drawing the rows, only faster.
 
     Args:
         differences: of each kind of row, after minus before, in [-1, 1].
@@ -210,8 +210,8 @@ def gap_interval(differences: ArrayLike, times: ArrayLike, *, seed: int = 0) -> 
     counts = np.asarray(times, np.float64).ravel()
     if not counts.sum():
         return -1.0, 1.0
-    values = np.concatenate([values, [-1.0, 0.0, 1.0]])
-    counts = np.concatenate([counts, [0.5, 1.0, 0.5]])
+    values = np.concatenate([values, [-1.0, 1.0]])
+    counts = np.concatenate([counts, [1.0, 1.0]])
     values, place = np.unique(values, return_inverse=True)
     mass = np.asarray(np.bincount(place, weights=counts), np.float64)
     size = round(float(mass.sum()))
@@ -302,11 +302,10 @@ class GroupAccuracy:
 
     pooled: Share  # of all rows together; a group counts by its size
     mean: float | None  # mean over the groups that have a row; None where there is none
-    groups: tuple[Share, ...]
 
 
 def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
-    """Accuracy of all rows, of each group, and the mean over groups.
+    """Accuracy of all rows, and the mean over groups.
 
     The sentences of a template are right or wrong together, and one template may have half of all
     sentences: then the mean over templates says more than the accuracy of all sentences.
@@ -317,17 +316,13 @@ def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
 
     Example:
         >>> result = accuracy_by_group([True, True, True, False], [0, 0, 0, 1])
-        >>> result.pooled.rate, result.mean, [each.rate for each in result.groups]
-        (0.75, 0.5, [1.0, 0.0])
+        >>> result.pooled.rate, result.mean
+        (0.75, 0.5)
     """
-    places = np.asarray(group, np.int64).ravel()
-    good, count = _of_rows(int(places.max()) + 1 if len(places) else 0, places, correct)
-    here = [Fraction(int(m), int(n)) for m, n in zip(good, count, strict=True) if n]
-    return GroupAccuracy(
-        pooled=share_of(int(good.sum()), int(count.sum())),
-        mean=float(sum(here, Fraction(0)) / len(here)) if here else None,
-        groups=tuple(share_of(int(m), int(n)) for m, n in zip(good, count, strict=True)),
-    )
+    flags = np.asarray(correct, np.bool_).ravel()
+    mean = _mean_over(group, flags)
+    pooled = share_of(int(flags.sum()), len(flags))
+    return GroupAccuracy(pooled, None if mean is None else float(mean))
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +356,7 @@ def constant_answer(
     """
     best: tuple[Fraction, str, ArrayLike] | None = None
     for answer, flags in zip(answers, correct, strict=True):
-        rate = _mean_over_rows(rows, flags)
+        rate = _mean_over(rows, flags)
         if rate is not None and (best is None or rate > best[0]):
             best = (rate, answer, flags)
     if best is None:
@@ -370,11 +365,12 @@ def constant_answer(
     return ConstantAnswer(answer, float(rate), accuracy_by_group(flags, group).mean)
 
 
-def _mean_over_rows(rows: ArrayLike, correct: ArrayLike) -> Fraction | None:
+def _mean_over(rows: ArrayLike, correct: ArrayLike) -> Fraction | None:
+    """The mean over rows, or groups, of the share that is right; None where there is none."""
     places = np.asarray(rows, np.int64).ravel()
+    good, count = _of_rows(int(places.max(initial=-1)) + 1, places, correct)
     if not len(places):
         return None
-    good, count = _of_rows(int(places.max()) + 1, places, correct)
     kinds, times = np.unique(np.stack([good, count], axis=1)[count > 0], axis=0, return_counts=True)
     parts = zip(kinds.tolist(), times.tolist(), strict=True)
     total = sum((Fraction(m, n) * k for (m, n), k in parts), Fraction(0))

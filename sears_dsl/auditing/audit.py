@@ -430,9 +430,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         )
     if effects.rules and not gates.any_limit:
         yield (
-            f"No limit is set, such as --max-flip-rate. q says whether a rule surely fails on more "
-            f"than {percent(gates.tolerated)} of its rows: a discovered rule may change the "
-            f"meaning in so many, and flips there would be no mistakes."
+            "No limit is set, such as --max-flip-rate. A small q says that a rule surely fails on "
+            f"over {percent(gates.tolerated)} of its rows; in so many it may change the meaning."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
     if worse:

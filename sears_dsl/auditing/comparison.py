@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias, TypeVar
 from sears_dsl import statistics
 from sears_dsl.auditing import document as documents
 from sears_dsl.auditing.gates import CERTAIN, JudgementOutcome
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import UsageError, counted, listed
 from sears_dsl.language.diff import read_otherwise
 from sears_dsl.language.printer import rule_called
 
@@ -175,9 +175,7 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
     )
 
 
-def one_family(
-    tests: Mapping[_Key, Paired],
-) -> dict[_Key, tuple[Paired, float | None]]:
+def one_family(tests: Mapping[_Key, Paired]) -> dict[_Key, tuple[Paired, float | None]]:
     """Each test with p after Holm over all of them, and its q; None where nothing is compared."""
     p_values = {key: each.p_value for key, each in tests.items() if each.p_value is not None}
     values = list(p_values.values())
@@ -207,12 +205,7 @@ def compared_draws(audits: Sequence[documents.AuditDocument]) -> Iterator[str]:
 
 
 def _check(first: documents.AuditDocument, second: documents.AuditDocument) -> None:
-    if first.data.sha256 != second.data.sha256:
-        raise UsageError(
-            f"the audits are of other rows: {first.data.rows:,} rows "
-            f"{first.data.sha256[:12]}… and {second.data.rows:,} rows {second.data.sha256[:12]}…",
-            help="audit both models on the same file, columns and labels",
-        )
+    documents.require_same_rows(first, second)
     options = {name: (getattr(first, name), getattr(second, name))
                for name in ("comparison", "scope", "unit", "tagger")}  # fmt: skip
     options |= {name: (getattr(first.data, name), getattr(second.data, name))
@@ -292,14 +285,9 @@ def _change(
     else:
         note = _otherwise(first, second) or ("" if paired.rows else NO_ROW)
     return RuleComparison(
-        id=name,
-        rule=record.rule,
-        expect=record.expect,
-        failures=paired,
-        q_value=q_value,
-        outcome=rate_change(paired),
-        note=note,
-    )
+        id=name, rule=record.rule, expect=record.expect, failures=paired, q_value=q_value,
+        outcome=rate_change(paired), note=note,
+    )  # fmt: skip
 
 
 def changes_in_words(outcomes: Sequence[RateChange], noun: str = "") -> str:
@@ -546,7 +534,7 @@ def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) ->
             if each.changed
         ]
         if changed:
-            yield f"changed in {name}, and not compared: {_listed(changed)}"
+            yield f"changed in {name}, and not compared: {listed(changed, _FEW)}"
 
 
 def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
@@ -564,11 +552,6 @@ def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[
         elif len(failing) == 1 and all(cell.failures is not None for cell in rule.cells):
             alone.setdefault(failing[0], []).append(rule.id)
     if every:
-        yield f"every model fails at {_listed(every)}"
+        yield f"every model fails at {listed(every, _FEW)}"
     for name, ids in alone.items():
-        yield f"{name} alone fails at {_listed(ids)}"
-
-
-def _listed(ids: Sequence[str]) -> str:
-    more = len(ids) - _FEW
-    return ", ".join(ids[:_FEW]) + (f" and {more:,} more" if more > 0 else "")
+        yield f"{name} alone fails at {listed(ids, _FEW)}"

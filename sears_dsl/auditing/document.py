@@ -325,6 +325,18 @@ def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
     return {name: read_audit(path) for name, path in zip(names, paths, strict=True)}
 
 
+def require_same_rows(
+    first: AuditDocument, other: AuditDocument, *, called: str = "the audits are"
+) -> None:
+    """Audits can be looked at together only if they are of the same rows."""
+    if other.data.sha256 != first.data.sha256:
+        raise UsageError(
+            f"{called} of other rows: {first.data.rows:,} rows "
+            f"{first.data.sha256[:12]}… and {other.data.rows:,} rows {other.data.sha256[:12]}…",
+            help="audit the models on the same file, columns and labels",
+        )
+
+
 def conclusion(document: AuditDocument) -> str:
     """The sentence, the same in the terminal, in Markdown and on the page."""
     judged = [

@@ -31,7 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.auditing import slices
-from sears_dsl.auditing.document import AuditDocument, DocumentRecord, per_row_numbers
+from sears_dsl.auditing.document import (
+    AuditDocument,
+    DocumentRecord,
+    per_row_numbers,
+    require_same_rows,
+)
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -200,13 +205,7 @@ def same_rows(audits: Mapping[str, AuditDocument]) -> None:
         raise UsageError("no audit is named", help="name folders that `sears audit` wrote")
     (first_name, first), *others = audits.items()
     for name, other in others:
-        if other.data.sha256 != first.data.sha256:
-            raise UsageError(
-                f"{first_name} and {name} are audits of other rows: {first.data.rows:,} rows "
-                f"{first.data.sha256[:12]}… and {other.data.rows:,} rows "
-                f"{other.data.sha256[:12]}…",
-                help="audit the models on the same file, columns and labels",
-            )
+        require_same_rows(first, other, called=f"{first_name} and {name} are audits")
 
 
 def _answers(name: str, audit: AuditDocument) -> Iterator[_JudgedAnswer]:
@@ -432,14 +431,9 @@ def _audited_rows(
     audit: AuditDocument, data: object, format_name: str | None, options: ReadOptions
 ) -> LabelledRows:
     rows = read_labelled(
-        data,
-        column=audit.data.column,
-        label=audit.data.label,
-        also=audit.data.also,
-        comparison=audit.comparison,
-        format_name=format_name,
-        options=options,
-    )
+        data, column=audit.data.column, label=audit.data.label, also=audit.data.also,
+        comparison=audit.comparison, format_name=format_name, options=options,
+    )  # fmt: skip
     if rows.digest != audit.data.sha256:
         raise DataError(
             f"{rows.path} has other rows than were audited: SHA-256 {rows.digest[:12]}…, audited "

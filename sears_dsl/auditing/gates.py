@@ -17,6 +17,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -141,9 +142,7 @@ class Gates:
         return self.flip_rate, "" if self.flip_rate is None else "maximum flip rate"
 
     def check(
-        self,
-        rules: Iterable[tuple[str, Rule]],
-        templates: Iterable[tuple[str, Template]] = (),
+        self, rules: Iterable[tuple[str, Rule]], templates: Iterable[tuple[str, Template]] = ()
     ) -> None:
         """Refuse a gate without a rule or, where it asks about robustness, a template."""
         of_failures, of_robustness = set[str](), {_ALL}
@@ -188,10 +187,7 @@ def read_gate(written: str) -> Gate:
     for each in _OF_ROBUSTNESS:
         if name.startswith(f"{each}:"):
             demand, selector = each, name.removeprefix(f"{each}:")
-    try:
-        rate = read_rate(number)
-    except ValueError:
-        rate = -1.0
+    rate = read_rate(number)
     severity = selector.removeprefix(_SEVERITY)
     unknown = severity != selector and severity not in _SEVERITIES
     if not selector or not 0 <= rate <= 1 or unknown:
@@ -206,8 +202,14 @@ def read_gate(written: str) -> Gate:
 
 
 def read_rate(written: str) -> float:
-    """A rate as people write one."""
-    return float(written[:-1]) / 100 if written.endswith("%") else float(written)
+    """A rate as people write one; -1 of what is none.
+
+    In decimals, since 0.7 / 100 is less than 0.007 otherwise.
+    """
+    try:
+        return float(Decimal(str(float(written[:-1]))) / 100 if written.endswith("%") else written)
+    except ValueError:
+        return -1.0
 
 
 JudgementOutcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
@@ -236,10 +238,7 @@ class Judgement:
 
 
 def judge(
-    effects: Sequence[RuleEffect],
-    gates: Gates,
-    *,
-    templates: Mapping[str, Template] | None = None,
+    effects: Sequence[RuleEffect], gates: Gates, *, templates: Mapping[str, Template] | None = None
 ) -> tuple[Judgement, ...]:
     """A judgement for each rule."""
     gates.check(((effect.id, effect.rule) for effect in effects), (templates or {}).items())

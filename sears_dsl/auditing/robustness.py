@@ -21,7 +21,7 @@ from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Flags
-from sears_dsl.statistics import Share
+from sears_dsl.statistics import ROUNDING, Share
 
 About: TypeAlias = Literal[
     "all rules", "tag", "rule", "all templates", "templates of a tag", "template"
@@ -390,7 +390,7 @@ def _at_least(
     if value is None:
         return "not judged", "what a guess is worth is not known: answers are free, or of one label"
     reason = f"{sentence}; at least {100 * gate.rate:g}% is wanted"
-    return ("passed" if value >= gate.rate else "failed"), reason
+    return ("passed" if value >= gate.rate - ROUNDING else "failed"), reason
 
 
 def in_words(record: RobustnessRecord) -> str:

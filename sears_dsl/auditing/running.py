@@ -32,7 +32,6 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.generating.table import Generated, generated
 from sears_dsl.language.measure import draws
-from sears_dsl.language.printer import template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import WHOLE, read_share
 from sears_dsl.models.cached import CachedPredictor
@@ -65,11 +64,7 @@ def compile_and_check(
     matcher = compile_with_sources(rulesets, tagger=tagger, seed=seed)
     gates.check(
         zip(matcher.rule_ids, matcher.rules, strict=True),
-        [
-            pair
-            for ruleset in rulesets
-            for pair in zip(template_ids(ruleset.templates), ruleset.templates, strict=True)
-        ],
+        [pair for ruleset in rulesets for pair in ruleset.named_templates],
     )
     return matcher
 

@@ -27,7 +27,6 @@ from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.generating.sentences import note_on_articles
 from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
-from sears_dsl.language.printer import template_ids
 from sears_dsl.language.rule import Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import Predictor
@@ -76,9 +75,7 @@ def template_answers(
 ) -> TemplateAnswers:
     """What a model says of sentences; where they are the rows themselves, it was asked already."""
     templates = {
-        name: template
-        for ruleset in rulesets
-        for name, template in zip(template_ids(ruleset.templates), ruleset.templates, strict=True)
+        name: template for ruleset in rulesets for name, template in ruleset.named_templates
     }
     data, texts = effects.data, list(table.columns[TEXT])
     if data.texts == texts:
@@ -245,16 +242,11 @@ def _record(
     here = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
     right = answers.right[here]
     return semantic.record_of(
-        accuracies.sentence_robustness(right, answers.before),
-        about=about,
-        name=name,
-        rules=len(names),
-        mean=accuracies.accuracy_by_group(right, answers.template[here]).mean,
-        constant=_constant(answers, labels, here),
-        labels=len(labels),
-        gates=gates,
+        accuracies.sentence_robustness(right, answers.before), about=about, name=name,
+        rules=len(names), mean=accuracies.accuracy_by_group(right, answers.template[here]).mean,
+        constant=_constant(answers, labels, here), labels=len(labels), gates=gates,
         tolerance=tolerance,
-    )
+    )  # fmt: skip
 
 
 def _numbered(column: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]:

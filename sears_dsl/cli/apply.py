@@ -10,25 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import (
-    COLUMN_BY_DEFAULT,
-    EngineOptions,
-    chosen_as,
-    chosen_reading,
-    chosen_workers,
-    engine_options,
-    id_option,
-    imports_option,
-    json_option,
-    no_cache_option,
-    output_format_option,
-    quiet_option,
-    reading_options,
-    scope_option,
-    tagger_option,
-    unit_option,
-    with_other_rules,
-)
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.screen.console import (
     NO_RULE_FIRES,
     as_json_object,
@@ -43,7 +25,7 @@ from sears_dsl.cli.screen.console import (
     warn_of_chain,
     warn_of_tagger,
 )
-from sears_dsl.errors import Diagnostic, counted
+from sears_dsl.errors import Diagnostic, counted, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,9 +35,9 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
 
-# So many rules, and so many rows with a span in the way, are in a summary.
+# So many rules that fired, and so many silent ones or spans in the way, are in a summary.
 _MOST = 12
-_FEW_REASONS = 3
+_FEW = 3
 # Characters of a rule that has no name.
 _LONGEST_NAME = 48
 _OF_RULE = ("rows", "edits", "unrenderable", "left_out")
@@ -79,61 +61,58 @@ class _Jobs(click.IntRange):
     "rules_and_input", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... INPUT"
 )
 @click.option("-o", "--output", required=True, help="The file to write; - for standard output.")
-@click.option("--column", "columns", multiple=True,
-              help=f"A text column to rewrite; {COLUMN_BY_DEFAULT}; repeatable.")  # fmt: skip
+@click.option("--column", "columns", multiple=True, help="A text column to rewrite; "
+              f"{shared.COLUMN_BY_DEFAULT}; repeatable.")  # fmt: skip
 @click.option("--protect", multiple=True,
               help="A column whose content must stay intact; repeatable.")  # fmt: skip
 @click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
               help="A column of spans that follows its text: TEXT=COLUMN, TEXT=START:END or "
               "TEXT=START+SPANTEXT.")  # fmt: skip
 @click.option("--on-touched", type=click.Choice(["keep", "drop", "error"]), default="keep",
-              show_default=True,
               help="Where a rule would touch a span: keep the row and leave the rule out of it, "
               "drop the row, or stop.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMNS|all",
               help="mode each: columns to add to every record, such as the label; "
               "repeatable.")  # fmt: skip
-@click.option("--mode", type=click.Choice(["each", "chain"]), default="each", show_default=True,
+@click.option("--mode", type=click.Choice(["each", "chain"]), default="each",
               help="each: a row for every rule and row that changed; chain: every row once, all "
               "rules applied in order.")  # fmt: skip
-@scope_option
-@unit_option
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+@shared.scope_option
+@shared.unit_option
+@click.option("--seed", type=click.IntRange(min=0), default=0,
               help="Decides what rules draw at random.")  # fmt: skip
-@click.option("--share", default="100%", show_default=True, metavar="SHARE",
+@click.option("--share", default="100%", metavar="SHARE",
               help="Rewrite about this share of the texts. What 10% takes, 25% takes "
               "too.")  # fmt: skip
 @click.option("--with-originals", is_flag=True,
               help="mode chain: write the rows as they were, and after them all rows as the rules "
               "leave them, with ~rewritten behind their ids.")  # fmt: skip
-@click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
-              help="Take each row so many times, with new draws of what rules draw; a "
-              "column draw numbers them from 0.")  # fmt: skip
+@click.option("--draws", type=click.IntRange(min=1), default=1, metavar="N",
+              help="Take each row so many times, with new draws of what rules draw; a column draw "
+              "numbers them from 0.")  # fmt: skip
 @click.option("--vectors", metavar="NAME|FILE",
               help="Where .neighbor looks words up: glove-6b-50d, minilm, or a file of "
               "vectors.")  # fmt: skip
-@id_option
+@shared.id_option
 @click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
-@output_format_option
-@reading_options
+@shared.output_format_option
+@shared.reading_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
-              show_default=True,
               help="What to do with bytes that are not text in that encoding.")  # fmt: skip
-@click.option("--jobs", type=_Jobs(min=1), default="1", show_default=True, metavar="N|auto",
+@click.option("--jobs", type=_Jobs(min=1), default="1", metavar="N|auto",
               help="Processes; auto: as many as cores, once a run takes so long that they are "
               "worth their start.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
-@engine_options
-@tagger_option
-@no_cache_option
-@imports_option
+@shared.engine_options
+@shared.tagger_option
+@shared.no_cache_option
+@shared.imports_option
 @click.option("--show", type=click.Choice(["most", "all", "silent"]), default="most",
-              show_default=True,
               help="Which rules the summary lists: those that changed most rows, all, or those "
               "that changed none.")  # fmt: skip
-@quiet_option
-@json_option("Print the summary as JSON.")
+@shared.quiet_option
+@shared.json_option("Print the summary as JSON.")
 def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     """Apply rules to a dataset.
 
@@ -158,7 +137,11 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     vectors = options["vectors"]
     require_together(
-        rulesets, rules, unit=options["unit"], vectors=vectors is not None, advice=with_other_rules
+        rulesets,
+        rules,
+        unit=options["unit"],
+        vectors=vectors is not None,
+        advice=shared.with_other_rules,
     )
     unit = unit_of(rulesets, options["unit"])
     tagger = tagger_in_language(options["tagger"], rulesets)
@@ -167,7 +150,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     if options["mode"] == "chain":
         warnings += warn_of_chain(rulesets, quiet=quiet)
     rewords = tell_of_paraphrases(rulesets, quiet=quiet)
-    request = chosen_as(
+    request = shared.chosen_as(
         ApplyRequest,
         options,
         recipe=(RewordingRecipe if rewords else RulesetRecipe)(
@@ -180,11 +163,11 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         input=data,
         spans=tuple(map(SpanColumn.parse, options["spans"])),
         format=options["input_format"],
-        reading=chosen_reading(options, errors=options["errors"], limit=options["limit"]),
+        reading=shared.chosen_reading(options, errors=options["errors"], limit=options["limit"]),
         share=TextShare.parse(options["share"], seed=options["seed"]),
     )
-    engine = chosen_as(EngineOptions, options)
-    with chosen_workers(
+    engine = shared.chosen_as(shared.EngineOptions, options)
+    with shared.chosen_workers(
         engine, data, output=request.output, limit=request.reading.limit, jobs=request.jobs
     ) as workers:
         watched = not quiet and sys.stderr.isatty()
@@ -274,12 +257,7 @@ def _none_matches(report: ApplyReport, request: ApplyRequest) -> bool:
 
 
 def _print_report(
-    report: ApplyReport,
-    request: ApplyRequest,
-    rulesets: Sequence[Ruleset],
-    *,
-    show: str,
-    unit: str,
+    report: ApplyReport, request: ApplyRequest, rulesets: Sequence[Ruleset], *, show: str, unit: str
 ) -> None:
     """A summary on standard error, so that standard output holds the data alone."""
     from sears_dsl.language.measure import causes_left_alone
@@ -303,15 +281,14 @@ def _print_report(
         out.print(table)
         if len(most) > len(shown_rules):
             out.print(f"… and {counted(len(most) - len(shown_rules), 'more rule')} (--show all)")
-    if show != "most":
+    if show != "most" or (fired and 0 < len(report.silent) <= _FEW):
         out.print(f"silent: {', '.join(labels[rule] for rule in report.silent) or '(none)'}")
     tally = report.tally
-    silent = len(report.silent)
     target = "standard output" if request.output == "-" else request.output
     draws = f" and drawn {request.draws:,} times" if request.draws > 1 else ""
     out.print(
         f"{counted(tally.rows, 'row')} read{draws}, {tally.changed:,} changed by "
-        f"{counted(len(fired), 'rule')} ({silent:,} silent), "
+        f"{counted(len(fired), 'rule')} ({len(report.silent):,} silent), "
         f"{counted(tally.records, 'row')} written to {target}"
     )
     if _none_matches(report, request):
@@ -323,7 +300,7 @@ def _print_report(
         causes = causes_left_alone(
             rule
             for ruleset in rulesets
-            for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+            for rule_id, rule in ruleset.named_rules
             if rule_id in skipped
         )
         out.print(f"{counted(sum(skipped.values()), 'instance')} left alone: {causes}")
@@ -357,7 +334,7 @@ def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) 
         out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")
     if tally.absent:
         out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
-    for row, why in tally.reasons[:_FEW_REASONS]:
+    for row, why in tally.reasons[:_FEW]:
         out.print(f"  row {row}: {why}")
 
 
@@ -367,11 +344,10 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
     if not upset:
         return
     labels = rule_labels(rulesets)
-    names = ", ".join(labels[rule] for rule in upset[:_FEW_REASONS])
-    more = f" and {len(upset) - _FEW_REASONS:,} more" if len(upset) > _FEW_REASONS else ""
+    names = listed([labels[rule] for rule in upset], _FEW)
     out.print(
-        f"note: a or an does not fit what it stands before now, by {names}{more}: `option "
-        "repair = on` at the top of the rule file mends that"
+        f"note: a or an does not fit what it stands before now, by {names}: `option repair = on` "
+        "at the top of the rule file mends that"
     )
 
 
@@ -386,7 +362,7 @@ def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[st
         rule_id
         for ruleset in rulesets
         if ruleset.options.language == "en"
-        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+        for rule_id, rule in ruleset.named_rules
         if rule.metadata.rate is None and not any(looks_up(rule, kind) for kind in NOISE_KINDS)
     }
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sears_dsl.cli.options.shared import json_option
 from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.errors import counted
 
@@ -18,7 +19,7 @@ def cache_group() -> None:
 
 
 @cache_group.command("info", epilog="Example: sears cache info --json")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option("Print it as JSON.")
 def info_command(*, as_json: bool) -> None:
     """Where the cache is, how large, and which taggers filled it."""
     from dataclasses import asdict

@@ -63,10 +63,10 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Set up": {
         "init": ("init:init_command", "Write sears.toml, so that commands need few options."),
         "trust": ("trust:trust_command", "Allow commands to ask the models in sears.toml."),
-        "warm-up": ("warm_up:warm_up_command", "Compile the inner loops beforehand."),
+        "warm-up": ("warm_up:warm_up_command", "Compile now what the first large run needs."),
         "lsp": ("rules.lsp:lsp_command", "Serve editors: errors, formatting, completion."),
         "score": ("model.score:score_command", "Score how far rewrites keep the meaning."),
-        "calibrate": ("model.calibrate:calibrate_command", "Fit such a score to people."),
+        "calibrate": ("model.calibrate:calibrate_command", "Fit the threshold of such a score."),
         "pivots": ("pivots:pivots_group", "Look at, pull or verify the translation models."),
         "models": ("pivots:former_models_command", ""),
         "cache": ("cache:cache_group", "Look at or empty the cache of tagged texts."),
@@ -403,17 +403,20 @@ class _Commands(click.Group):
             raise click.UsageError(message, ctx=error.ctx) from error
 
 
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True}
+
+
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=_SETTINGS,
     epilog="Example: sears explain paper/visual-questions 'What color is the tray?'",
 )
 @click.version_option(__version__, prog_name="sears")
 def sears() -> None:
     """Find the small rewordings that flip an NLP model, as rules to read, test and keep.
 
-    RULES are .sear files, folders of them, or names of shipped rulesets (`sears rules`). Every
-    command has --help.
+    A rule flips a row that the model has right before it and wrong after. RULES are .sear files,
+    folders of them, or names of shipped rulesets (`sears rules`). Every command has --help.
     """
 
 

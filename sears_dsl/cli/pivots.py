@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from sears_dsl.cli.options.shared import json_option
 from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.errors import ModelError, UsageError
 
@@ -54,7 +55,7 @@ def _offered() -> list[dict[str, Any]]:
 
 
 @pivots_group.command("list", epilog="Example: sears pivots list --json")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option("Print it as JSON.")
 def list_command(*, as_json: bool) -> None:
     """The models that packages carry and those that were pulled, and parts that packages offer.
 

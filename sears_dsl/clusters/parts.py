@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Protocol, TypeVar
@@ -65,6 +66,22 @@ class Here:
     ) -> Iterator[Answer]:
         """What the work gives for each question, in order."""
         yield from map(work, questions)
+
+
+@contextmanager
+def workers_of(engine: str, *, address: str | None, count: int | None) -> Iterator[Workers]:
+    """Who works, for the time of a block; a `UsageError` where there is no such engine."""
+    if engine == "ray":
+        from sears_dsl.clusters.ray_workers import RayWorkers  # noqa: PLC0415 - as asked for
+
+        with RayWorkers(address=address, count=count) as workers:
+            yield workers
+    elif engine == "local":
+        if address is not None or count is not None:
+            raise UsageError("address and workers are of a cluster", help="give engine='ray' too")
+        yield Here()
+    else:
+        raise UsageError(f"there is no engine {engine!r}", help="write local or ray")
 
 
 class PartWork(Protocol):

@@ -280,7 +280,9 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
                 second = code == _QUOTE and not second
                 past += np.uint64(not second)
         elif end + _BLOCK > length:
-            past = copied(data, start, end, pickled, first)
+            past = first + end - start
+            for place in range(end - start):
+                pickled[first + place] = data[start + place]
         elif end - start <= _TWO_WORDS:
             past = first + end - start
             pickled_words[first] = words[start]
@@ -313,16 +315,6 @@ def moved(
         at += _BLOCK
         start += _BLOCK
     return past
-
-
-@kernel
-def copied(
-    source: UInt8Array, start: np.uint64, end: np.uint64, target: UInt8Array, at: np.uint64
-) -> Any:
-    """The same where not so many bytes follow: one at a time."""
-    for place in range(end - start):
-        target[at + place] = source[start + place]
-    return at + end - start
 
 
 @kernel

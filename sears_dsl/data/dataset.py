@@ -292,8 +292,14 @@ def row_ids(batch: Batch, column: str | None, *, where: str = "the dataset") -> 
     return list(map(str, values))
 
 
-def write_columns(columns: Mapping[str, Sequence[Any]], path: Path, form: Format) -> None:
-    """Write a file of new rows, whole or not at all, compressed where its name says so."""
+def write_columns(
+    columns: Mapping[str, Sequence[Any]], path: Path, form: Format | None = None
+) -> None:
+    """Write a file of new rows, whole or not at all, of the format that its name says.
+
+    Compressed where the name says so.
+    """
+    form = form or format_of(str(path), reading=False)
     content = BytesIO()
     with streams.compressed(content, str(path)) as stream:
         form.assemble([form.encode(columns, "utf-8")], stream, Frame(tuple(columns)))

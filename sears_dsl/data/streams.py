@@ -174,7 +174,11 @@ def byte_blocks(path: str) -> Iterator[bytes]:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     with file:
         try:
-            blocks = _decompressed(file, compression)
+            if compression == ".zst":
+                blocks = _zstd_blocks(file)
+            else:
+                stream = _OPENERS[compression](file, "rb") if compression else file
+                blocks = iter(lambda: stream.read(_BLOCK), b"")
             yield from drawn_ahead(blocks) if compression else blocks
         except _DAMAGED as error:
             what = f"is damaged or no {compression} file" if compression else "cannot be read"
@@ -185,14 +189,6 @@ def begins_with_object(path: str) -> bool:
     """Whether the first character of a JSON file is ``{``, in UTF-8 as in UTF-16 and UTF-32."""
     begin = next(byte_blocks(path), b"").translate(None, b"\0\xef\xbb\xbf\xfe\xff \t\r\n")
     return begin.startswith(b"{")
-
-
-def _decompressed(file: BinaryIO, compression: str) -> Iterator[bytes]:
-    if compression == ".zst":
-        yield from _zstd_blocks(file)
-        return
-    stream = _OPENERS[compression](file, "rb") if compression else file
-    yield from iter(lambda: stream.read(_BLOCK), b"")
 
 
 def _zstandard() -> Any:

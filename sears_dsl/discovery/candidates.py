@@ -116,7 +116,3 @@ class Candidates:
             guards=guards,
         )  # fmt: skip
         return replace(self, applications=applications)
-
-    def answered(self, answers: Answers) -> Candidates:
-        """What the model says of the applications."""
-        return replace(self, answers=answers)

@@ -27,7 +27,7 @@ from sears_dsl.discovery.adversaries import (
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import Closest
-from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, Round, filter_candidates
+from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
@@ -170,7 +170,7 @@ class Search:
     def corpus(self, held_out: HeldOutRows | None) -> Corpus:
         """The text on which rules are judged: no held-out row is in it."""
         self.on_progress("reading text", 0, None)
-        apart = frozenset(() if held_out is None else held_out.texts)
+        apart = frozenset(() if held_out is None else held_out.right.texts)
         return Corpus.of(self.data.texts, self.text, tagger=self.tagger, without=apart)
 
 
@@ -207,9 +207,9 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
         search, right, tokens, judgements.passed.joined_to(_known_rules(search)),
         held_out=held_out, base_rate=base_rate,
     )  # fmt: skip
-    _, often_enough = _thresholds(search, tried, searched=len(right), base_rate=base_rate)
     enough = _flip_enough(search.settings, tried, searched=len(right))
-    often = wilson_interval(tried.flips, tried.counted.changed)[1] >= often_enough
+    _, high = wilson_interval(tried.flips, tried.counted.changed)
+    often = high >= _least_rates(tried, base_rate)
     tried = replace(tried, passed=np.flatnonzero(enough & often))
     return SearchOutcome(
         candidates=tried,
@@ -357,33 +357,30 @@ def _ask_about_rules(
 ) -> Candidates:
     """What rules do to the model, of those that act in enough rows."""
     active = _applied(search, right, candidates, tokens)
-    least, _ = _thresholds(search, active, searched=len(right), base_rate=base_rate)
-    active = active.keep(np.flatnonzero(active.applications.changed >= least))
-    least, often_enough = _thresholds(search, active, searched=len(right), base_rate=base_rate)
+    settings = search.settings
+    least = np.where(active.known, settings.fewest_known_flips, settings.flips(len(right)))
+    enough = np.flatnonzero(active.applications.changed >= least)
+    active, least = active.keep(enough), least[enough]
     left, reserve = search.questions.left, 0
     if held_out is not None and left is not None:
-        most = np.sort(held_out.changed(active))[::-1][: search.settings.rules]
+        most = np.sort(held_out.changed(active))[::-1][: settings.rules]
         reserve = min(int(most.sum()), round(_OF_HELD_OUT * left))
     with search.questions.at_most(None if left is None else left - reserve):
         answers = ask_in_rounds(
             active.applications, right,
             search.asker(right, shown="asking about rules", stage="rules"),
-            minimum_flips=least, base_rate=often_enough, seed=search.settings.seed,
+            minimum_flips=least, base_rate=_least_rates(active, base_rate), seed=settings.seed,
         )  # fmt: skip
-    return active.answered(answers)
+    return replace(active, answers=answers)
 
 
-def _thresholds(
-    search: Search, candidates: Candidates, *, searched: int, base_rate: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """How many rows each rule has to flip at least, and which share of its rows.
+def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
+    """Which share of its rows each rule has to flip.
 
     What flips more rarely than paraphrases do is not a new rule, however many rows it flips: the
     paraphrases among its rewrites may be what flips. A known rule's rewrites people accepted.
     """
-    known, settings = candidates.known, search.settings
-    least = np.where(known, settings.fewest_known_flips, settings.flips(searched))
-    return least, np.where(known, 0.0, base_rate)
+    return np.where(candidates.known, 0.0, base_rate)
 
 
 def _flip_enough(settings: Settings, candidates: Candidates, *, searched: int) -> NDArray[np.bool_]:
@@ -464,16 +461,12 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     candidates = _applied(search, right, candidates, tokens)
     applications = candidates.applications
 
-    def show(step: Round) -> None:
-        decided = step.passed + step.rejected
-        search.on_progress("scoring", decided, decided + step.open)
-
     # Where time is limited those first that promise most.
     order = (
         _most_promising(candidates) if search.budget.limited else np.arange(len(applications.texts))
     )
     ask = search.asker(right, shown="asking about rewrites", stage="rules")
-    candidates = candidates.answered(ask_everything(applications, right, ask, order))
+    candidates = replace(candidates, answers=ask_everything(applications, right, ask, order))
     filtered = filter_candidates(
         candidates.counted,
         candidates.answers.flips,
@@ -484,7 +477,7 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
         batch=search.portion,
         in_waves=search.budget.limited,
         stop=search.no_time("filter"),
-        progress=show,
+        progress=partial(search.on_progress, "scoring"),
     )
     return SearchOutcome(
         candidates=replace(candidates, passed=filtered.passed),

@@ -61,34 +61,6 @@ Twins: TypeAlias = Sequence[Sequence[tuple[int, TwinReason]]]
 """For each rule the rules that can stand for it, with the reason, by position."""
 
 
-def collapse(
-    twins: Twins,
-    sizes: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    ranks: NDArray[np.int64],
-    *,
-    start: Sequence[int],
-    excluded: frozenset[int],
-) -> list[Collapsed]:
-    """Which rules go, given those that are in (``start``) or out (``excluded``) anyway.
-
-    Rules are looked at from the one that covers most rows, of as many the one of more ``weight``;
-    each goes if one that stays stands for it.
-    """
-    stays = set(start)
-    collapsed = []
-    for rule in np.lexsort((ranks, -weight, -sizes)).tolist():
-        if rule in stays or rule in excluded:
-            continue
-        for other, reason in twins[rule]:
-            if other in stays:
-                collapsed.append(Collapsed(rule, other, reason))
-                break
-        else:
-            stays.add(rule)
-    return collapsed
-
-
 def _contained(applications: Applications) -> Iterator[tuple[int, int, TwinReason]]:
     """Pairs of rules of which the second writes (nearly) every rewrite of the first."""
     count = applications.rule_count
@@ -313,10 +285,7 @@ def select(
     """
     out = frozenset(excluded)
     _check(coverage, size, start, out)
-    weight = coverage.weight
-    collapsed = collapse(
-        coverage.twins, coverage.sizes, weight, coverage.ranks, start=start, excluded=out
-    )
+    collapsed = _collapsed(coverage, start=start, excluded=out)
     gone = out | {each.rule for each in collapsed} | set(start)
     best = np.zeros(coverage.row_count, np.int64)
     gains = [_take(coverage, rule, best) for rule in start]
@@ -325,7 +294,7 @@ def select(
     heap = [
         (-gain, rank, rule)
         for rule, (gain, rank) in enumerate(
-            zip(weight.tolist(), coverage.ranks.tolist(), strict=True)
+            zip(coverage.weight.tolist(), coverage.ranks.tolist(), strict=True)
         )
         if gain > 0 and rule not in gone
     ]
@@ -342,6 +311,28 @@ def select(
             gains.append(_take(coverage, rule, best))
             chosen.append(rule)
     return RuleSelection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
+
+
+def _collapsed(
+    coverage: Coverage, *, start: Sequence[int], excluded: frozenset[int]
+) -> list[Collapsed]:
+    """Which rules go, given those that are in (``start``) or out (``excluded``) anyway.
+
+    Rules are looked at from the one that covers most rows, of as many the one of more weight; each
+    goes if one that stays stands for it.
+    """
+    stays = set(start)
+    collapsed = []
+    for rule in np.lexsort((coverage.ranks, -coverage.weight, -coverage.sizes)).tolist():
+        if rule in stays or rule in excluded:
+            continue
+        for other, reason in coverage.twins[rule]:
+            if other in stays:
+                collapsed.append(Collapsed(rule, other, reason))
+                break
+        else:
+            stays.add(rule)
+    return collapsed
 
 
 def _gain(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:

@@ -24,7 +24,7 @@ import numpy as np
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.models.objects import describe_error, listed, object_name
+from sears_dsl.models.objects import listed, object_name, somebody_elses_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,9 @@ class FunctionOracle:
     def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
         """For each rewrite whether it is kept."""
         items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
-        try:
+        advice = "it is called with a list of dictionaries from column to text"
+        with somebody_elses_code(f"the oracle {self.identity}", help=advice):
             answers = listed(self._function(items))
-        except Exception as error:
-            raise ModelError(
-                f"the oracle {self.identity} raised {describe_error(error)}",
-                help="it is called with a list of dictionaries from column to text",
-            ) from error
 
         def failure(gave: str) -> ModelError:
             advice = f"give one true or false for each of them, here {len(items):,}"

@@ -240,12 +240,7 @@ def rule_effects(
                 comparison=comparison,
             )
         )
-    return Effects(
-        data=data,
-        rules=tuple(effects),
-        answers=tuple(answers),
-        right=right,
-    )
+    return Effects(data=data, rules=tuple(effects), answers=tuple(answers), right=right)
 
 
 @dataclass(frozen=True, eq=False)

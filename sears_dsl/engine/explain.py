@@ -153,7 +153,8 @@ def _stopped(
     matched, begin = stop.state.matched, stop.state.begin
     element = wanted = _written(stop.state.whole or stop.element)
     if stop.progress == (0, 0):
-        reason = f"no token matches the first element, `{element}`"
+        cased = any(token.text.lower() == element.strip('"').lower() for token in tokens)
+        reason = f"no token matches the first element, `{element}`" + ", in that casing" * cased
         return Explanation(name, False, None, 0, total, None, element, reason)
     parts = []
     if matched:

@@ -69,8 +69,8 @@ class RuleComponent:
 def _rewrites(doc: Doc) -> tuple[Rewrite, ...]:
     """The rewrites of a Doc; those that came from another process or a file are bare lists."""
     return tuple(
-        Rewrite(*fields, edits=tuple(Edit(*each) for each in edits))
-        for *fields, edits in doc.user_data.get(NAME, ())
+        Rewrite(rule, row, original, text, tuple(Edit(*each) for each in edits))
+        for rule, row, original, text, edits in doc.user_data.get(NAME, ())
     )
 
 

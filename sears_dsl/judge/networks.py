@@ -59,7 +59,7 @@ def read_grammar_file(path: Path) -> GrammarFile:
             f"the grammar's weights {path} could not be read: {error.strerror or error}",
             help=_REINSTALL,
         ) from error
-    digest = _digest(content[: -2 - _DIGEST])
+    digest = hashlib.sha256(content[: -2 - _DIGEST]).hexdigest()
     if content[-_DIGEST:] != digest.encode("ascii"):
         raise DataError(
             f"{path} is damaged or no file of grammar weights: it does not agree with its hash",
@@ -90,10 +90,6 @@ def read_grammar_file(path: Path) -> GrammarFile:
         f"{FORMAT}",
         help=_REINSTALL,
     )
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 # ---------------------------------------------------------------- what both networks compute with

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from hashlib import blake2b
 from typing import TypeAlias
 
-from sears_dsl.language.printer import print_rule, print_template, print_test, template_ids
+from sears_dsl.language.printer import print_rule, print_template, print_test
 from sears_dsl.language.rule import Metadata, Options, Rule, SetReference, Template
 from sears_dsl.language.ruleset import Ruleset, references_in, sets_of
 from sears_dsl.language.words import print_share
@@ -54,14 +54,8 @@ class RulesetDiff:
 
 def diff_rulesets(old: Ruleset, new: Ruleset) -> RulesetDiff:
     """Compare two versions of a ruleset. Comments and the order of rules do not count."""
-    rules = _compared(
-        dict(zip(old.rule_ids, old.rules, strict=True)),
-        dict(zip(new.rule_ids, new.rules, strict=True)),
-    )
-    templates = _compared(
-        dict(zip(template_ids(old.templates), old.templates, strict=True)),
-        dict(zip(template_ids(new.templates), new.templates, strict=True)),
-    )
+    rules = _compared(dict(old.named_rules), dict(new.named_rules))
+    templates = _compared(dict(old.named_templates), dict(new.named_templates))
     return RulesetDiff(
         added=rules.added + templates.added,
         removed=rules.removed + templates.removed,

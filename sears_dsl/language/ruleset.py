@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast, overload
 
 from sears_dsl.errors import Diagnostic, Span, UsageError, counted
-from sears_dsl.language.printer import print_entries, print_rule, print_statements, rule_ids
+from sears_dsl.language.printer import (
+    print_entries,
+    print_rule,
+    print_statements,
+    rule_ids,
+    template_ids,
+)
 from sears_dsl.language.rule import (
     OPTION_NAMES,
     Drawn,
@@ -290,6 +296,16 @@ class Ruleset:
     def rule_ids(self) -> tuple[str, ...]:
         """The id of each rule: the declared name, or ``r-`` and a hash."""
         return rule_ids(self.rules)
+
+    @property
+    def named_rules(self) -> Iterator[tuple[str, Rule]]:
+        """Each rule with its id."""
+        return zip(self.rule_ids, self.rules, strict=True)
+
+    @property
+    def named_templates(self) -> Iterator[tuple[str, Template]]:
+        """Each template with its id."""
+        return zip(template_ids(self.templates), self.templates, strict=True)
 
     @cached_property
     def written_sets(self) -> dict[str, tuple[Test, ...]]:

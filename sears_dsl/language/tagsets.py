@@ -30,6 +30,9 @@ FINE = _tags(
 )
 """The fine tags: Penn's, with those that OntoNotes and spaCy add."""
 
+BARE_FINE = frozenset(tag for tag in FINE if tag[:2].isalpha())
+"""Those that are read as tags where they stand bare in a rule; `.` and `$` are words there."""
+
 WHITESPACE_TAGS = frozenset({"SPACE", "_SP"})
 """Tags of white space, which is not a token here."""
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -348,8 +349,7 @@ def explained(
     text: str, path: str, line: int, column: int, *, tagger: Tagger | None = None
 ) -> str | None:
     """What is to be known about a place, its column in characters, in Markdown, or None."""
-    lines = text.split("\n")
-    source = lines[line] if line < len(lines) else ""
+    source = line_of(text, line)
     function = _match_at(_FUNCTION, source, column)
     if function and function[1] in FUNCTION_HELP:
         return f"`.{function[1]}`: {FUNCTION_HELP[function[1]]}"
@@ -366,6 +366,11 @@ def explained(
     return _describe_tag(source, column) or _describe_effect(
         effect(text, path, line, tagger=tagger)
     )
+
+
+def line_of(text: str, line: int) -> str:
+    """A line, from 0; empty behind the last one."""
+    return next(islice(text.split("\n"), line, None), "")
 
 
 def _match_at(pattern: re.Pattern[str], source: str, column: int) -> re.Match[str] | None:
@@ -426,8 +431,7 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
 
     None for anything else. Sets of the file are found while other lines of it have errors.
     """
-    lines = text.split("\n")
-    source = lines[line] if line < len(lines) else ""
+    source = line_of(text, line)
     if reference := _match_at(_REFERENCE, source, column):
         captured = re.search(rf"(?<![\w$]){reference[1]}:(?=\S)", source)
         return FilePlace(path, line, captured.start()) if captured else None
@@ -464,8 +468,7 @@ def _begins(node: syntax.SetDefinition, path: str) -> FilePlace | None:
 
 def completions(text: str, path: str, line: int, column: int) -> list[Completion]:
     """What may be written at a place."""
-    lines = text.split("\n")
-    before = lines[line][:column] if line < len(lines) else ""
+    before = line_of(text, line)[:column]
     if _INDENTED.fullmatch(before):
         return [Completion(key, "key", meaning) for key, meaning in METADATA_HELP.items()]
     named = (_IN_SLOT if _TEMPLATE.match(before) else _AFTER_AT).search(before)

@@ -124,7 +124,7 @@ class RuleServer(Conversation):
             return None
         here = target.path == place.path
         uri = params.text_document.uri if here else Path(target.path).absolute().as_uri()
-        line = place.text.split("\n")[target.line] if here else ""
+        line = assistance.line_of(place.text, target.line) if here else ""
         start = types.Position(target.line, self._units(line[: target.column]))
         return types.Location(uri, types.Range(start, start))
 
@@ -211,8 +211,7 @@ class RuleServer(Conversation):
 
     def _range(self, place: assistance.NameSpan, text: str) -> types.Range:
         """A place in the units that the editor counts in; behind the last line is the end."""
-        lines = text.split("\n")
-        line = lines[place.line] if place.line < len(lines) else ""
+        line = assistance.line_of(text, place.line)
         return types.Range(
             types.Position(place.line, self._units(line[: place.start])),
             types.Position(place.line, self._units(line[: place.end])),

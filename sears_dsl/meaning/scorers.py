@@ -189,14 +189,6 @@ def translates(name: str) -> bool:
     return name == "pivot"
 
 
-def search_tau(scorer: Scorer) -> float:
-    """The least S of the paper's score that a paraphrase must have to be of use to a scorer.
-
-    Of the paper's score that is its threshold; for scorers that ask something else the shipped one.
-    """
-    return scorer.tau if scorer.name == "pivot" else shipped("pivot").tau
-
-
 def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
     """A sentence for those who score through other models than the shipped numbers were fitted on.
 

@@ -155,11 +155,7 @@ class SentenceMeaning:
             columns = {name: values[open_] for name, values in columns.items()}
             differing = [changes[row] for row in open_rows.tolist()]
             evidence = self.evidence.seen([pairs[row] for row in open_rows.tolist()], differing)
-            columns.update(
-                judge_evidence.content_columns(
-                    evidence.odds, evidence.angles, evidence.counts, evidence.replaced
-                )
-            )
+            columns.update(judge_evidence.content_columns(evidence))
             columns.update(sentence_columns(differing, evidence))
             scores[open_rows] = chances(self.few, self.many, columns)
         return scores

@@ -286,7 +286,7 @@ def load_pipeline(
             f"there is no model in {name}: {_first_line(error)}",
             help="a folder needs config.json, weights and tokenizer, as save_pretrained writes them"
             if local
-            else f"fetch it first, `hf download {name}`, or name a folder",
+            else "is it a name of the hub, and can that be reached from here?",
         ) from error
     attention = getattr(config, "_attn_implementation", None)
     if attention not in (None, "eager", "sdpa"):

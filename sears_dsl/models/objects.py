@@ -10,13 +10,14 @@ import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import ModelError, SearsError, UsageError
 
 _PACKAGE = Path(__file__).parent.parent
 _LONGEST = 400
@@ -91,6 +92,26 @@ def describe_error(error: BaseException) -> str:
     if len(message) > _LONGEST:  # some show all that they were given
         message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
     return f"{type(error).__name__}{': ' if message else ''}{message}{own}{deep}"
+
+
+@contextmanager
+def somebody_elses_code(
+    name: str,
+    *,
+    help: str,  # noqa: A002 - the error's term
+    about: str = "",
+    passing: type[SearsError] = SearsError,
+) -> Iterator[None]:
+    """What the code of a person raises is an error of ours that names it, unless it is one already.
+
+    So is its sys.exit, which would end the command without a word.
+    """
+    try:
+        yield
+    except passing:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ModelError(f"{name} raised {describe_error(error)}{about}", help=help) from error
 
 
 def _imported(name: str, spec: str) -> Any:

@@ -14,23 +14,22 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.data.dataset import Dataset, format_of
-from sears_dsl.errors import HALF_CHARACTER, DataError, ModelError, UsageError
+from sears_dsl.errors import HALF_CHARACTER, DataError, ModelError, UsageError, counted
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
 from sears_dsl.runtime.files import parse_json, write_atomically
 
 _ID = "id"
 _PREDICTION = "prediction"
 _CONFIDENCE = "confidence"
-# What UTF-8 cannot hold, so that JSON's escapes have to.
 
 
 class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing went wrong
     """Some rows have no prediction yet; ``inputs`` holds them, and the user has to run a model."""
 
     def __init__(self, missing: int, total: int, *, inputs: Path, predictions: Path) -> None:
-        rows = "row needs a prediction" if missing == 1 else "rows need predictions"
+        rows = counted(missing, "row needs a prediction", "rows need predictions")
         super().__init__(
-            f"{missing} {rows}: they are in {inputs} ({total} rows in all)",
+            f"{rows}: they are in {inputs} ({total:,} rows in all)",
             help=f"run your model over {inputs}, put `{_ID}` and `{_PREDICTION}` of every row into "
             f"{predictions}, then run the same command again",
         )

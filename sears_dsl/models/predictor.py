@@ -17,8 +17,8 @@ from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, written_answer
-from sears_dsl.errors import ModelError
-from sears_dsl.models.objects import describe_error, listed
+from sears_dsl.errors import ModelError, counted
+from sears_dsl.models.objects import listed, somebody_elses_code
 
 #: Column → text, what a model is asked about.
 Row: TypeAlias = Mapping[str, str]
@@ -103,17 +103,11 @@ def ask_answers(
     """Call a model about rows, if any, and check what it gives: labels, or pairs."""
     if not rows:
         return []
-    try:
+    about = f"\n  {_batch(rows)}"
+    with somebody_elses_code(model, help=advice, about=about, passing=ModelError):
         # Generators run the model while they are read, so they are read here.
         answered = call()
         predictions = listed(answered)
-    except ModelError:
-        raise
-    # A model that calls sys.exit must not end the command without a word.
-    except (Exception, SystemExit) as error:
-        raise ModelError(
-            f"{model} raised {describe_error(error)}\n  {_batch(rows)}", help=advice
-        ) from error
     if comparison == "set" and getattr(answered, "ndim", 1) > 1:
         raise ModelError(
             f"{model} gave a table of numbers, not a list of labels for each text",
@@ -130,14 +124,13 @@ def answers_of(
     values = listed(predictions)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(
-            f"{model} gave {_kind(values)} for {len(rows)} {_rows(len(rows))}, not a list of "
-            f"labels",
+            f"{model} gave {_kind(values)} for {counted(len(rows), 'row')}, not a list of labels",
             help="return one label for each text that it is given, in order",
         )
     if len(values) != len(rows):
-        noun = "prediction" if len(rows) == 1 else "predictions"
+        asked = counted(len(rows), "prediction")
         raise ModelError(
-            f"{model} was asked for {len(rows)} {noun} and gave {len(values)}\n  {_batch(rows)}",
+            f"{model} was asked for {asked} and gave {len(values):,}\n  {_batch(rows)}",
             help="return one label for each text that it is given, in order, empty texts too",
         )
     return [_answer(model, row, value, comparison) for row, value in zip(rows, values, strict=True)]
@@ -214,14 +207,10 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
 
 
 def _batch(rows: Sequence[Row]) -> str:
-    return f"the batch has {len(rows)} {_rows(len(rows))} and begins with {excerpt(rows[0])}"
+    return f"the batch has {counted(len(rows), 'row')} and begins with {excerpt(rows[0])}"
 
 
 def _kind(value: object) -> str:
     if isinstance(value, str):
         return f"one string, {value[:_SHOWN]!r},"
     return "nothing (None)" if value is None else f"a value of type {type(value).__name__}"
-
-
-def _rows(count: int) -> str:
-    return "row" if count == 1 else "rows"

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
-from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
+from sears_dsl.errors import DataError, ModelError, UsageError, counted
 from sears_dsl.meaning.judgements import pair_columns, pairs_of
 from sears_dsl.meaning.scorers import Pair, Scorer, load_scorer, shipped
 from sears_dsl.models.objects import (
@@ -38,6 +38,7 @@ from sears_dsl.models.objects import (
     listed,
     load_object,
     object_name,
+    somebody_elses_code,
 )
 from sears_dsl.models.predictor import quoted
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
@@ -65,6 +66,10 @@ _SHOWN = 80
 _ROUNDING = 1e-5
 _LISTS = "paraphrases"
 _SCORE = "score"
+_FOR_EVERY_TEXT = (
+    "it is called with a list and has to answer for each in it; around one that takes a single "
+    "text write lambda texts: [f(text) for text in texts]"
+)
 
 
 def offered(group: str) -> dict[str, EntryPoint]:
@@ -174,7 +179,8 @@ class OwnParaphraser:
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """The paraphrases of each sentence; the sentence itself and blank texts are left out."""
-        answers = _call_part(self.name, lambda: listed(self._function(list(sentences))))
+        with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
+            answers = listed(self._function(list(sentences)))
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
             raise _wrong(f"{self.name} gave {_kind(answers)} for {_sentences(sentences)}")
         if len(answers) != len(sentences):
@@ -185,7 +191,8 @@ class OwnParaphraser:
         ]
 
     def _texts(self, sentence: str, answer: object) -> Iterable[str]:
-        paraphrases = _call_part(self.name, lambda: listed(answer))
+        with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
+            paraphrases = listed(answer)
         if isinstance(paraphrases, Mapping | str | bytes) or not isinstance(paraphrases, Iterable):
             raise _wrong(f"{self.name} gave {_kind(paraphrases)} for {quoted(sentence)}")
         for each in paraphrases:
@@ -410,10 +417,9 @@ class OwnScorer:
     ) -> Sequence[Any]:
         if not pairs:
             return []
-        answers = _call_part(self.name, lambda: listed(function(list(pairs))))
-        subject = (
-            f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'}, the first {_pair(pairs[0])}"
-        )
+        with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
+            answers = listed(function(list(pairs)))
+        subject = f"{counted(len(pairs), 'pair')}, the first {_pair(pairs[0])}"
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
             raise self._wrong_kind(f"{self.name} gave {_kind(answers)} for {subject}")
         if len(answers) != len(pairs):
@@ -431,21 +437,6 @@ class OwnScorer:
             help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 "
             "where they surely mean the same",
         )
-
-
-def _call_part(name: str, call: Callable[[], object]) -> object:
-    """What a part of somebody else's gives; what it raises is an error that names it."""
-    try:
-        return call()
-    except SearsError:
-        raise
-    # A part that calls sys.exit must not end the command without a word.
-    except (Exception, SystemExit) as error:
-        raise ModelError(
-            f"{name} raised {describe_error(error)}",
-            help="it is called with a list and has to answer for each in it; around one that takes "
-            "a single text write lambda texts: [f(text) for text in texts]",
-        ) from error
 
 
 def _own_text(part: object, attribute: str) -> str | None:

@@ -133,7 +133,8 @@ class _Member:
         from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415
 
         scorer = self.scorer if self._scores_by_pivots else None
-        tau = scorers.shipped("pivot").tau if scorer is None else scorers.search_tau(scorer)
+        # Of a scorer that asks something else S is not what the search goes by.
+        tau = scorers.shipped("pivot").tau if scorer is None else scorer.tau
         # What the search finds is scored again where it matters: where it flips the model.
         return Paraphraser(
             self.pivots, beam=self._recipe.beam, tau=tau, exact=False, scorer=self.through

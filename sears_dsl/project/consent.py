@@ -61,8 +61,7 @@ def agree(project: Project, model: Model) -> None:
         path.touch(mode=0o600)
     except OSError as error:
         raise UsageError(
-            f"{path} could not be written: {error.strerror}",
-            help="name the model by hand: --model",
+            f"{path} could not be written: {error.strerror}", help="name the model by hand: --model"
         ) from error
 
 

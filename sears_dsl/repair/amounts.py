@@ -29,9 +29,9 @@ from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import UsageError
 from sears_dsl.models.vote import common_words, most_frequent
-from sears_dsl.repair.augmented import NO_PROTECTION, TableColumns, new_ids
+from sears_dsl.repair.augmented import NO_PROTECTION, TableColumns, new_ids, nothing_changes
 from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
@@ -127,11 +127,7 @@ class RewrittenTable:
         chains = chained(matcher, texts, guards, scope=settings.scope, unit=settings.unit)
         changed: dict[str, list[Any]] = {columns.text: [row.text for row in chains]}
         if changed[columns.text] == texts:
-            raise DataError(
-                f"no rule changes a row of {table.path}",
-                help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule "
-                "does not fire",
-            )
+            raise nothing_changes(table.path)
         for number, row in enumerate(chains):
             moved = guards.moved(number, row.span_map.map) if guards and row.steps else {}
             for name, value in moved.items():
@@ -190,7 +186,7 @@ def measure_amounts(
     new_rows = held_out.rewritten(range(len(chains)), [row.text for row in chains])
     changed = sum(row.text != text for row, text in zip(chains, held_out.texts, strict=True))
     if not changed:
-        raise DataError(f"no rule changes a row of {held_out.path}")
+        raise nothing_changes(held_out.path)
     answers = answers_of_trained(
         settings.trained, range(settings.seed, settings.seed + settings.seeds),
         lambda amount, seed: rewritten.amount(amount, seed=seed)[0], [held_out.rows, new_rows],

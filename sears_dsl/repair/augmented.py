@@ -86,11 +86,16 @@ class Expansion:
         if self.left_out:
             reason = next(iter(self.left_out))
             raise DataError(f"no rewrite of a row of {path} has a label that is known: {reason}")
-        raise DataError(
-            f"no rule changes a row of {path}",
-            help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule does "
-            "not fire",
-        )
+        raise nothing_changes(path)
+
+
+def nothing_changes(path: str) -> DataError:
+    """The error where rules change no row of a file."""
+    return DataError(
+        f"no rule changes a row of {path}",
+        help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule does not "
+        "fire",
+    )
 
 
 def require_rules(rulesets: Sequence[Ruleset]) -> None:

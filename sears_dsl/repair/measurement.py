@@ -11,7 +11,7 @@ over seeds is Student's t for the mean of the errors of single seeds. The interv
 resamples rows and seeds together, 2,000 times (Owen 2007, "The pigeonhole bootstrap"): before and
 after are compared on the same rows and seeds, and a row takes all of its rewrites along. Where all
 samples say the same (no row changed, or no error is left) that is for want of rows, and is no
-certainty: then the interval is that of Agresti and Min for paired shares, or Wilson's of what is
+certainty: then the interval is that of Bonett and Price for paired shares, or Wilson's of what is
 left. Where fewer than ten rows changed, resampling knows little of what other rows would do: then
 the interval reaches as far as either of the two.
 """
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isclose
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,6 @@ Interval = tuple[float, float]
 _SAMPLES = 2_000
 _AT_ONCE = 100
 _FEW = 10
-_ROUNDING = 1e-9
 
 
 def differ(
@@ -132,14 +132,13 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
             "before and after are not about the same seeds and items",
             help="compare outcomes of the same items in the same order",
         )
-    sums = (*before.sums, *after.sums)
-    first, second = _errors([each.sum(keepdims=True) for each in sums])
-    if np.isnan(first[0, 0]) or np.isnan(second[0, 0]):
+    error, left = (_share(*(each.sum() for each in one.sums)) for one in (before, after))
+    if error is None or left is None:
         return ErrorChange(None, None, None, None)
-    drawn = _errors(_resampled(sums, np.random.default_rng(0)))
-    was, now = (each.ravel() for each in drawn)
-    error, left = float(first[0, 0]), float(second[0, 0])
+    totals = _resampled((*before.sums, *after.sums), np.random.default_rng(0))
+    # Not a number where nothing counts.
     with np.errstate(divide="ignore", invalid="ignore"):
+        was, now = totals[0] / totals[1], totals[2] / totals[3]
         falls = 1 - now / was
     rows = min(estimate(before).rows, estimate(after).rows)
     interval = _middle(now - was)
@@ -160,7 +159,7 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
 
 
 def _is_point(interval: Interval | None) -> bool:
-    return interval is not None and interval[1] - interval[0] < _ROUNDING
+    return interval is not None and isclose(*interval, abs_tol=1e-9)
 
 
 def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
@@ -174,7 +173,7 @@ def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
 
 
 def _widened(interval: Interval, better: float, worse: float, rows: float) -> Interval:
-    """The interval, and where few rows changed also what Agresti and Min's holds."""
+    """The interval, and where few rows changed also what Bonett and Price's holds."""
     if better + worse >= _FEW or better + worse > rows:
         return interval
     low, high = paired_difference_interval(better, worse, rows)
@@ -191,22 +190,15 @@ def _paired(difference: float, rows: float) -> Interval:
 def _resampled(
     sums: tuple[NDArray[np.float64], ...], random: np.random.Generator
 ) -> list[NDArray[np.float64]]:
-    """The four totals for resampled rows and seeds: each float64 (samples, 1)."""
+    """The four totals for resampled rows and seeds: each float64 (samples,)."""
     seeds, rows = sums[0].shape
     totals: list[list[NDArray[np.float64]]] = [[] for _ in sums]
     for _ in range(0, _SAMPLES, _AT_ONCE):
         of_rows = random.multinomial(rows, np.full(rows, 1 / rows), size=_AT_ONCE)
         of_seeds = random.multinomial(seeds, np.full(seeds, 1 / seeds), size=_AT_ONCE)
         for place, each in enumerate(sums):
-            totals[place].append(((of_rows @ each.T) * of_seeds).sum(axis=1, keepdims=True))
+            totals[place].append(((of_rows @ each.T) * of_seeds).sum(axis=1))
     return [np.concatenate(each) for each in totals]
-
-
-def _errors(totals: list[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of two pairs of totals; not a number where nothing counts."""
-    wrong, counted, wrong_after, counted_after = totals
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return wrong / counted, wrong_after / counted_after
 
 
 def _middle(values: NDArray[np.float64]) -> Interval | None:

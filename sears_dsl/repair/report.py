@@ -27,6 +27,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
 from sears_dsl.repair.measurement import ErrorChange, Estimate
 from sears_dsl.runtime.files import write_atomically
+from sears_dsl.statistics import ROUNDING
 
 RepairOutcome: TypeAlias = Literal["passed", "failed", "not judged"]
 
@@ -86,7 +87,7 @@ def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutco
         yield _NOT_JUDGED, f"{error} rests on {_rows(rows)}, {gate.support} are needed"
     elif change.fall is None or change.interval is None:
         yield _NOT_JUDGED, "no rule flips the model before, so there is no error that could fall"
-    elif change.fall < gate.fall:
+    elif change.fall < gate.fall - ROUNDING:
         yield _FAILED, f"{error} falls by {tenths(change.fall)}, less than {tenths(gate.fall)}"
     elif change.interval[1] >= 0:
         falls = f"{error} falls by {tenths(change.fall)}"
@@ -98,10 +99,10 @@ def _judged_validation(
 ) -> Iterator[tuple[RepairOutcome, str]]:
     if change.difference is None or change.interval is None:
         yield _NOT_JUDGED, "there is no validation error"
-    elif change.difference > gate.margin:
+    elif change.difference > gate.margin + ROUNDING:
         points = f"{_point(change.difference)} points, more than {_point(gate.margin)}"
         yield _FAILED, f"the validation error grows by {points}"
-    elif change.interval[1] > gate.margin:
+    elif change.interval[1] > gate.margin + ROUNDING:
         yield (
             _NOT_JUDGED,
             f"{repair.held_out_rows:,} held-out rows do not tell whether the validation error "
@@ -148,7 +149,7 @@ def _validation(repair: Repair, margin: float) -> str:
     low, high = change.interval
     if low > 0:
         return f"but the validation error grew, by {_points(change)}"
-    if high <= margin:
+    if high <= margin + ROUNDING:
         return f"the validation error does not grow by more than {_point(max(high, 0.0))} points"
     return (
         f"{repair.held_out_rows:,} held-out rows do not tell whether the validation error grew, it "
@@ -182,7 +183,6 @@ def _signed(share: float) -> str:
 
 _NOT_GIVEN = "–"
 _NO_POINTS = "0.0"
-_ROUNDING = 1e-9  # what is left of equal numbers after some arithmetic
 
 #: Error of a `Repair` → what it is called, and what it is counted on.
 ERRORS = {
@@ -402,7 +402,7 @@ def _fall(change: ErrorChange) -> str:
 
 def _less(fall: float) -> str:
     """How much less, or more; of what is no whole per cent the direction is told all the same."""
-    if abs(fall) < _ROUNDING:
+    if abs(fall) < ROUNDING:
         return "0%"
     whole = round(100 * abs(fall))
     return f"{f'{whole:,}%' if whole else 'under 1%'} {'more' if fall < 0 else 'less'}"

@@ -35,7 +35,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.function import inputs_of
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.objects import describe_error, object_name
+from sears_dsl.models.objects import object_name, somebody_elses_code
 from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.models.scikit import load_estimator
 from sears_dsl.repair.augmented import TableColumns
@@ -232,14 +232,10 @@ class GivenTrainer:
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
         """Train a model; nothing is written."""
-        try:
-            labels = table.labels(self._label, comparison=self._comparison)
+        labels = table.labels(self._label, comparison=self._comparison)
+        advice = "it is called with a list of texts, a list of labels and a seed"
+        with somebody_elses_code(self.identity, help=advice):
             model = self._train(self._inputs(table), labels, seed)
-        except Exception as error:
-            raise ModelError(
-                f"{self.identity} failed: {describe_error(error)}",
-                help="it is called with a list of texts, a list of labels and a seed",
-            ) from error
         return load_predictor(model, comparison=self._comparison)
 
     def _inputs(self, table: Table) -> list[str] | list[dict[str, str]]:

@@ -229,7 +229,9 @@ class _BeamSearch:
         self, prefixes: Sequence[_Prefix], scores: torch.Tensor
     ) -> list[list[_BeamCandidate]]:
         """The best continuations of each sentence that still has any, best first."""
-        width = _block(scores.shape[1])
+        size = scores.shape[1]
+        # The width of a block divides the number of pieces.
+        width = next((each for each in range(256, 15, -1) if size % each == 0), size)
         blocks = scores.view(len(prefixes), -1, width)
         so_far = np.array([prefix.log_probability for prefix in prefixes])
         maxima = blocks.amax(-1).cpu().numpy().astype(np.float64) + so_far[:, None]
@@ -329,11 +331,6 @@ class _BeamSearch:
             counts[bank] = counts.get(bank, 0) + 1
             (first if counts[bank] <= share else rest).append(place)
         return [admitted[place] for place in sorted(first + rest[: self._beam - len(first)])]
-
-
-def _block(size: int) -> int:
-    """The width of a block: a divisor of the number of pieces."""
-    return next((width for width in range(256, 15, -1) if size % width == 0), size)
 
 
 def _sentences(prefixes: Sequence[_Prefix]) -> list[tuple[int, int]]:

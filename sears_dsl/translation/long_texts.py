@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 
@@ -54,12 +55,7 @@ def _words(text: str) -> int:
 
 def _part(original: str, rewrite: str, sentences: Sequence[tuple[int, int]]) -> Pair:
     """The sentences that hold what differs; of a very long one the words around it."""
-    shorter = min(len(original), len(rewrite))
-    pairs = enumerate(zip(original, rewrite, strict=False))
-    first = next((place for place, (one, other) in pairs if one != other), shorter)
-    after = 0
-    while after < shorter - first and original[-1 - after] == rewrite[-1 - after]:
-        after += 1
+    first, after = common_ends(original, rewrite)
     last = len(original) - after
     # A change between two sentences belongs to both.
     touched = [(start, end) for start, end in sentences if end >= first and start <= last]

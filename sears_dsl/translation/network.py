@@ -104,7 +104,7 @@ class TranslationModel:
 
     It brings its pieces, `encode`, `start`, `advance`, and its output layer as ``_output`` (V, W)
     and ``_output_bias`` (V,); pieces that it never writes have the bias −∞. The decoder loop over
-    positions, scoring and the output layer are those of all networks.
+    positions and the output layer are those of all networks.
     """
 
     name: str  # for people, ``bergamot-enpt``
@@ -182,19 +182,6 @@ class TranslationModel:
     def output_rows(self, pieces: Tensor) -> tuple[Tensor, Tensor]:
         """The output layer of ``pieces`` (K,) alone: weights (K, W) and bias (K,)."""
         return self._output[pieces], self._output_bias[pieces]
-
-    @torch.no_grad()
-    def score(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> list[Tensor]:
-        """Teacher-forced log-probabilities of each piece of N targets, a tensor (T,) each."""
-        if not targets:
-            return []
-        way = self.follow(memory, rows, targets)
-        hidden = torch.cat(way.hidden)
-        flat = self.piece_logits(hidden, torch.cat(way.pieces)) - self.log_normalizers(hidden)
-        scores = torch.zeros(len(targets), len(way.hidden), device=self.device)
-        for position, at_position in enumerate(torch.split(flat, [len(h) for h in way.hidden])):
-            scores[way.order[: len(at_position)], position] = at_position
-        return [row[: len(target)] for row, target in zip(scores, targets, strict=True)]
 
     @torch.no_grad()
     def follow(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> DecoderWay:

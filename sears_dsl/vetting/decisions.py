@@ -188,16 +188,9 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             judged.pop(verdict.rule, None)
             judged[verdict.rule] = verdict
     return ReviewState(
-        rules,
-        pairs,
-        labelled,
-        tuple(written.values()),
-        picks,
-        templates,
-        tuple(rejected),
-        len(entries),
-        last,
-    )
+        rules, pairs, labelled, tuple(written.values()), picks, templates, tuple(rejected),
+        len(entries), last,
+    )  # fmt: skip
 
 
 def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.effects.oracle import Oracle
@@ -83,17 +84,10 @@ class Sitting:
         else:
             tokens = separated(self.tagger.tag(self.data.texts))
         bench = Workbench(
-            ruleset,
-            self.data,
-            self.predictor,
-            tokens=tokens,
-            tagger=self.tagger,
-            scorer=self.scorer,
-            tau=self.tau,
-            oracle=self.oracle,
-            comparison=self.comparison,
+            ruleset, self.data, self.predictor, tokens=tokens, tagger=self.tagger,
+            scorer=self.scorer, tau=self.tau, oracle=self.oracle, comparison=self.comparison,
             on_progress=show,
-        )
+        )  # fmt: skip
         if bench.rejected and not len(bench.effects.answers):
             raise DataError(
                 f"the oracle rejects all {bench.rejected:,} rewrites, so there is nothing to judge",
@@ -184,9 +178,9 @@ def _remove_undecided(journal: Journal) -> None:
 
 
 def pages_of(
-    place: VettingPlace, sessions: Mapping[str, Deciding], *, tagger: Tagger, address: str
+    place: VettingPlace, sessions: Mapping[str, Deciding], *, tagger: Tagger, listening: socket
 ) -> tuple[Any, Mapping[str, str]]:
-    """The application that serves the sessions at an address, and the page of each reviewer."""
+    """The application that serves the sessions on a socket, and the page of each reviewer."""
 
     def write() -> str:
         reviews = read_reviews(list(place.journals.values()), place.ruleset)
@@ -194,7 +188,7 @@ def pages_of(
         return written_sentence(written)
 
     tokens = {secrets.token_urlsafe(24): name for name in sessions}
-    port = address.rpartition(":")[2]
-    hosts = frozenset({address, f"localhost:{port}"})
-    addresses = {name: f"http://{address}/{token}/" for token, name in tokens.items()}
+    host, port = listening.getsockname()
+    hosts = frozenset({f"{host}:{port}", f"localhost:{port}"})
+    addresses = {name: f"http://{host}:{port}/{token}/" for token, name in tokens.items()}
     return application(dict(sessions), tokens=tokens, hosts=hosts, write=write), addresses

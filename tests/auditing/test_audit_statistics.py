@@ -60,7 +60,7 @@ def test_the_test_against_a_limit_is_that_of_scipy(count: tuple[int, int], limit
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 100))
-def test_the_interval_of_a_paired_difference_is_walds_of_a_table_with_halves(
+def test_the_interval_of_a_paired_difference_is_walds_of_two_rows_more(
     first: int, second: int, same: int
 ) -> None:
     rows = first + second + same
@@ -70,7 +70,7 @@ def test_the_interval_of_a_paired_difference_is_walds_of_a_table_with_halves(
     assert (-high, -low) == pytest.approx(tuple(map(float, mirrored)), abs=1e-12)
     if rows:
         # Wald's interval is that of the mean of -1, 0 and 1, with the variance over n.
-        table = np.array([first + 0.5, same + 1.0, second + 0.5])
+        table = np.array([first + 1.0, same, second + 1.0])
         values = np.array([-1.0, 0.0, 1.0])
         mean = float((table * values).sum() / table.sum())
         spread = float((table * (values - mean) ** 2).sum() / table.sum())
@@ -91,6 +91,23 @@ def test_intervals_hold_what_they_promise() -> None:
     assert np.mean((low <= 0.06) & (high >= 0.06)) > 0.92
 
 
+@pytest.mark.parametrize("rows", [10, 20, 60, 200])
+def test_the_interval_of_a_paired_difference_covers_it_however_few_rows_differ(rows: int) -> None:
+    """Exactly, over all tables of pairs that there can be."""
+    stats = pytest.importorskip("scipy.stats")
+    first, second = (each.ravel() for each in np.indices((rows + 1, rows + 1)))
+    inside = first + second <= rows
+    first, second = first[inside], second[inside]
+    low, high = paired_difference_interval(first, second, rows)
+    tables = np.stack([first, second, rows - first - second], axis=1)
+    for worse in (0.01, 0.02, 0.05, 0.1, 0.3, 0.6, 0.97):
+        for better in (0.0, 0.01):
+            chances = stats.multinomial.pmf(tables, rows, [worse, better, 1 - worse - better])
+            gap = better - worse
+            covered = chances[(low <= gap) & (gap <= high)].sum()
+            assert covered > 0.92, (worse, better)
+
+
 def test_false_discoveries_are_under_control() -> None:
     """Forty rules at the limit and ten far above: few of the forty are called failures."""
     draw = np.random.default_rng(11)
@@ -107,7 +124,7 @@ def test_false_discoveries_are_under_control() -> None:
 @pytest.mark.parametrize(
     ("rate", "words"),
     [(None, "–"), (0.0, "0%"), (0.0004, "0.04%"), (0.05, "5.0%"), (0.234, "23%"),
-     (0.999, "99.9%"), (1.0, "100%")],
+     (0.999, "99.9%"), (0.99997, "99.9%"), (1.0, "100%")],
 )  # fmt: skip
 def test_rates_are_told_with_the_digits_that_count(rate: float | None, words: str) -> None:
     assert percent(rate) == words

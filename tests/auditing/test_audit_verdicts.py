@@ -93,6 +93,12 @@ def test_what_is_no_gate_is_told(written: str) -> None:
         read_gate(written)
 
 
+def test_a_rate_in_per_cent_is_the_nearest_float() -> None:
+    """0.7 / 100 is less than 0.007, so that 7 of 1,000 would be above 0.7%."""
+    for tenths in range(1, 1_000):
+        assert read_gate(f"a={tenths / 10}%").rate == tenths / 1_000
+
+
 def test_gates_hold_only_what_can_be() -> None:
     with pytest.raises(UsageError):
         Gates(flip_rate=1.5)

@@ -272,6 +272,22 @@ def test_a_gate_asks_for_what_the_record_says(gate: str, judge_by: str, outcome:
         assert conclusion(document).startswith(f"The model fails: {judged.gate}")
 
 
+@pytest.mark.parametrize(
+    ("gate", "good"), [("corrected:all=40%", 10), ("above-constant:all=10%", 12)]
+)
+def test_a_gate_that_is_just_reached_is_passed(gate: str, good: int) -> None:
+    """In floats 2 · 0.7 - 1 is less than 0.4, and 0.7 - 0.6 less than 0.1."""
+    labelled = [(f"movie {n}", "good" if n < good else "bad") for n in range(20)]
+
+    def predict(texts: Sequence[str]) -> list[str]:
+        """Right about fourteen."""
+        numbers = [int(text.split()[1]) for text in texts]
+        return ["good" if (n < good) == (n < 14) else "bad" for n in numbers]
+
+    document = document_of(effects_on("movie -> film", labelled, predict), gates=(gate,))
+    assert document.verdict.outcome == "passed", document.verdict.reasons
+
+
 def test_a_model_that_gets_better_fails_a_gate_of_invariance_alone() -> None:
     effects = effects_of(rows_of("g" * 15 + "k" * 15), rules=RULES)
     assert document_of(effects, gates=("robust:all=5%",)).verdict.outcome == "passed"

@@ -173,11 +173,9 @@ def test_the_interval_is_that_of_rows_drawn_one_by_one() -> None:
     differences = [-1.0] * 9 + [-0.5] * 6 + [0.0] * 40 + [1.0] * 3
     values, times = np.unique(differences, return_counts=True)
     quick = gap_interval(values, times)
-    # The two rows that are added: one without a change, one that is -1 or 1 by a coin.
-    urn = [each for each in differences for _ in range(2)] + [0.0, 0.0, -1.0, 1.0]
+    urn = [*differences, -1.0, 1.0]  # two rows are added
     draw = np.random.default_rng(1)
-    size = len(differences) + 2
-    means = [float(np.mean(draw.choice(urn, size))) for _ in range(4_000)]
+    means = [float(np.mean(draw.choice(urn, len(urn)))) for _ in range(4_000)]
     assert quick == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])), abs=0.02)
 
 
@@ -200,6 +198,13 @@ def test_rows_without_a_failure_prove_only_as_much_as_there_are() -> None:
     assert gap_interval([], []) == (-1.0, 1.0)
 
 
+@pytest.mark.parametrize(("rows", "rate"), [(20, 0.1), (40, 0.05), (200, 0.01), (1_000, 0.002)])
+def test_a_fall_that_most_samples_hardly_show_is_not_ruled_out(rows: int, rate: float) -> None:
+    """Of samples of such rows one in seven or eight has no failure."""
+    low, high = gap_interval([0.0], [rows])
+    assert low <= -rate < rate <= high
+
+
 @settings(deadline=None, max_examples=20)
 @given(beds)
 def test_the_same_seed_gives_the_same_interval(bed: Answers) -> None:
@@ -219,7 +224,6 @@ def test_the_mean_over_templates_says_what_the_largest_template_hides() -> None:
     assert counts_words.pooled.count == 279
     assert counts_words.pooled.rate == pytest.approx(0.5962, abs=5e-5)
     assert counts_words.mean == 0.5
-    assert [each.count for each in counts_words.groups] == [0, 0, 243, 0, 27, 9]
 
 
 def test_a_constant_answer_has_the_score_of_its_label() -> None:

@@ -147,6 +147,13 @@ def test_test_reports_each_outcome(run: Run, tmp_path: Path) -> None:
     assert "3 tests of 1 rule: 0 ok, 3 not ok" in done.stdout
 
 
+def test_rules_without_tests_are_told_how_they_get_one(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bare.sear").write_text("movie -> film\n", "utf-8")
+    assert run("test", "bare.sear").stdout == (
+        '0 tests: a rule has one below it, indented, such as  test "A movie." => "A film."\n'
+    )
+
+
 @pytest.mark.parametrize(
     "tested", ["", 'movie -> film\n  test "a/DET/DT movie" => "a film"\n'], ids=["none", "one"]
 )
@@ -376,6 +383,9 @@ def test_show_lists_all_rules_or_those_that_changed_nothing(run: Run, tmp_path: 
     assert "silent: r15, r16, r17, r18, r19\n" in everything
     silent = run("apply", "many.sear", "a.txt", "-o", "o.csv", "--show", "silent").stderr
     assert silent.startswith("silent: r15, r16, r17, r18, r19\n")
+    assert "silent:" not in most, "a few are named unasked, many are counted"
+    (tmp_path / "two.sear").write_text("rule a: word1 -> new\nrule b: Word1 -> New\n", "utf-8")
+    assert "silent: b\n" in run("apply", "two.sear", "a.txt", "-o", "o.csv").stderr
 
 
 @pytest.mark.parametrize("mode", ["each", "chain"])

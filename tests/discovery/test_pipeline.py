@@ -334,9 +334,13 @@ def test_an_ample_budget_changes_nothing() -> None:
     assert not found.budget_reached
 
 
-def test_settings_that_mean_nothing_are_refused() -> None:
-    with pytest.raises(UsageError, match="delta is 1"):
-        Settings(delta=1.0)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0), ("context", -1)],
+)
+def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None:
+    with pytest.raises(UsageError, match=f"{name} is {value}"):
+        Settings(**{name: value})
 
 
 @pytest.mark.parametrize("strange", [None, 5, ["a text"], b"a text"])
@@ -432,7 +436,7 @@ def test_no_more_questions_are_asked_than_allowed(most: int) -> None:
         return ["0" if "film" in text else "1" for text in texts]
 
     found = planted(model, max_questions=most)
-    assert len(asked) == found.questions <= most
+    assert len(asked) == found.funnel.questions <= most
     assert found.funnel.question_limit == most
 
 

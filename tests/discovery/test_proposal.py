@@ -276,5 +276,3 @@ def test_what_does_not_go_together_is_refused() -> None:
         propose([Rewording("a color", "a film")], corpus, tagger=TAGGER)
     with pytest.raises(UsageError, match="have none"):
         propose([], TAGGER.tokenize(["a movie"]), tagger=TAGGER)
-    with pytest.raises(UsageError, match="minimum_frequency 2"):
-        propose([], corpus, tagger=TAGGER, minimum_frequency=2)

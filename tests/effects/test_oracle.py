@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
@@ -98,6 +99,7 @@ def _raises(rows: Sequence[object]) -> list[bool]:
 @pytest.mark.parametrize(
     ("function", "told"),
     [(_raises, "the oracle mine raised KeyError: 'txet'"),
+     (lambda rows: sys.exit(3), "the oracle mine raised SystemExit: 3"),
      (lambda rows: [True], "gave 1 answers for 12 texts"),
      (lambda rows: ["yes"] * len(rows), "gave 'yes' for a text"),
      (lambda rows: None, "gave NoneType for 12 texts"),

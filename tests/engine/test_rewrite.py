@@ -262,6 +262,7 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
             "matched 2 of 3 elements, then expected `is` and found the end of the text",
         ),
         ("What NOUN -> Which NOUN", "so it is", "no token matches the first element, `What`"),
+        ("It is -> so", "it is", "no token matches the first element, `It`, in that casing"),
         (
             "the (ADJ NOUN|is) -> x",
             "the red one",

@@ -196,7 +196,7 @@ def test_another_encoder_is_refused(tmp_path: Path) -> None:
     from sears_dsl.judge.grammar import DEEP
 
     (tmp_path / "model.safetensors").write_bytes(b"other")
-    with pytest.raises(ModelError, match="another encoder"):
+    with pytest.raises(ModelError, match="is not the file it should be"):
         DeepNetwork(read_grammar_file(DEEP), folder=tmp_path)
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from sears_dsl.cli.commands import sears
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorers import load_scorer, search_tau, shipped, unfitted
+from sears_dsl.meaning.scorers import load_scorer, shipped, unfitted
 from sears_dsl.paraphrasing.team import Recipe, Team
 
 pytestmark = pytest.mark.long
@@ -98,9 +98,11 @@ def test_all_commands_know_all_scorers(command: str) -> None:
 
 
 def test_the_search_goes_as_far_as_the_run_asks() -> None:
-    assert search_tau(load_scorer("pivot")) == shipped("pivot").tau
-    assert search_tau(load_scorer("pivot", tau=1e-6)) == 1e-6
-    assert search_tau(load_scorer("minilm")) == shipped("pivot").tau
+    own = shipped("pivot").tau
+    for scorer, chosen, tau in (("pivot", None, own), ("pivot", 1e-6, 1e-6), ("minilm", 0.5, own)):
+        search = Team(Recipe(scorer=scorer, tau=chosen)).loaded.search
+        assert search is not None
+        assert search.tau == tau
 
 
 def test_a_smaller_tau_finds_more_paraphrases() -> None:

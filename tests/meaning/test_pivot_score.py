@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from greedy import greedy_translations
+from greedy import greedy_translations, score
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def alone(original: str, rewrite: str) -> float:
     [[source]] = scorer().translations([original])
     memory = back.encode([source])
     base, other = (
-        back.score(memory, torch.tensor([0]), [back.target_pieces(text)])[0].double().sum().item()
+        score(back, memory, torch.tensor([0]), [back.target_pieces(text)])[0].double().sum().item()
         for text in (original, rewrite)
     )
     return other - base
@@ -156,7 +156,7 @@ def test_sources_are_given_up_only_for_better_ones() -> None:
         for text in np.roll([right[row], "um filme", right[row - 1], f"{right[row]} não", ""], row)
     ]
     found = source_totals(back, texts, rows, targets).reshape(4, 5)
-    every = back.score(back.encode(texts), torch.arange(20), [targets[row] for row in rows])
+    every = score(back, back.encode(texts), torch.arange(20), [targets[row] for row in rows])
     exact = np.array([score.double().sum().item() for score in every]).reshape(4, 5)
     kept = np.isfinite(found)
     assert found[kept] == pytest.approx(exact[kept], abs=1e-4)
@@ -195,7 +195,7 @@ def test_several_pivots_average_probabilities() -> None:
     back = pivot().back
     for text in [original, *candidates]:
         totals[text] = [
-            back.score(back.encode([e]), torch.tensor([0]), [back.target_pieces(text)])[0]
+            score(back, back.encode([e]), torch.tensor([0]), [back.target_pieces(text)])[0]
             .double()
             .sum()
             .item()

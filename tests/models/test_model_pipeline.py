@@ -144,6 +144,17 @@ def test_the_identity_is_of_the_weights(tmp_path: Path) -> None:
     assert load_predictor(f"hf:{one}").identity != before
 
 
+def test_a_download_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sears_dsl.models import huggingface
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("the hub cannot be reached\nand more")
+
+    monkeypatch.setattr(huggingface.AutoConfig, "from_pretrained", fail)
+    with pytest.raises(UsageError, match="no model in some/model: the hub cannot be reached"):
+        load_predictor("hf:some/model", download=True)
+
+
 def test_what_is_no_model_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no model of that name is on this machine"):
         load_predictor("hf:nobody/no-such-model")

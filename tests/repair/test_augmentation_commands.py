@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,6 +83,12 @@ def fix(*arguments: str) -> Result:
         fix_command, "rules.sear", "--train", "train.csv", "--data", "held-out.csv",
         "--label", "label", "-o", "fix.json", *arguments,
     )  # fmt: skip
+
+
+def test_a_rule_without_a_name_is_told_by_its_text(folder: Path) -> None:
+    (folder / "bare.sear").write_text("movie -> film\n", "utf-8")
+    done = call(augment_command, "bare.sear", "train.csv", "--label", "label", "-o", "out.csv")
+    assert re.search(r"^ +\d+ +movie -> film *$", done.output, re.MULTILINE), done.output
 
 
 def test_augmented_data_has_the_old_rows_the_new_ones_and_a_manifest(folder: Path) -> None:

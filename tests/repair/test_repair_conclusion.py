@@ -73,7 +73,7 @@ def test_a_repair_that_is_large_and_costs_nothing_passes() -> None:
     assert (verdict.outcome, verdict.reasons) == ("passed", ())
     assert conclusion(done) == (
         "The repair helped: the error on the sensitivity set went from 25.0% to 2.5%; "
-        "the validation error does not grow by more than 0.5 points."
+        "the validation error does not grow by more than 0.7 points."
     )
 
 
@@ -93,6 +93,15 @@ def test_thirty_rows_do_not_pass_for_want_of_evidence_against_them() -> None:
     assert judge_repair(repaired(same(30), fell()), RepairGate(fall=0.5, margin=0.1)).outcome == (
         "passed"
     )
+
+
+def test_what_is_just_demanded_is_met() -> None:
+    """In floats 1 - 0.4/0.5 is less than 0.2, and 0.65 - 0.6 more than 0.05."""
+    fall = measured(wrong(100, 200), wrong(80, 200))
+    grown = measured(wrong(120, 200), wrong(130, 200))
+    verdict = judge_repair(repaired(grown, fall), RepairGate(fall=0.2))
+    assert verdict.outcome == "not judged"
+    assert len(verdict.reasons) == 1  # that validation may grow by more is not known
 
 
 def test_a_fall_has_a_support_and_an_interval() -> None:
@@ -135,14 +144,14 @@ def test_a_validation_error_that_grows_by_the_margin_passes_in_at_most_one_of_fo
     [(measured(wrong(0, 30), wrong(0, 30)),
       "There was nothing to repair: no rule flips the model on any of 30 rows."),
      (measured(wrong(3, 30), wrong(2, 30)), "No evidence that it helped: the error on the "
-      "sensitivity set went from 10.0% to 6.7%, -3.3 points (95%: -11.7 to +5.5); 30 rows are too "
+      "sensitivity set went from 10.0% to 6.7%, -3.3 points (95%: -13.7 to +7.4); 30 rows are too "
       "few to tell."),
      (measured(wrong(100, 200), wrong(150, 200)), "The repair did harm: the error on the "
       "sensitivity set went from 50.0% to 75.0%; the validation error does not grow by more than "
-      "0.5 points."),
+      "0.7 points."),
      (measured(wrong(100, 200), wrong(50, 200), wrong(40, 200)), "The repair helped: the error on "
       "the sensitivity set went from 50.0% to 25.0%, but so it did with random copies of rows "
-      "instead (to 20.0%); the validation error does not grow by more than 0.5 points.")],
+      "instead (to 20.0%); the validation error does not grow by more than 0.7 points.")],
 )  # fmt: skip
 def test_a_repair_is_told_in_a_sentence(sensitivity: Measured, wanted: str) -> None:
     assert conclusion(repaired(same(400), sensitivity)) == wanted

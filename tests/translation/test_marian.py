@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sentencepiece
 import torch
-from greedy import greedy_translations, step
+from greedy import greedy_translations, score, step
 from transformers import MarianConfig, MarianMTModel
 
 from sears_dsl.errors import ModelError
@@ -88,7 +88,7 @@ def test_log_probabilities_are_those_of_transformers(
     rows = [0, 3, 3, 6]
     targets = [model.target_pieces(TEXTS[number]) for number in (1, 2, 4, 5)]
     for row, target, scores in zip(
-        rows, targets, model.score(memory, torch.tensor(rows), targets), strict=True
+        rows, targets, score(model, memory, torch.tensor(rows), targets), strict=True
     ):
         source = torch.tensor([model.source_pieces(TEXTS[row])])
         decoder_input = torch.tensor([[padding, *target[:-1]]])
@@ -102,7 +102,7 @@ def test_log_probabilities_are_those_of_transformers(
 def test_steps_branch_and_never_write_padding(model: MarianModel) -> None:
     memory = model.encode(TEXTS)
     target = model.target_pieces(TEXTS[1])
-    [expected] = model.score(memory, torch.tensor([2]), [target])
+    [expected] = score(model, memory, torch.tensor([2]), [target])
     state, last, found = model.start(memory, torch.tensor([0, 2])), None, []
     for piece in target:
         scores, state = step(model, memory, state, last)
@@ -116,7 +116,7 @@ def test_steps_branch_and_never_write_padding(model: MarianModel) -> None:
 def test_texts_may_be_longer_than_the_table_of_positions(model: MarianModel) -> None:
     text = " ".join(TEXTS)
     assert len(model.source_pieces(text)) > 32
-    [scores] = model.score(model.encode([text]), torch.tensor([0]), [model.target_pieces(text)])
+    [scores] = score(model, model.encode([text]), torch.tensor([0]), [model.target_pieces(text)])
     assert torch.isfinite(scores).all()
 
 
@@ -135,7 +135,7 @@ def test_a_pivot_of_folders_scores(folders: tuple[Path, Path]) -> None:
     for (original, rewrite), ratio in zip(pairs, ratios, strict=True):
         memory = back.encode(scorer.translations([original])[0])
         totals = [
-            back.score(memory, torch.tensor([0]), [back.target_pieces(text)])[0].sum().item()
+            score(back, memory, torch.tensor([0]), [back.target_pieces(text)])[0].sum().item()
             for text in (original, rewrite)
         ]
         assert ratio == pytest.approx(totals[1] - totals[0], abs=1e-4)
@@ -181,8 +181,8 @@ def test_a_pickle_of_the_hub_becomes_safetensors_where_that_is_allowed(
     assert not list(found.installed().glob("*.bin"))
     [pivot] = load_pivots(["fr=Some/opus-mt-en-fr,Some/opus-mt-en-fr"])
     text = model.target_pieces(TEXTS[1])
-    [mine] = model.score(model.encode(TEXTS), torch.tensor([0]), [text])
-    [theirs] = pivot.forward.score(pivot.forward.encode(TEXTS), torch.tensor([0]), [text])
+    [mine] = score(model, model.encode(TEXTS), torch.tensor([0]), [text])
+    [theirs] = score(pivot.forward, pivot.forward.encode(TEXTS), torch.tensor([0]), [text])
     assert torch.allclose(mine, theirs)
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 import torch
-from greedy import step
+from greedy import score, step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +40,7 @@ def scored(rows: list[int], texts: list[str]) -> list[list[float]]:
     model = forward()
     memory = model.encode(ENGLISH)
     targets = [model.target_pieces(text) for text in texts]
-    return [score.tolist() for score in model.score(memory, torch.tensor(rows), targets)]
+    return [each.tolist() for each in score(model, memory, torch.tensor(rows), targets)]
 
 
 def test_log_probabilities_are_those_of_the_reference() -> None:

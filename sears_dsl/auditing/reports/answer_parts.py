@@ -177,12 +177,7 @@ def fillers_section(document: AuditDocument) -> str:
     if grid is None:
         return ""
     columns = _columns(grid, _PAGE_COLUMNS)
-    heads = (
-        "slot",
-        "word",
-        ">all",
-        *(f">{escaped(grid.templates[place])}" for place in columns),
-    )
+    heads = ("slot", "word", ">all", *(f">{escaped(grid.templates[place])}" for place in columns))
     rows = [
         f'<tr><td class="code">{escaped(row.slot)}</td>'
         f"<td>{escaped(row.filler or _NOTHING)}</td>"

@@ -21,7 +21,7 @@ from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked
-from sears_dsl.errors import counted, printable
+from sears_dsl.errors import counted, listed, printable
 from sears_dsl.pictures import picture_address
 from sears_dsl.statistics import Share, percent
 
@@ -43,9 +43,7 @@ def audit_page(document: documents.AuditDocument) -> str:
     names = [
         f"{each.name} {each.version}" if each.version else each.name for each in document.rulesets
     ]
-    title = ", ".join(names[:_NAMES]) + (
-        f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    )
+    title = listed(names, _NAMES)
     rows = f"{document.data.rows:,} rows, column {document.data.column}"
     about = f"<code>{escaped(document.model)}</code> on {escaped(rows)}"
     body = "\n".join(

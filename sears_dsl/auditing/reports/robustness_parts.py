@@ -20,13 +20,7 @@ from sears_dsl.auditing.reports.markdown_tables import (
     section,
 )
 from sears_dsl.auditing.reports.sheet import escaped
-from sears_dsl.auditing.robustness import (
-    ColumnAccuracy,
-    RobustnessRecord,
-    in_words,
-    points,
-    tenths,
-)
+from sears_dsl.auditing.robustness import ColumnAccuracy, RobustnessRecord, in_words, points, tenths
 from sears_dsl.auditing.totals import DrawnRule, RateCurve
 from sears_dsl.statistics import share_of
 
@@ -203,17 +197,13 @@ class _NoiseTable(NamedTuple):
     rules: Sequence[tuple[DrawnRule | RateCurve, Iterable[NumberCell]]]
 
 
-def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable | None]:
-    """Of several draws, and of several rates; None where there is one."""
-    if not document.drawn:
-        yield None
-    else:
+def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable]:
+    """Of several draws, and of several rates, where there are several."""
+    if document.drawn:
         drawn = [(each, _draws_cells(each)) for each in document.drawn]
         title = f"Over {document.draws} draws"
         yield _NoiseTable(title, _DRAWS_READING, "", _DRAWS_HEADS, drawn)
-    if not document.rates:
-        yield None
-    else:
+    if document.rates:
         heads = ("rule", *(f"{100 * point.rate:g}%" for point in document.rates[0].points))
         curves = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
         chart = f'<div class="card">{point_curves(curves[:MOST_LINES])}</div>'
@@ -223,7 +213,7 @@ def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable | None]:
 
 def noise_markdown(document: AuditDocument) -> Iterator[str]:
     """Lines of Markdown about several draws and rates of noise."""
-    for noise in filter(None, _noise_tables(document)):
+    for noise in _noise_tables(document):
         rows = (
             (
                 f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
@@ -239,11 +229,8 @@ def noise_markdown(document: AuditDocument) -> Iterator[str]:
 
 
 def noise_sections(document: AuditDocument) -> Iterator[str]:
-    """The same as HTML, a section each; empty where there is nothing to show."""
+    """The same as HTML, a section each."""
     for noise in _noise_tables(document):
-        if noise is None:
-            yield ""
-            continue
         rows = [
             f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
             f"{escaped(each.id)}</span></td>{''.join(starmap(sheet.number, of_rule))}</tr>"

@@ -39,7 +39,7 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
         "Each rule is compared on the rows that both audits tested, by McNemar's exact test; p is "
         "after Holm, over all rules and the accuracies: where it is below 5% the difference is "
         "called better or worse, which is a mistake in at most one of twenty comparisons. The "
-        "interval is that of Agresti and Min for paired shares.",
+        "interval is that of Bonett and Price for paired shares.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -332,10 +332,7 @@ def _confidences(document: comparisons.GridDocument) -> str:
     """Mean confidence of wrong and of right answers, a line for rows as they are and each rule."""
     if not document.confidences:
         return f'<p class="muted">{_NOT_GIVEN}</p>'
-    heads = (
-        "answers to",
-        *(f">{escaped(each.name)}: wrong | right" for each in document.models),
-    )
+    heads = ("answers to", *(f">{escaped(each.name)}: wrong | right" for each in document.models))
     rows = [
         f"<tr>{sheet.rule(line.name)}{sheet.numbers(*map(_sure, line.cells))}</tr>"
         for line in document.confidences
@@ -422,11 +419,7 @@ def errors_markdown(document: ErrorsDocument) -> str:
             ),
             "",
         ]
-    lines += [
-        "## How to read this",
-        "",
-        *(f"- {markdown_text(each)}" for each in _notes(document)),
-    ]
+    lines += ["## How to read this", "", *(f"- {markdown_text(each)}" for each in _notes(document))]
     return "\n".join(lines) + "\n"
 
 
@@ -440,13 +433,15 @@ def errors_page(document: ErrorsDocument) -> str:
     heads = ("feature", f"micro F1 lost where it is shuffled, points{axis}", ">points",
              ">95% interval", ">known for")  # fmt: skip
     rows = [
-        f"<tr>{sheet.rule(each.name)}<td>{_importance(each.importance, reach)}</td>"
-        + sheet.numbers(
-            f"{100 * each.importance.mean:+.2f}", _between(each.importance), f"{each.known:,}"
-        )
+        f"<tr>{sheet.rule(each.name)}<td>"
+        + sheet.signed_bar((lost.mean, lost.low, lost.high), reach,
+                           kind="" if lost.low > 0 else "unjudged")
+        + "</td>"
+        + sheet.numbers(f"{100 * lost.mean:+.2f}", _between(lost), f"{each.known:,}")
         + "</tr>"
         for each in document.features
-    ]
+        for lost in [each.importance]
+    ]  # fmt: skip
     about = f"{document.wrong.total:,} answers to {document.data.rows:,} rows"
     outcome = f"Errors can{'' if document.foretold else 'not'} be foreseen"
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
@@ -469,11 +464,6 @@ def errors_page(document: ErrorsDocument) -> str:
         )
     )
     return sheet.page(f"Errors of {title}", body)
-
-
-def _importance(importance: OverFolds, reach: float) -> str:
-    kind = "" if importance.low > 0 else "unjudged"
-    return sheet.signed_bar((importance.mean, importance.low, importance.high), reach, kind=kind)
 
 
 def _between(value: OverFolds) -> str:

@@ -39,20 +39,17 @@ class AdversariesOptions(SearchingOptions):
 @model_options
 @click.option("-o", "--output", required=True, type=FilePath(),
               help="The file to write: csv, tsv, jsonl, parquet or arrow.")  # fmt: skip
-@click.option("--top", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Most adversaries of a row.")  # fmt: skip
+@click.option("--top", type=click.IntRange(min=1), default=1, help="Most adversaries of a row.")
 @click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
-              show_default=True, help="What is reworded at once. With sentence each sentence by "
-              "itself, once; those that hold what is protected stay.")  # fmt: skip
-@click.option("--avoid-important", type=click.IntRange(min=0), default=0, show_default=True,
-              metavar="N", help="Reword without the N words of each row that the answer hangs on "
-              "most, found by leaving out one word at a time; the model has to say how sure it "
-              "is.")  # fmt: skip
+              help="What is reworded at once. With sentence each sentence by itself, once; those "
+              "that hold what is protected stay.")  # fmt: skip
+@click.option("--avoid-important", type=click.IntRange(min=0), default=0, metavar="N",
+              help="Reword without the N words of each row that the answer hangs on most, found by "
+              "leaving out one word at a time; the model has to say how sure it is.")  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="With --unit sentence or --avoid-important: "
               "also rewordings that do not flip, and those of rows that the model has "
               "wrong.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True,
-              help="Decides which rows --sample draws.")  # fmt: skip
+@click.option("--seed", type=int, default=0, help="Decides which rows --sample draws.")
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
               help="Time for the search.")  # fmt: skip
 def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
@@ -84,16 +81,10 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
 
         parts = work.parts
         right, search, skipped, cut_short = adversaries_of(
-            work.data,
-            work.predictor,
-            paraphraser=parts.paraphraser,
-            scorer=parts.scorer,
-            tagger=work.tagger,
-            settings=settings,
-            journal=parts.journal,
-            on_progress=show,
+            work.data, work.predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
+            tagger=work.tagger, settings=settings, journal=parts.journal, on_progress=show,
             began=began,
-        )
+        )  # fmt: skip
         best = best_of_each_row(search.adversaries, top)
         write_columns(adversary_columns(best, work.data, right), output, form)
         work.run.keep = bool(cut_short)
@@ -130,22 +121,14 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
         parts = work.parts
         tau = parts.scorer.tau if chosen.tau is None else chosen.tau
         rewordings = reword(
-            work.data,
-            work.predictor,
-            paraphraser=parts.paraphraser,
-            scorer=parts.scorer,
-            tagger=work.tagger,
-            journal=parts.journal,
+            work.data, work.predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
+            tagger=work.tagger, journal=parts.journal,
             settings=StrategicSettings(
-                avoid=avoid,
-                unit=chosen.unit,
-                tau=tau,
-                comparison=chosen.compare,
+                avoid=avoid, unit=chosen.unit, tau=tau, comparison=chosen.compare,
                 wrong_rows=chosen.every,
             ),
-            on_stage=show,
-            note=noting(quiet=quiet),
-        )
+            on_stage=show, note=noting(quiet=quiet),
+        )  # fmt: skip
         written = [each for each in rewordings if each.flips or chosen.every]
         write_columns(reworded_columns(written, work.data), output, form)
     if not quiet:

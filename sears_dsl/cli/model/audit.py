@@ -13,23 +13,8 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import AskingOptions, asking, noting, parts_choice, scored_options
-from sears_dsl.cli.options.shared import (
-    EngineOptions,
-    FilePath,
-    chosen_as,
-    chosen_reading,
-    chosen_tagger,
-    chosen_workers,
-    engine_options,
-    imports_option,
-    json_option,
-    oracle_option,
-    read_share,
-    scope_option,
-    unit_option,
-    with_other_rules,
-)
 from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen.console import (
     NO_RULE_FIRES,
@@ -58,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditOptions(AskingOptions, EngineOptions):
+class AuditOptions(AskingOptions, shared.EngineOptions):
     """What a person chose of an audit."""
 
     model: str | tuple[str, ...]
@@ -99,7 +84,7 @@ class AuditOptions(AskingOptions, EngineOptions):
         """What is demanded."""
         from sears_dsl.auditing.gates import Gates, read_gate
 
-        return chosen_as(
+        return shared.chosen_as(
             Gates, vars(self), flip_rate=self.max_flip_rate, miss_rate=self.max_miss_rate,
             rows_flipped=self.max_rows_flipped, own=tuple(map(read_gate, self.own)),
             support=self.min_support,
@@ -110,7 +95,7 @@ class AuditOptions(AskingOptions, EngineOptions):
         from sears_dsl.auditing.audit import AuditChoices
         from sears_dsl.auditing.running import read_rates
 
-        return chosen_as(
+        return shared.chosen_as(
             AuditChoices,
             vars(self),
             comparison=self.compare,
@@ -127,19 +112,19 @@ class AuditOptions(AskingOptions, EngineOptions):
 )
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @scored_options
-@click.option("-o", "--output", default="audit", show_default=True, metavar="FOLDER",
-              type=FilePath(file_okay=False),
+@click.option("-o", "--output", default="audit", metavar="FOLDER",
+              type=shared.FilePath(file_okay=False),
               help="Where audit.json, audit.md, audit.html and junit.xml go.")  # fmt: skip
-@click.option("--summary", metavar="FILE", type=FilePath(dir_okay=False),
+@click.option("--summary", metavar="FILE", type=shared.FilePath(dir_okay=False),
               help="Append a summary for a pull request to this file, such as "
               "\"$GITHUB_STEP_SUMMARY\".")  # fmt: skip
-@click.option("--max-flip-rate", callback=read_share, metavar="RATE",
+@click.option("--max-flip-rate", callback=shared.read_share, metavar="RATE",
               help="Limit of each rule that expects `same`: the share that it may "
               "flip of the right rows that it changes.")  # fmt: skip
-@click.option("--max-miss-rate", callback=read_share, metavar="RATE",
+@click.option("--max-miss-rate", callback=shared.read_share, metavar="RATE",
               help="Limit of each rule that expects `flip` or `label`: how often the "
               "model may not do so. By default as --max-flip-rate.")  # fmt: skip
-@click.option("--max-rows-flipped", callback=read_share, metavar="RATE",
+@click.option("--max-rows-flipped", callback=shared.read_share, metavar="RATE",
               help="Limit of all rules that expect `same` together: the share of right rows "
               "that any of them may flip.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
@@ -148,38 +133,36 @@ class AuditOptions(AskingOptions, EngineOptions):
               "robust:tag:negation=20% and invariant:… say how far accuracy may fall, local:… the "
               "least share of robust rows, mean:… and corrected:… the least accuracy, "
               "above-constant:… the least lead on a constant answer; repeatable.")  # fmt: skip
-@click.option("--tolerance", callback=read_share, metavar="RATE",
+@click.option("--tolerance", callback=shared.read_share, metavar="RATE",
               help="Report semantic robustness: how far accuracy may fall on rewrites. A gate is "
               "--gate robust:all=RATE.")  # fmt: skip
-@click.option("--draws", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
+@click.option("--draws", type=click.IntRange(min=1), default=1, metavar="N",
               help="Draw noise so many times, and show the mean and the worst.")  # fmt: skip
 @click.option("--rates", metavar="RATES",
               help="Also measure rules that draw at these rates, such as 5%,10%,25%.")  # fmt: skip
-@oracle_option
+@shared.oracle_option
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
-              show_default=True,
               help="rate: a rule fails when its rate is above the limit; evidence: when there is "
               "evidence that it is; proof: when there is no proof that it is not.")  # fmt: skip
-@click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
+@click.option("--min-support", type=click.IntRange(min=1), default=20,
               help="Do not judge a rule that changes fewer rows which are right.")  # fmt: skip
 @click.option("--require-support", is_flag=True, help="Fail when a rule cannot be judged.")
 @click.option("--slice", "columns", multiple=True, metavar="COLUMN",
               help="A column of the data to show results by, or words(COLUMN), "
               "first-word(COLUMN), agreement(COLUMN), grade(COLUMN); words(answer) is of the "
               "model's answers; repeatable.")  # fmt: skip
-@click.option("--score-at-most", type=click.IntRange(min=1), default=100, show_default=True,
+@click.option("--score-at-most", type=click.IntRange(min=1), default=100,
               help="Score at most so many rewrites of a rule, drawn at random.")  # fmt: skip
-@click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9, show_default=True,
+@click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9,
               help="Confidence from which on the model counts as sure.")  # fmt: skip
-@click.option("--examples", type=click.IntRange(min=0), default=10, show_default=True,
+@click.option("--examples", type=click.IntRange(min=0), default=10,
               help="Keep so many examples of each rule.")  # fmt: skip
-@engine_options
-@scope_option
-@unit_option
-@click.option("--seed", type=int, default=0, show_default=True,
-              help="Decides what is drawn at random.")  # fmt: skip
-@json_option("Print the audit as JSON.")
-@imports_option
+@shared.engine_options
+@shared.scope_option
+@shared.unit_option
+@click.option("--seed", type=int, default=0, help="Decides what is drawn at random.")
+@shared.json_option("Print the audit as JSON.")
+@shared.imports_option
 def audit_command(
     rules: tuple[str, ...], *, output: Path, summary: Path | None, **options: Any
 ) -> None:
@@ -196,7 +179,7 @@ def audit_command(
     chosen = AuditOptions(**options)
     _require_place_of(summary, output)
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
-    require_together(rulesets, rules, unit=chosen.unit, advice=with_other_rules)
+    require_together(rulesets, rules, unit=chosen.unit, advice=shared.with_other_rules)
 
     from sears_dsl.auditing.running import (
         audit_rules,
@@ -223,7 +206,7 @@ def audit_command(
             "Missing option '--data': name the labelled rows; only templates bring their own, of "
             "one column"
         )
-    tagger = chosen_tagger(rulesets, chosen.tagger, quiet=chosen.quiet)
+    tagger = shared.chosen_tagger(rulesets, chosen.tagger, quiet=chosen.quiet)
     chosen = replace(chosen, tagger=tagger)
     matcher = compile_and_check(rulesets, gates, tagger=load_tagger(tagger), seed=chosen.seed)
     sentences = sentences_of(
@@ -235,11 +218,9 @@ def audit_command(
     choice, recorded = chosen_scoring(rulesets, vars(chosen))
     own = choice.own()
     columns = read_slicings(
-        data,
-        chosen.columns,
-        format_name=chosen.input_format,
-        options=chosen_reading(vars(chosen), limit=chosen.limit),
-    )
+        data, chosen.columns, format_name=chosen.input_format,
+        options=shared.chosen_reading(vars(chosen), limit=chosen.limit),
+    )  # fmt: skip
     with (
         stages(shown=not chosen.quiet) as show,
         asking(output, chosen, models=list(models.values()), show=show) as inputs,
@@ -250,8 +231,8 @@ def audit_command(
             language=matcher.tagger.language,
             show=show,
             note=note,
-        ) as scorer,  # fmt: skip
-        chosen_workers(chosen, data, jobs=chosen.jobs) as workers,
+        ) as scorer,
+        shared.chosen_workers(chosen, data, jobs=chosen.jobs) as workers,
     ):
         if workers is not None and chosen.engine == "ray":
             from sears_dsl.clusters.applying import RemoteMatcher, recipe_of
@@ -267,18 +248,12 @@ def audit_command(
         }
         for name, spec in models.items():
             documents[name] = audit_rules(
-                rulesets,
-                inputs.data,
-                predictors[spec] if spec in predictors else inputs.load(spec),
-                matcher=matcher,
-                scorer=scorer,
-                oracle=oracle,
-                gates=gates,
-                choices=chosen.audit_choices(tau=choice.tau),
-                columns=columns,
-                sentences=sentences,
+                rulesets, inputs.data,
+                predictors[spec] if spec in predictors else inputs.load(spec), matcher=matcher,
+                scorer=scorer, oracle=oracle, gates=gates,
+                choices=chosen.audit_choices(tau=choice.tau), columns=columns, sentences=sentences,
                 on_stage=show if len(models) == 1 else _stage_of(name, show),
-            )
+            )  # fmt: skip
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(recorded_otherwise(recorded, scorer))
         grid = _write(documents, output, summary)
@@ -336,12 +311,12 @@ def _print(documents: Mapping[str, AuditDocument], grid: GridDocument | None, ou
 
 def _with_sentences(chosen: AuditOptions, sentences: Generated, output: Path) -> AuditOptions:
     """The sentences of the templates as the rows, which are written beside the audit."""
-    from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.data.dataset import write_columns
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
 
     file = output / "sentences.csv"
     output.mkdir(parents=True, exist_ok=True)
-    write_columns(sentences.columns, file, format_of(str(file), None, reading=False))
+    write_columns(sentences.columns, file)
     columns = tuple(dict.fromkeys((*chosen.columns, TEMPLATE)))
     return replace(
         chosen, data=str(file), column=TEXT, label=LABEL, columns=columns, encoding="utf-8",

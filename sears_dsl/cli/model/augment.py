@@ -12,21 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.augmentation import (
     AugmentationOptions,
     augmentation_options,
     refuse_overwriting,
 )
-from sears_dsl.cli.options.shared import (
-    EngineOptions,
-    FilePath,
-    chosen_as,
-    chosen_reading,
-    chosen_workers,
-    engine_options,
-    output_format_option,
-)
-from sears_dsl.cli.screen.console import console, echo_json, plain_table
+from sears_dsl.cli.screen.console import console, echo_json, plain_table, rule_labels
 from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
@@ -36,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentOptions(AugmentationOptions, EngineOptions):
+class AugmentOptions(AugmentationOptions, shared.EngineOptions):
     """What a person chose of new rows."""
 
     output_format: str | None
@@ -48,7 +40,7 @@ class AugmentOptions(AugmentationOptions, EngineOptions):
         from sears_dsl.repair.augmented import Amount
         from sears_dsl.repair.running import AugmentationChoices
 
-        return chosen_as(
+        return shared.chosen_as(
             AugmentationChoices, vars(self), protection=self.protection,
             amount=Amount.parse(self.amount),
         )  # fmt: skip
@@ -66,10 +58,10 @@ class AugmentOptions(AugmentationOptions, EngineOptions):
 @click.option("-o", "--output", "written", required=True, metavar="OUTPUT",
               help="The file to write; a manifest goes beside it. Of a folder, a new "
               "folder.")  # fmt: skip
-@output_format_option
+@shared.output_format_option
 @click.option("--only-new", is_flag=True, help="Write the new rows alone.")
 @click.option("--resume", is_flag=True, help="A folder: go on with an interrupted run.")
-@engine_options
+@shared.engine_options
 @augmentation_options
 def augment_command(rules_and_data: tuple[str, ...], written: str, **options: Any) -> None:
     """Add rewrites of its own rows to training data.
@@ -88,11 +80,11 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     if not rules:
         raise click.UsageError("name the rules and then the data: sears augment RULES... DATA -o …")
     chosen = AugmentOptions(**options)
-    with chosen_workers(chosen, data, output=written, limit=chosen.limit) as workers:
+    with shared.chosen_workers(chosen, data, output=written, limit=chosen.limit) as workers:
         if workers is not None:
             _augment_folder(rules, data, written, workers, chosen)
             return
-    output = FilePath().convert(written, None, None)
+    output = shared.FilePath().convert(written, None, None)
     manifest = _manifest_beside(output)
     refuse_overwriting(rules_and_data, (output, manifest))
     named = format_of(str(output), chosen.output_format, reading=False)
@@ -110,7 +102,8 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     if chosen.as_json:
         echo_json(record)
     elif not chosen.quiet:
-        _print_augmented(augmentation, record, output, manifest)
+        labels = rule_labels(recipe.rulesets)
+        _print_augmented(augmentation, record, f"{output}; beside it {manifest.name}", labels)
 
 
 def _augment_folder(
@@ -122,9 +115,9 @@ def _augment_folder(
     from sears_dsl.runtime.folders import Folder
 
     recipe, _ = chosen.recipe_and_tagger(rules)
-    work = chosen_as(
+    work = shared.chosen_as(
         AugmentPart, vars(chosen), recipe=recipe, choices=chosen.choices(), text=chosen.column,
-        format_name=chosen.input_format, reading=chosen_reading(vars(chosen)),
+        format_name=chosen.input_format, reading=shared.chosen_reading(vars(chosen)),
     )  # fmt: skip
     counts: Counter[str] = Counter()
     files = 0
@@ -165,23 +158,22 @@ def _manifest_beside(output: Path) -> Path:
 
 
 def _print_augmented(
-    augmentation: Augmented, record: Mapping[str, Any], output: Path, manifest: Path
+    data: Augmented, record: Mapping[str, Any], written: str, labels: Mapping[str, str]
 ) -> None:
     out = console(stderr=True)
-    most = sorted(augmentation.of_rule.items(), key=lambda item: -item[1])[:12]
-    rows = [(f"{count:,}", name) for name, count in most]
+    most = sorted(data.of_rule.items(), key=lambda item: -item[1])[:12]
+    rows = [(f"{count:,}", labels.get(name, name)) for name, count in most]
     out.print(plain_table("new rows", "rule", right=[0], rows=rows))
-    if len(augmentation.of_rule) > len(most):
-        out.print(f"… and {counted(len(augmentation.of_rule) - len(most), 'more rule')}")
-    old_rows = len(augmentation.table) - augmentation.added
+    if len(data.of_rule) > len(most):
+        out.print(f"… and {counted(len(data.of_rule) - len(most), 'more rule')}")
     out.print(
-        f"{counted(augmentation.added, 'new row')} beside {old_rows:,}, "
-        f"{augmentation.relabelled:,} of them with another label"
+        f"{counted(data.added, 'new row')} beside {len(data.table) - data.added:,}, "
+        f"{data.relabelled:,} of them with another label"
     )
-    if augmentation.limit is not None and augmentation.added < augmentation.limit:
-        out.print(f"{augmentation.limit:,} were asked for; the rules make no more of these rows")
+    if data.limit is not None and data.added < data.limit:
+        out.print(f"{data.limit:,} were asked for; the rules make no more of these rows")
     for reason, count in record["left_out"].items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
     for note in record["notes"]:
         out.print(f"note: {note}")
-    out.print(f"written: {output}; beside it {manifest.name}")
+    out.print(f"written: {written}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.model.score import pairs_options
-from sears_dsl.cli.options.shared import chosen_as, chosen_reading
+from sears_dsl.cli.options.shared import chosen_as, chosen_reading, json_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
@@ -36,8 +36,7 @@ _SHOWN = 60
               help="Take only judgements whose column `source` says so: pair, pick or rule, as "
               "`sears vetted --pairs` writes them; repeatable.")  # fmt: skip
 @click.option("--tau", type=click.FloatRange(0, 1), help="Measure this τ instead of fitting one.")
-@click.option("--json", "as_json", is_flag=True,
-              help="Print everything as JSON, the whole curve included.")  # fmt: skip
+@json_option("Print everything as JSON, the whole curve included.")
 def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
     """Find the threshold τ that human judgements ask for, and how well a scorer agrees with them.
 

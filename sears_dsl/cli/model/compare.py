@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.options.shared import FilePath, json_option
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not c
               help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
 @click.option("--fail-if-worse", is_flag=True,
               help="Exit 1 when one is clearly worse than the first (p < 0.05, Holm).")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
+@json_option("Print the comparison as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 def compare_command(
     before: Path, after: Path, more: tuple[Path, ...], *, output: Path | None, **options: Any

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, Workplace, model_options, workplace
-from sears_dsl.cli.options.shared import FilePath, chosen_as
+from sears_dsl.cli.options.shared import FilePath, chosen_as, json_option
 from sears_dsl.cli.screen.console import Stages, console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
 
@@ -70,22 +70,21 @@ class DiscoverOptions(SearchingOptions):
               help="Use the order and the settings of the paper (ACL 2018): its score "
               "and thresholds, the model asked first and without a limit. Other "
               "options still count.")  # fmt: skip
-@click.option("--rules", type=click.IntRange(min=1), default=10, show_default=True,
+@click.option("--rules", type=click.IntRange(min=1), default=10,
               help="Write at most so many rules.")  # fmt: skip
-@click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=0.1, show_default=True,
-              help="Share of a rule's rewrites that may change the meaning (score "
-              "below τ).")  # fmt: skip
+@click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=0.1,
+              help="Share of a rule's rewrites that may change the meaning "
+              "(score below τ).")  # fmt: skip
 @click.option("--minimum-flips", type=click.IntRange(min=1),
               help="Leave out rules that flip fewer rows. By default 3, or 2 where "
               "fewer than 200 rows are searched; for known rules 2, or 1 where "
               "fewer than --rules flip enough.")  # fmt: skip
-@click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005, show_default=True,
+@click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005,
               help="Share of rows in which a rule's left side has to occur.")  # fmt: skip
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
-              default="paraphrases", show_default=True,
+              default="paraphrases",
               help="With --paper: what rules are generalized from.")  # fmt: skip
 @click.option("--across", type=click.Choice(["any", "shared", "apart"]), default="any",
-              show_default=True,
               help="With several models, --model every:SPEC,SPEC: rules that make any of them "
               "fail, that they share, or that tell them apart.")  # fmt: skip
 @click.option("--known", multiple=True, metavar="FILE",
@@ -106,13 +105,12 @@ class DiscoverOptions(SearchingOptions):
               help="Share of the right rows that take no part in the search, and show "
               "what the rules do elsewhere; 0 for none. By default 0.3, and none "
               "of fewer than a hundred.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True,
-              help="Decides which rows are held out and drawn.")  # fmt: skip
+@click.option("--seed", type=int, default=0, help="Decides which rows are held out and drawn.")
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
               help="Stop the search after so long, and write the best found until "
               "then.")  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask before a long search.")
-@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
+@json_option("Print the manifest as JSON.")
 def discover_command(output: Path, **options: Any) -> None:
     """Find the few rules that make a model fail most without changing the meaning.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import FilePath, chosen_as, chosen_reading, reading_options
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_learning
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 @click.command(
     "errors", epilog="Example: sears errors audits/clean audits/noisy --data test.csv -o errors"
 )
-@click.argument("audits", nargs=-1, required=True, type=FilePath())
+@click.argument("audits", nargs=-1, required=True, type=shared.FilePath())
 @click.option("--data", metavar="FILE",
               help="The rows that were audited: without them texts are unknown.")  # fmt: skip
 @click.option("--format", "file_format",
               help="Format of --data, where its name does not tell.")  # fmt: skip
-@reading_options
+@shared.reading_options
 @click.option("--feature", "features", multiple=True, metavar="COLUMN",
               help="A further feature: a column of the data, or what is computed of one, as for "
               "`sears audit --slice`; repeatable.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True,
+@click.option("--seed", type=int, default=0,
               help="Decides which rows are learned from, and what is shuffled.")  # fmt: skip
-@click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
+@click.option("-o", "--output", metavar="FOLDER", type=shared.FilePath(file_okay=False),
               help="Where errors.json, errors.md and errors.html go.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print what was learned as JSON.")
+@shared.json_option("Print what was learned as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
 def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: Any) -> None:
     """Learn what predicts that a model fails, and say how well it does.
@@ -46,9 +46,9 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     from sears_dsl.auditing.failures import predict_errors
     from sears_dsl.auditing.reports.files import write_three
 
-    document = chosen_as(
+    document = shared.chosen_as(
         predict_errors, options, audits=read_audits(audits), format_name=options["file_format"],
-        reading=chosen_reading(options),
+        reading=shared.chosen_reading(options),
     )  # fmt: skip
     if output is not None:
         write_three(document, output)

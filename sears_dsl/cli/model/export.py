@@ -9,16 +9,7 @@ from typing import Any
 
 import click
 
-from sears_dsl.cli.options.shared import (
-    COLUMN_BY_DEFAULT,
-    FilePath,
-    chosen_reading,
-    chosen_tagger,
-    imports_option,
-    oracle_option,
-    reading_options,
-    tagger_of_rules_option,
-)
+from sears_dsl.cli.options import shared
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
 
@@ -27,22 +18,22 @@ from sears_dsl.runtime.files import write_atomically
 @click.argument("rules", nargs=-1, required=True)
 @click.option("--data", metavar="FILE",
               help="The rows to test rules on; templates need none.")  # fmt: skip
-@click.option("-o", "--output", required=True, type=FilePath(dir_okay=False),
+@click.option("-o", "--output", required=True, type=shared.FilePath(dir_okay=False),
               help="The suite, for CheckList's TestSuite.from_file.")  # fmt: skip
-@click.option("--column", help=f"The column that rules rewrite; {COLUMN_BY_DEFAULT}.")
-@reading_options
-@click.option("--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
+@click.option("--column", help=f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}.")
+@shared.reading_options
+@click.option("--scope", type=click.Choice(["first", "all"]), default="first",
               help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
               help="At most so many sentences of templates.")  # fmt: skip
-@oracle_option
+@shared.oracle_option
 @click.option("--label-value", "label_values", multiple=True, metavar="LABEL=VALUE",
               help="What the model predicts for a label that rules expect, as in negative=0; "
               "repeatable.")  # fmt: skip
-@click.option("--threshold", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+@click.option("--threshold", type=click.FloatRange(0, 1), default=0.0,
               help="How much the probability of a label may fall that should stay.")  # fmt: skip
-@tagger_of_rules_option
-@imports_option
+@shared.tagger_of_rules_option
+@shared.imports_option
 def export_command(
     rules: tuple[str, ...], *, data: str | None, output: Path, **options: Any
 ) -> None:
@@ -67,24 +58,18 @@ def export_command(
         raise click.UsageError(
             "Missing option '--data': name the rows; only templates bring their own"
         )
-    chosen = load_tagger(chosen_tagger(rulesets, options["tagger"], quiet=False))
+    chosen = load_tagger(shared.chosen_tagger(rulesets, options["tagger"], quiet=False))
     counted_oracle = None
     if options["oracle"] is not None:
         counted_oracle = CountedOracle(open_oracle(options["oracle"], rulesets))
     texts: Sequence[str] = ()
     if data is not None:
-        rows = read_labelled(data, column=options["column"], options=chosen_reading(options))
+        rows = read_labelled(data, column=options["column"], options=shared.chosen_reading(options))
         texts = rows.texts
     suite = checklist_suite(
-        rulesets,
-        texts,
-        tagger=chosen,
-        scope=options["scope"],
-        limit=options["limit"],
-        oracle=counted_oracle,
-        label_values=values or None,
-        threshold=options["threshold"],
-    )
+        rulesets, texts, tagger=chosen, scope=options["scope"], limit=options["limit"],
+        oracle=counted_oracle, label_values=values or None, threshold=options["threshold"],
+    )  # fmt: skip
     _save(suite, output)
     cases = sum(len(test.data) for test in suite.tests.values())
     sentence = f"{counted(len(suite.tests), 'test')} with {counted(cases, 'case')} in {output}"

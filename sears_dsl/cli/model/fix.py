@@ -110,9 +110,8 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
               "of scikit-learn is trained.")  # fmt: skip
 @click.option("--model", metavar="SPEC", help="How the model that the command makes is asked, with "
               "{model}: sklearn:{model} or hf:{model}.")  # fmt: skip
-@click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True,
-              help="Trainings of each kind.")  # fmt: skip
-@click.option("--control/--no-control", default=True, show_default=True,
+@click.option("--seeds", type=click.IntRange(min=1), default=5, help="Trainings of each kind.")
+@click.option("--control/--no-control", default=True,
               help="Whether to train on as many random copies of rows too.")  # fmt: skip
 @click.option("--amounts", metavar="AMOUNTS",
               help="Instead, a row an amount of rewritten training data, with commas between them: "
@@ -129,10 +128,9 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
 @click.option("--min-fall", type=click.FloatRange(0, 1), metavar="SHARE",
               help="Exit 1 unless the error on the sensitivity set falls by this share, beyond "
               "chance, and the validation error surely grows by at most --margin.")  # fmt: skip
-@click.option("--margin", type=click.FloatRange(0, 1), default=0.05, show_default=True,
-              metavar="SHARE", help="With --min-fall: by so much the validation error may "
-              "grow.")  # fmt: skip
-@click.option("--min-support", type=click.IntRange(min=1), default=20, show_default=True,
+@click.option("--margin", type=click.FloatRange(0, 1), default=0.05, metavar="SHARE",
+              help="With --min-fall: by so much the validation error may grow.")  # fmt: skip
+@click.option("--min-support", type=click.IntRange(min=1), default=20,
               help="With --min-fall: on fewer rows that rules change and the model has right "
               "nothing is passed.")  # fmt: skip
 @click.option("--same-rows", is_flag=True,

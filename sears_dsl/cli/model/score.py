@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import pivot_option, scorer_option
-from sears_dsl.cli.options.shared import (
-    chosen_reading,
-    output_format_option,
-    reading_options,
-    with_options,
-)
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
 
@@ -28,7 +23,7 @@ _STDOUT = "-"
 # Pairs that are scored before the next of them are written.
 _ROWS = 2_000
 # Those of ``sears calibrate`` as well.
-pairs_options = with_options(
+pairs_options = shared.with_options(
     scorer_option(
         "scorer_name",
         text="judge: the chance that most readers would accept a rewrite, which changes a few "
@@ -41,7 +36,7 @@ pairs_options = with_options(
     click.option("--original", help="The column of the original texts."),
     click.option("--rewrite", help="The column of the rewrites."),
     click.option("--format", "file_format", help="Format of PAIRS, where its name does not tell."),
-    reading_options,
+    shared.reading_options,
 )
 
 
@@ -52,9 +47,8 @@ pairs_options = with_options(
 )
 @click.argument("pairs")
 @pairs_options
-@click.option("-o", "--output", default=_STDOUT, show_default=True,
-              help="The file to write; - for standard output.")  # fmt: skip
-@output_format_option
+@click.option("-o", "--output", default=_STDOUT, help="The file to write; - for standard output.")
+@shared.output_format_option
 @click.option("--tau", type=click.FloatRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
 @click.option("--default-tau", is_flag=True, help="Likewise, with the τ the scorer ships with.")
 def score_command(
@@ -75,7 +69,7 @@ def score_command(
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
-    reading = chosen_reading(options, rows=_ROWS)
+    reading = shared.chosen_reading(options, rows=_ROWS)
     dataset = Dataset(pairs, format_name=options["file_format"], options=reading)
     columns = pair_columns(dataset, original=options["original"], rewrite=options["rewrite"])
     added = ["score"] if tau is None and not default_tau else ["score", "equivalent"]

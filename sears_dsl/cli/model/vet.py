@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import (
     AskingOptions,
     asking,
@@ -22,14 +23,6 @@ from sears_dsl.cli.options.model import (
     scorer_option,
     tell_of_protection,
     vetting_options,
-)
-from sears_dsl.cli.options.shared import (
-    FilePath,
-    chosen_as,
-    chosen_tagger,
-    imports_option,
-    no_cache_option,
-    oracle_option,
 )
 from sears_dsl.cli.screen.console import stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting
@@ -80,11 +73,11 @@ class VetOptions(AskingOptions):
               "are meant.")  # fmt: skip
 @click.option("--reviewer", "reviewers", multiple=True, metavar="NAME",
               help="Who judges; repeatable, each gets an address. Default: you.")  # fmt: skip
-@click.option("--journal", type=FilePath(),
+@click.option("--journal", type=shared.FilePath(),
               help="Where decisions of one reviewer are. Default: beside the output.")  # fmt: skip
-@click.option("-o", "--output", type=FilePath(),
+@click.option("-o", "--output", type=shared.FilePath(),
               help="The vetted ruleset. Default: NAME.vetted.sear beside RULES.")  # fmt: skip
-@click.option("--rules", "most", type=click.IntRange(min=1), default=20, show_default=True,
+@click.option("--rules", "most", type=click.IntRange(min=1), default=20,
               help="Most rules to accept; as many are shown, by what they add.")  # fmt: skip
 @click.option("--adversaries", metavar="FILE",
               help="Sentences to pick adversaries of, from `sears adversaries --top 5`; without, "
@@ -95,12 +88,12 @@ class VetOptions(AskingOptions):
 @pivot_option
 @click.option("--tau", type=click.FloatRange(0, 1),
               help="S from which on a flip counts; the scorer's own by default.")  # fmt: skip
-@oracle_option
+@shared.oracle_option
 @click.option("--port", type=click.IntRange(1, 65535),
               help="Port of the page. Default: the first free one from 8765.")  # fmt: skip
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
-@no_cache_option
-@imports_option
+@shared.no_cache_option
+@shared.imports_option
 def vet_command(rules: str, **options: Any) -> None:
     """Judge rules in a page on this machine, write rules, pick adversaries; or read templates.
 
@@ -122,7 +115,7 @@ def vet_command(rules: str, **options: Any) -> None:
 
     # A shipped ruleset lies where nobody writes.
     folder = Path(ruleset.path).parent if is_there(rules) else Path()
-    place = chosen_as(place_of, vars(chosen), ruleset=ruleset, folder=folder)
+    place = shared.chosen_as(place_of, vars(chosen), ruleset=ruleset, folder=folder)
     of_templates = judges_templates(place.ruleset, chosen.templates)
     for name, value in () if of_templates else (("data", chosen.data), ("model", chosen.model)):
         if value is None:
@@ -132,7 +125,7 @@ def vet_command(rules: str, **options: Any) -> None:
     scorer = None if of_templates else _scorer(chosen, place.ruleset)
     oracle = None if chosen.oracle is None else open_oracle(chosen.oracle, [place.ruleset])
     quiet = chosen.quiet
-    tagger = chosen_tagger([place.ruleset], chosen.tagger, quiet=quiet)
+    tagger = shared.chosen_tagger([place.ruleset], chosen.tagger, quiet=quiet)
     if not of_templates:
         from sears_dsl.paraphrasing.rewording import compile_with_sources
 
@@ -162,7 +155,7 @@ def vet_command(rules: str, **options: Any) -> None:
         )
         inputs = opened.enter_context(asked)
         _tell_of(inputs.data, place.ruleset, chosen.most, noting(quiet=quiet))
-        sitting = chosen_as(
+        sitting = shared.chosen_as(
             Sitting, vars(chosen), data=inputs.data, predictor=inputs.predictor,
             tagger=inputs.tagger, scorer=scorer, comparison=chosen.compare, oracle=oracle,
             cached=not chosen.no_cache,
@@ -200,10 +193,9 @@ def _serve(
 ) -> None:
     """The page, until Ctrl-C; then where everybody stands, and how to go on."""
     from sears_dsl.vetting.running import pages_of
-    from sears_dsl.vetting.web.serving import LOOPBACK, redirection, serve
+    from sears_dsl.vetting.web.serving import redirection, serve
 
-    address = f"{LOOPBACK}:{listening.getsockname()[1]}"
-    page, addresses = pages_of(place, sessions, tagger=tagger, address=address)
+    page, addresses = pages_of(place, sessions, tagger=tagger, listening=listening)
     first = next(iter(addresses.values()))
     with redirection(first) if open_page else nullcontext() as file:
         serve(page, listening, on_ready=lambda: _say_hello(addresses, file, quiet=quiet))
@@ -213,15 +205,8 @@ def _serve(
         click.echo(f"go on: sears {shlex.join(again)}", err=True)
     journals = [place.journals[name] for name, each in sessions.items() if each.journal.entries]
     if _is_newer(journals, place.output):
-        words = [
-            "sears",
-            "vetted",
-            place.ruleset.path,
-            *map(str, journals),
-            "-o",
-            str(place.output),
-        ]
-        click.echo(f"write what was accepted: {shlex.join(words)}", err=True)
+        words = ["vetted", place.ruleset.path, *map(str, journals), "-o", str(place.output)]
+        click.echo(f"write what was accepted: sears {shlex.join(words)}", err=True)
 
 
 def _is_newer(journals: Sequence[Path], written: Path) -> bool:

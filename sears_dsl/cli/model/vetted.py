@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import FilePath, chosen_tagger, imports_option
+from sears_dsl.cli.options.shared import FilePath, chosen_tagger, imports_option, json_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 
@@ -32,13 +32,12 @@ _NAME = 80
 @click.option("-o", "--output", type=FilePath(),
               help="The ruleset to write; the rules left out go beside it.")  # fmt: skip
 @click.option("--policy", type=click.Choice(["majority", "all", "any"]), default="majority",
-              show_default=True, help="How many of those who judged a rule have to accept "
-              "it.")  # fmt: skip
+              help="How many of those who judged a rule have to accept it.")  # fmt: skip
 @click.option("--pairs", type=FilePath(), metavar="FILE",
               help="Write the judged pairs, for `sears calibrate FILE`.")  # fmt: skip
 @click.option("--tagger", help="Runs the tests of edited and written rules; by default one that "
               "the rules were validated with, where that is known.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print outcomes and agreement as JSON.")
+@json_option("Print outcomes and agreement as JSON.")
 @imports_option
 def vetted_command(
     rules: str, journals: tuple[Path, ...], *, pairs: Path | None, **options: Any

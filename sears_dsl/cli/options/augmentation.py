@@ -12,24 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import TextOptions, protection_options
-from sears_dsl.cli.options.shared import (
-    COLUMN_BY_DEFAULT,
-    chosen_reading,
-    chosen_tagger,
-    id_option,
-    imports_option,
-    json_option,
-    no_cache_option,
-    oracle_option,
-    quiet_option,
-    reading_options,
-    scope_option,
-    tagger_of_rules_option,
-    unit_option,
-    with_options,
-    with_other_rules,
-)
 from sears_dsl.cli.screen.console import tell_of_templates
 from sears_dsl.runtime.files import are_same
 
@@ -42,30 +26,29 @@ if TYPE_CHECKING:
     from sears_dsl.repair.augmented import TableColumns
     from sears_dsl.tagging.tagger import Tagger
 
-augmentation_options = with_options(
-    imports_option,
-    click.option("--column", help=f"The column that rules rewrite; {COLUMN_BY_DEFAULT}."),
+augmentation_options = shared.with_options(
+    shared.imports_option,
+    click.option("--column", help=f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}."),
     click.option("--label", help="The column of labels."),
     protection_options,
-    click.option("--amount", default="all", show_default=True,
+    click.option("--amount", default="all",
                  help="New rows: 20% of the rows, 2x their number, 500, or all rewrites."),
-    click.option("--balance/--no-balance", "balanced", default=True, show_default=True,
+    click.option("--balance/--no-balance", "balanced", default=True,
                  help="Whether the rules take turns where not all of their rewrites are added."),
-    click.option("--seed", type=int, default=0, show_default=True,
-                 help="Decides what is drawn at random."),
-    oracle_option,
-    scope_option,
-    unit_option,
-    id_option,
+    click.option("--seed", type=int, default=0, help="Decides what is drawn at random."),
+    shared.oracle_option,
+    shared.scope_option,
+    shared.unit_option,
+    shared.id_option,
     click.option("--format", "input_format",
                  help="Format of the rows, where a name does not tell."),
-    reading_options,
+    shared.reading_options,
     click.option("--limit", type=click.IntRange(min=1),
                  help="Read at most so many of the rows to rewrite."),
-    tagger_of_rules_option,
-    no_cache_option,
-    quiet_option,
-    json_option("Print the result as JSON."),
+    shared.tagger_of_rules_option,
+    shared.no_cache_option,
+    shared.quiet_option,
+    shared.json_option("Print the result as JSON."),
 )  # fmt: skip
 
 
@@ -97,7 +80,7 @@ class AugmentationOptions(TextOptions):
         """The rows of a file, with all of their columns."""
         from sears_dsl.data.table import read_table
 
-        reading = chosen_reading(vars(self), limit=self.limit)
+        reading = shared.chosen_reading(vars(self), limit=self.limit)
         return read_table(path, format_name=self.input_format, options=reading)
 
     def columns_of(self, table: Table) -> TableColumns:
@@ -121,8 +104,8 @@ class AugmentationOptions(TextOptions):
         from sears_dsl.tagging.tagger import load_tagger, needs_cache
 
         rulesets = tuple(load_rulesets(rules, allow_imports_outside=self.allow_imports_outside))
-        require_together(rulesets, rules, unit=self.unit, advice=with_other_rules)
-        name = chosen_tagger(rulesets, self.tagger, quiet=self.quiet)
+        require_together(rulesets, rules, unit=self.unit, advice=shared.with_other_rules)
+        name = shared.chosen_tagger(rulesets, self.tagger, quiet=self.quiet)
         require_rules(rulesets)
         tell_of_templates(rulesets, quiet=self.quiet)
         cache = None if self.no_cache or not needs_cache(name) else TagCache(None)

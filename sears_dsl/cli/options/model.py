@@ -17,17 +17,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from sears_dsl.cli.options.shared import (
-    COLUMN_BY_DEFAULT,
-    FilePath,
-    chosen_as,
-    chosen_reading,
-    quiet_option,
-    reading_options,
-    tagger_of_rules_option,
-    tagger_option,
-    with_options,
-)
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.unfinished import (
     Resuming,
     UnfinishedRun,
@@ -64,8 +54,8 @@ def scorer_option(
 ) -> Callable[[Any], Any]:
     """The option ``--scorer``; of other names, its own and its parameter's."""
     return click.option(
-        "--scorer", *names, default=default, show_default=True, help=text,
-        metavar=f"[{'none|' if none else ''}{_OWN}]",
+        "--scorer", *names, default=default, metavar=f"[{'none|' if none else ''}{_OWN}]",
+        help=text,
     )  # fmt: skip
 
 
@@ -76,7 +66,7 @@ def _comparison(context: click.Context, parameter: click.Parameter, value: str) 
     return check_comparison(value)
 
 
-protection_options = with_options(
+protection_options = shared.with_options(
     click.option("--protect", multiple=True, metavar="COLUMN",
                  help="A column whose content must stay intact in the rewritten text; repeatable."),
     click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
@@ -124,9 +114,9 @@ _OF_RULES = (
     click.option("--model", metavar="SPEC", help=f"{_MODELS} Templates need none."),
 )
 compare_option = click.option(
-    "--compare", callback=_comparison, default="exact", show_default=True, metavar="KIND",
+    "--compare", callback=_comparison, default="exact", metavar="KIND",
     help="How an answer is compared with the label: exact, squad, vqa, set, entities, or "
-    "within:AMOUNT for numbers."
+    "within:AMOUNT for numbers.",
 )  # fmt: skip
 image_option = click.option(
     "--image", metavar="COLUMN",
@@ -138,9 +128,9 @@ choices_option = click.option(
     help="A column of what the answer is chosen from, a list or text with | between; the model "
     "reads it."
 )  # fmt: skip
-_DATA = with_options(
+_DATA = shared.with_options(
     click.option("--column", help="The column that rules rewrite; a,b for either of two, a+b for "
-                 f"both; {COLUMN_BY_DEFAULT}."),
+                 f"both; {shared.COLUMN_BY_DEFAULT}."),
     click.option("--label", help="The column of labels; without it, the model's own answers count "
                  "as right."),
     click.option("--also", multiple=True, metavar="COLUMN",
@@ -151,7 +141,7 @@ _DATA = with_options(
     compare_option,
     click.option("--format", "input_format", help="Format of the data, where its name does not "
                  "tell."),
-    reading_options,
+    shared.reading_options,
     click.option("--limit", type=click.IntRange(min=1), help="Read so many rows, the first ones."),
 )  # fmt: skip
 _SCORER = scorer_option(text="What says whether a rewording keeps the meaning.")
@@ -164,21 +154,21 @@ pivot_option = click.option(
     "fr=FORWARD,BACK with models by name (`sears pivots list`) or folder; pt-en for Portuguese "
     "texts, through English; repeatable."
 )  # fmt: skip
-_SCORING = with_options(
+_SCORING = shared.with_options(
     click.option("--tau", type=click.FloatRange(0, 1),
                  help="Score from which on two texts count as equivalent; by default the "
                  "one that was calibrated for the scorer."),
     pivot_option,
-    click.option("--device", default="cpu", show_default=True, help="cpu or cuda."),
+    click.option("--device", default="cpu", help="cpu or cuda."),
     click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
                  "cores by default, eight at most."),
 )  # fmt: skip
 _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
                        help="Work with so many rows, drawn at random; each label keeps its "
                  "share.")  # fmt: skip
-_BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH, show_default=True,
+_BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH,
                      help="Width of the search for paraphrases.")  # fmt: skip
-_ASKING = with_options(
+_ASKING = shared.with_options(
     click.option("--batch-size", type=click.IntRange(min=1),
                  help="Rows in a call of the model; by default 64."),
     click.option("--request-map", help="Endpoints: how rows become JSON."),
@@ -192,21 +182,21 @@ _ASKING = with_options(
     click.option("--on-error", type=click.Choice(["stop", "skip"]),
                  help="Endpoints: what to do about a text that it refuses (400, 413, "
                  "422); by default, stop."),
-    click.option("--inputs", type=FilePath(),
+    click.option("--inputs", type=shared.FilePath(),
                  help="With --model file:…: where to write the rows that need predictions."),
     resuming_options,
-    quiet_option,
+    shared.quiet_option,
 )  # fmt: skip
 
 
-model_options = with_options(
+model_options = shared.with_options(
     _ROWS, _MODEL, _DATA, _SAMPLE, paraphrases_option, _SCORER, _SCORING, _BEAM, _ASKING,
-    tagger_option,
+    shared.tagger_option,
 )  # fmt: skip
-vetting_options = with_options(*_OF_RULES, _DATA, _ASKING, tagger_of_rules_option)
-scored_options = with_options(
+vetting_options = shared.with_options(*_OF_RULES, _DATA, _ASKING, shared.tagger_of_rules_option)
+scored_options = shared.with_options(
     _ROWS_OR_TEMPLATES, _MODEL_OR_SEVERAL, _DATA, _SCORER_OR_NONE, _SCORING, _ASKING,
-    tagger_of_rules_option,
+    shared.tagger_of_rules_option,
 )  # fmt: skip
 
 
@@ -246,7 +236,6 @@ class DataOptions(TextOptions):
     def look_for_data(self) -> None:
         """Tell at once of a file that is not there."""
         from sears_dsl.data.streams import STANDARD_STREAM, no_such_file
-        from sears_dsl.runtime.files import is_there
 
         path = self.data or STANDARD_STREAM
         if path != STANDARD_STREAM and "://" not in path and not is_there(path):
@@ -258,10 +247,10 @@ class DataOptions(TextOptions):
 
         if self.data is None:
             raise click.UsageError("Missing option '--data': name the labelled rows")
-        rows = chosen_as(
+        rows = shared.chosen_as(
             read_labelled, vars(self), source=self.data, protection=self.protection,
             comparison=self.compare, format_name=self.input_format,
-            options=chosen_reading(vars(self), limit=self.limit),
+            options=shared.chosen_reading(vars(self), limit=self.limit),
         )  # fmt: skip
         return rows if self.sample is None else rows.sampled(self.sample, seed=self.seed)
 
@@ -331,7 +320,7 @@ def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
 
     # The default width was not chosen: it goes with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
-    return chosen_as(
+    return shared.chosen_as(
         PartsChoice,
         options,
         paraphraser=options.get("paraphrases"),

@@ -68,10 +68,7 @@ def read_share(
         return None
     from sears_dsl.auditing.gates import read_rate
 
-    try:
-        rate = read_rate(value)
-    except ValueError:
-        rate = -1.0
+    rate = read_rate(value)
     if not 0 <= rate <= 1:
         bare = 1 < rate <= 100 and "%" not in value
         advice = f"{value}% or {rate / 100:g}" if bare else "0.05 or 5%"
@@ -85,14 +82,14 @@ imports_option = click.option(
 )  # fmt: skip
 """For every command that reads rule files."""
 TAGGERS = "fast (of the rules' language), fast:pt, spacy, spacy:MODEL, or your own MODULE:FACTORY."
-tagger_option = click.option("--tagger", default=DEFAULT_TAGGER, show_default=True, help=TAGGERS)
-COLUMN_BY_DEFAULT = "by default the only one of text, or text, sentence, question or review"
+tagger_option = click.option("--tagger", default=DEFAULT_TAGGER, help=TAGGERS)
+COLUMN_BY_DEFAULT = "by default text, sentence, question or review, else the only column of text"
 tagger_of_rules_option = click.option(
     "--tagger",
     help="Tagger to use; by default one that the rules were validated with, where that is known.",
 )
 scope_option = click.option(
-    "--scope", type=click.Choice(["first", "all"]), default="first", show_default=True,
+    "--scope", type=click.Choice(["first", "all"]), default="first",
     help="Rewrite the first instance of a rule in a unit, or all.",
 )  # fmt: skip
 unit_option = click.option(
@@ -127,7 +124,7 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 reading_options = with_options(
     click.option("--no-header", is_flag=True,
                  help="csv, tsv: the first line is a row; columns are called 1, 2, …"),
-    click.option("--encoding", default="utf-8", show_default=True,
+    click.option("--encoding", default="utf-8",
                  help="Encoding of the rows, where their file is text."),
 )  # fmt: skip
 """For every command that reads rows; `chosen_reading` says what they mean."""
@@ -151,7 +148,6 @@ def chosen_reading(options: Mapping[str, Any], **others: Any) -> ReadOptions:
 
 engine_options = with_options(
     click.option("--engine", type=click.Choice(["local", "ray"]), default="local",
-                 show_default=True,
                  help="Who works on a folder: this process, or workers of Ray."),
     click.option("--address", metavar="HOST:PORT|auto",
                  help="--engine ray: the cluster; without, Ray is started on this machine alone."),
@@ -185,7 +181,7 @@ def chosen_workers(
     a stream, a limit of rows where the files are not one dataset together, jobs of one machine.
     Where an interrupt ends the block it is said how to go on.
     """
-    from sears_dsl.clusters.parts import Here
+    from sears_dsl.clusters.parts import workers_of
     from sears_dsl.runtime.files import names_folder
 
     folder, engine = names_folder(data), chosen.engine
@@ -204,15 +200,11 @@ def chosen_workers(
     if folder and output == "-":
         raise click.UsageError("what becomes of a folder is a folder: name one with --output")
     try:
-        if not folder:
-            yield None
-        elif engine == "local":
-            yield Here()
-        else:
-            from sears_dsl.clusters.ray_workers import RayWorkers
-
-            with RayWorkers(address=chosen.address, count=chosen.workers) as workers:
+        if folder:
+            with workers_of(engine, address=chosen.address, count=chosen.workers) as workers:
                 yield workers
+        else:
+            yield None
     except KeyboardInterrupt:
         if output is not None:
             _say_what_is_kept(output)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sears_dsl.cli.options.shared import FilePath, imports_option
+from sears_dsl.cli.options.shared import FilePath, imports_option, json_option
 from sears_dsl.cli.screen.console import console, echo_json, excerpt, plain_table
 from sears_dsl.errors import counted
 
@@ -22,12 +22,9 @@ _EXAMPLE = 80
 
 @click.command("rules", epilog="Example: sears rules contractions/expand")
 @click.argument("names", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="Print the rules as JSON.")
-@click.option(
-    "--pages",
-    type=FilePath(file_okay=False),
-    help="Write a Markdown page for each ruleset into this folder.",
-)
+@json_option("Print the rules as JSON.")
+@click.option("--pages", type=FilePath(file_okay=False),
+              help="Write a Markdown page for each ruleset into this folder.")  # fmt: skip
 @imports_option
 def rules_command(
     names: tuple[str, ...], *, as_json: bool, pages: Path | None, allow_imports_outside: bool
@@ -56,7 +53,7 @@ def rules_command(
 
 
 def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
-    from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
+    from sears_dsl.language.printer import effect_lines, print_rule, print_template
 
     return {
         "name": name,
@@ -71,7 +68,7 @@ def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
                 "why": rule.metadata.why,
                 "tests": [[test.text, test.expected] for test in rule.metadata.tests],
             }
-            for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+            for rule_id, rule in ruleset.named_rules
         ],
         "templates": [
             {
@@ -80,9 +77,7 @@ def _as_dict(name: str, ruleset: Ruleset) -> dict[str, object]:
                 "label": template.metadata.label,
                 "tags": list(template.metadata.tags),
             }
-            for template_id, template in zip(
-                template_ids(ruleset.templates), ruleset.templates, strict=True
-            )
+            for template_id, template in ruleset.named_templates
         ],
     }
 
@@ -121,7 +116,7 @@ def _example(ruleset: Ruleset) -> Text:
 def _print_rules(name: str, ruleset: Ruleset) -> None:
     from rich.text import Text
 
-    from sears_dsl.language.printer import effect_lines, print_rule, print_template, template_ids
+    from sears_dsl.language.printer import effect_lines, print_rule, print_template
 
     out = console()
     counts = [counted(len(ruleset.rules), "rule")]
@@ -130,11 +125,10 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
     version = "" if ruleset.version is None else f" {ruleset.version}"
     out.print(Text.assemble((name, "bold"), f"{version}, {', '.join(counts)}"))
     table = plain_table("id", "rule" if ruleset.rules else "template")
-    for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
+    for rule_id, rule in ruleset.named_rules:
         lines = [print_rule(rule), *(f"  {line}" for line in effect_lines(rule.metadata))]
         table.add_row(rule_id, "\n".join(lines))
-    names = template_ids(ruleset.templates)
-    for template_id, template in zip(names, ruleset.templates, strict=True):
+    for template_id, template in ruleset.named_templates:
         lines = [print_template(template), f"  label: {template.metadata.label}"]
         table.add_row(template_id, "\n".join(lines))
     out.print(table)

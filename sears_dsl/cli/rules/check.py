@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import imports_option
+from sears_dsl.cli.options.shared import imports_option, json_option
 from sears_dsl.cli.screen.console import as_json_object, echo_json
 from sears_dsl.errors import MOST_SHOWN, Diagnostic, RuleSyntaxError, TaggerError, counted, rendered
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("--strict", is_flag=True, help="Warnings fail the check too (exit 1).")
 @click.option("--all", "show_all", is_flag=True, help=f"Print more than {MOST_SHOWN} findings.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON, all of them.")
+@json_option("Print the findings as JSON, all of them.")
 @imports_option
 def check_command(rules: tuple[str, ...], **options: Any) -> None:
     """Find what is wrong in rule files, all of it at once.

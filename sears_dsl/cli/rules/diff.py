@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sears_dsl.cli.options.shared import TAGGERS, chosen_reading, imports_option, reading_options
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.screen.console import console, echo_json, rule_labels
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError, counted, printable
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 @click.option("--on", "data", help="A dataset: also show which rows rewrite differently.")
 @click.option("--column", help="The text column of the dataset; by default the only one.")
 @click.option("--format", "file_format", help="Its format, where the name does not tell.")
-@reading_options
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
-              help="Show at most so many rows.")  # fmt: skip
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-              help=f"The tagger of the dataset: {TAGGERS}")  # fmt: skip
+@shared.reading_options
+@click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most so many rows.")
+@click.option(
+    "--tagger", default=DEFAULT_TAGGER, help=f"The tagger of the dataset: {shared.TAGGERS}"
+)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
-@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
-@imports_option
+@shared.json_option("Print the differences as JSON.")
+@shared.imports_option
 def diff_command(old: str, new: str, *, data: str | None, **options: Any) -> None:
     """Compare two versions of a ruleset: rules and templates added, removed, changed, renamed.
 
@@ -147,7 +147,7 @@ def _row_differences(
     with TagCache() if needs_cache(tagger) else nullcontext() as cache:
         chosen = load_tagger(tagger, cache=cache)
         matchers = [compile_with_sources([each], tagger=chosen) for each in (old, new)]
-        reading = chosen_reading(options)
+        reading = shared.chosen_reading(options)
         dataset = Dataset(data, format_name=options["file_format"], options=reading)
         name = options["column"] or default_column(dataset.first, where=data)
         require_column(dataset.names, name, where=data)

@@ -68,12 +68,11 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
 def _tell_of_templates(sentence: str, rulesets: Sequence[Ruleset]) -> None:
     """Which templates write the sentence, on standard error, where there are any."""
     from sears_dsl.generating.sentences import Sentences
-    from sears_dsl.language.printer import template_ids
 
     templates = [
         (name, template, ruleset)
         for ruleset in rulesets
-        for name, template in zip(template_ids(ruleset.templates), ruleset.templates, strict=True)
+        for name, template in ruleset.named_templates
     ]
     writing = [
         f"the template {name} writes it, with the label {template.metadata.label}"
@@ -127,8 +126,7 @@ def _of_ruleset(
     from sears_dsl.engine.sentence_units import SentenceUnits
     from sears_dsl.paraphrasing.rewording import sources_of
 
-    pairs = zip(ruleset.rule_ids, ruleset.rules, strict=True)
-    chosen = {rule_id: rule for rule_id, rule in pairs if not rule_ids or rule_id in rule_ids}
+    chosen = {name: rule for name, rule in ruleset.named_rules if not rule_ids or name in rule_ids}
     [text] = row.texts
     sources, missing = sources_for(
         [(rule, ruleset) for rule in chosen.values()], sources_of([ruleset])

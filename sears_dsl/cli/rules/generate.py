@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import (
-    FilePath,
-    imports_option,
-    oracle_option,
-    output_format_option,
-)
+from sears_dsl.cli.options import shared
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 
@@ -30,20 +25,20 @@ if TYPE_CHECKING:
     epilog="Example: sears generate phenomena.sear -o negation.csv --limit 500",
 )
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=FilePath(),
+@click.option("-o", "--output", required=True, type=shared.FilePath(),
               help="The file to write; - for standard output, by default as csv.")  # fmt: skip
-@output_format_option
+@shared.output_format_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
               help="At most so many sentences; fewer are the first of more.")  # fmt: skip
 @click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
-              show_default=True, help="Whom a limit treats alike: each template, or each "
-              "sentence of any.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Whom a limit treats alike: each template, or each sentence of "
+              "any.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=0,
               help="Decides which sentences --limit draws.")  # fmt: skip
-@oracle_option
-@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+@shared.oracle_option
+@shared.json_option("Print the counts as JSON.")
 @click.option("--quiet", is_flag=True, help="No summary.")
-@imports_option
+@shared.imports_option
 def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> None:
     """Write the sentences of templates: text, label, template, and a column for each slot.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
-from sears_dsl.cli.options.shared import TAGGERS, imports_option
+from sears_dsl.cli.options.shared import TAGGERS, imports_option, json_option
 from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, counted
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 @click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
-@click.option("--tagger", default=DEFAULT_TAGGER, show_default=True,
-              help=f"For tests without pinned tags: {TAGGERS}")  # fmt: skip
+@click.option("--tagger", default=DEFAULT_TAGGER, help=f"For tests without pinned tags: {TAGGERS}")
 @click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
               "manifest that it was validated with this tagger.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print every result as JSON.")
+@json_option("Print every result as JSON.")
 @imports_option
 def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None:
     """Run the tests that rules carry. Exit 1 when one is not ok.
@@ -49,8 +48,7 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
         for ruleset in rulesets
         for result in run_tests(ruleset, tagger=chosen, sources=sources)
     ]
-    passed = ("ok", "not run")
-    failed = [(ruleset, result) for ruleset, result in results if result.outcome not in passed]
+    failed = [each for each in results if each[1].outcome not in ("ok", "not run")]
     not_run = sum(result.outcome == "not run" for _, result in results)
     if options["as_json"]:
         echo_json(
@@ -84,7 +82,9 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
         kinds = [(len(tested - of_templates), "rule"), (len(tested & of_templates), "template")]
         of = " and ".join(counted(number, noun) for number, noun in kinds if number)
         click.echo(
-            f"{counted(len(results), 'test')} of {of or '0 rules'}: "
+            "0 tests: a rule has one below it, indented, such as  test \"A movie.\" => \"A film.\""
+            if not results else
+            f"{counted(len(results), 'test')} of {of}: "
             f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"
             + (f", {not_run:,} not run: what their rules look words or texts up in is not "
                "installed (sears-dsl[noise], sears-dsl[discovery]) or named (`option vectors`)"

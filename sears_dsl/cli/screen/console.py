@@ -147,7 +147,7 @@ def rule_labels(rulesets: Iterable[Ruleset]) -> dict[str, str]:
     return {
         rule_id: rule_label(rule, rule_id)
         for ruleset in rulesets
-        for rule_id, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+        for rule_id, rule in ruleset.named_rules
     }
 
 

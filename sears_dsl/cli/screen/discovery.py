@@ -15,7 +15,7 @@ from sears_dsl.cli.screen.console import excerpt
 from sears_dsl.discovery.result.report import rounded
 from sears_dsl.discovery.settings import HOLDOUT_FROM
 from sears_dsl.engine.matches import Edit
-from sears_dsl.errors import counted
+from sears_dsl.errors import counted, listed
 from sears_dsl.language.printer import print_rule
 from sears_dsl.statistics import wilson_interval
 
@@ -285,9 +285,7 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
     single = [each.id for each in discovery.rules if each.is_one_flip]
     if single:
-        more = f" and {len(single) - _NAMED:,} more" if len(single) > _NAMED else ""
-        names = ", ".join(single[:_NAMED]) + more
-        out.print(f"one flip may be chance; more rows would say: {names}")
+        out.print(f"one flip may be chance; more rows would say: {listed(single, _NAMED)}")
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:

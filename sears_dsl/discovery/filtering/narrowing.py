@@ -21,7 +21,6 @@ what a narrowed rule is worth is measured on other places.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -54,7 +53,7 @@ from sears_dsl.language.rule import (
     TagsetOption,
     Test,
 )
-from sears_dsl.language.tagsets import COARSE, FINE, coarse_of
+from sears_dsl.language.tagsets import BARE_FINE, COARSE, FINE, coarse_of
 from sears_dsl.language.words import KEYWORDS, objection
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tagger import Tagger
@@ -75,8 +74,6 @@ _EDGE_BITS = 1.0
 _NEGATION_BITS = 1.0
 # Signs of one kind in a condition: more are a list that nobody reads.
 _MOST_SIGNS = 8
-# A fine tag that is read as a tag where it stands bare; `.` or `$` are words there.
-_BARE = re.compile(r"[A-Z]{2,}\$?")
 # What giving up an accepted place costs where verdicts are certain: more than any condition.
 _AT_ITS_WORD = 1_000.0
 # A longer condition has to be worth reading: it acts at so much more places than a shorter one.
@@ -291,9 +288,8 @@ def _name(token: TokenType, kind: _Kind, tagset: TagsetOption, tagger: Tagger) -
         coarse = coarse_of(token.coarse, token.fine, tagset)
         return coarse if coarse in COARSE[tagset] else None
     if kind == "tag":
-        # Bare, `.` and `$` are words, and `SYM` is the coarse tag.
-        known = token.fine in FINE - COARSE[tagset]
-        return token.fine if known and _BARE.fullmatch(token.fine) else None
+        # `SYM` is the coarse tag.
+        return token.fine if token.fine in BARE_FINE - COARSE[tagset] else None
     word = token.text.lower() if kind == "lower" else token.text
     return word if len(tagger.split(word)) == 1 else None
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,15 +49,6 @@ _STEPS = 8
 _SHARE, _LEAST_BATCH = 256, 64
 
 
-class Round(NamedTuple):
-    """How far the questions have come, for those who watch."""
-
-    asked: int
-    open: int
-    passed: int
-    rejected: int
-
-
 def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int64]:
     """How many of so many rows may fail so that the share that does not is at least 1 - delta."""
     # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
@@ -72,22 +63,19 @@ def decide(
     delta: float,
     batch: int = 1024,
     stop: Callable[[], bool] = lambda: False,
-    progress: Callable[[Round], None] = lambda _: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rules pass, and which are rejected, each (rules,); others were left undecided.
 
     The question is asked in rounds, about each rewrite once at most; a rule may fail on a share
-    ``delta`` of its rows. ``stop`` is asked before each round.
+    ``delta`` of its rows. ``stop`` is asked before each round, ``progress`` told after each how
+    many are decided.
     """
     state = _State(applications, delta)
-    questions = 0
     while state.prune() and not stop():
         chosen = state.choose(min(batch, max(_LEAST_BATCH, state.left // _SHARE)))
         state.learn(chosen, question(chosen))
-        questions += len(chosen)
-        passed, rejected = state.passed, state.rejected
-        undecided = len(passed) - int(passed.sum()) - int(rejected.sum())
-        progress(Round(questions, undecided, int(passed.sum()), int(rejected.sum())))
+        progress(int((state.passed | state.rejected).sum()))
     return state.passed, state.rejected
 
 
@@ -250,23 +238,18 @@ def filter_candidates(
     batch: int = 1024,
     in_waves: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    progress: Callable[[Round], None] = lambda _: None,
+    progress: Callable[[int, int], None] = lambda decided, total: None,
 ) -> Filtered:
     """Give each candidate its verdict; ``flips`` says of each rewrite whether it flips the model.
 
     With ``in_waves`` the rules that flip most are decided before others are asked about, for some
     more questions: where time may end before the last rule is decided. ``stop``, asked between
-    batches, leaves the rest undecided.
+    batches, leaves the rest undecided; ``progress`` is told how many of how many are decided.
     """
     if len(flips) != len(applications.texts):
         raise UsageError(
             f"there are flips for {len(flips)} rewrites, but {len(applications.texts)} rewrites",
             help="ask the model about `applications.texts`, each once",
-        )
-    if not 0 <= delta < 1 or minimum_flips < 1 or batch < 1:
-        raise UsageError(
-            f"delta is {delta}, minimum_flips {minimum_flips}, batch {batch}",
-            help="delta is at least 0 and below 1, the others at least 1",
         )
     counts = applications.count(flips)
     enough = np.flatnonzero(counts >= minimum_flips)
@@ -276,10 +259,8 @@ def filter_candidates(
         scored[rewrites] = True
         return np.asarray(scorer.at_least(applications.pairs(rewrites), tau), np.bool_)
 
-    def show(step: Round) -> None:
-        passed, rejected = (int((verdicts == each).sum()) for each in _DECIDED)
-        more = Round(step.asked, len(enough), step.passed + passed, step.rejected + rejected)
-        progress(more._replace(open=len(enough) - more.passed - more.rejected))
+    def show(decided: int) -> None:
+        progress(int(np.isin(verdicts, _DECIDED).sum()) + decided, len(enough))
 
     verdicts = np.full(applications.rule_count, CandidateVerdict.FEW_FLIPS, np.int8)
     verdicts[enough] = CandidateVerdict.UNDECIDED

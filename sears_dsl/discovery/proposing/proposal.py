@@ -21,7 +21,6 @@ Models", ACL 2018, Section 3.2.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -46,7 +45,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Element, Group, Literal, Negation, Piece, Regex, Rule, Tag, Text
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.language.tagsets import COARSE, FINE
+from sears_dsl.language.tagsets import BARE_FINE, COARSE
 from sears_dsl.language.words import KEYWORDS, objection
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens, TokenType, separated
@@ -57,8 +56,6 @@ TestSequence: TypeAlias = tuple[int, ...]
 Window: TypeAlias = tuple[int, ...]
 """Token types, by their number in the corpus, in a row."""
 
-# A fine tag that the language reads as a tag when it stands bare; `.` or `$` are literals there.
-_BARE_FINE = re.compile(r"[A-Z]{2,}\$?")
 _ANYTHING = (Text("x"),)
 # Tokens of an antecedent, at most.
 _LONGEST = 6
@@ -140,21 +137,17 @@ class Antecedents:
             yield token.text, False
         if token.coarse in COARSE[MINED.tagset]:
             yield token.coarse, True
-        if token.fine in FINE and token.fine != token.coarse and _BARE_FINE.fullmatch(token.fine):
+        if token.fine in BARE_FINE and token.fine != token.coarse:
             yield token.fine, True
 
     def _number(self, name: str, is_tag: bool) -> int:
         number = self._numbers.setdefault((name, is_tag), len(self.elements))
         if number == len(self.elements):
-            body = Tag(name) if is_tag else Literal(name, quoted=_needs_quotes(name))
-            self.elements.append(Element(body))
+            # Quoted where it cannot stand bare everywhere in an antecedent.
+            quoted = name in KEYWORDS or objection(name, "sequence") is not None
+            self.elements.append(Element(Tag(name) if is_tag else Literal(name, quoted=quoted)))
             self.tags.append(name if is_tag else None)
         return number
-
-
-def _needs_quotes(word: str) -> bool:
-    """Whether a literal cannot stand bare everywhere in an antecedent."""
-    return objection(word, "sequence") is not None or word in KEYWORDS
 
 
 def _parts(windows: Iterable[Window], length: int) -> dict[Window, None]:
@@ -190,7 +183,11 @@ def propose(
     the change, and its antecedent, of six tokens at most, is in a share of
     ``minimum_frequency`` of the rows; ``accepts`` says of a rule whether it is wanted at all.
     """
-    _check(corpus, context=context, minimum_frequency=minimum_frequency)
+    if not corpus.tagged:
+        raise UsageError(
+            "rules are proposed over tags and the rows have none",
+            help="tag them (`tagger.tag`) instead of tokenizing them only",
+        )
     # A share of 0.005 of 1,000 rows is 5 of them, whatever the rounding.
     minimum_rows = max(1, math.ceil(minimum_frequency * len(corpus) - 1e-9))
     antecedents = Antecedents(corpus, tagger=tagger, minimum_rows=minimum_rows)
@@ -207,19 +204,6 @@ def propose(
         for sequence in frequent[window]:
             drafts.add(site, sequence, start, end)
     return drafts.candidates()
-
-
-def _check(corpus: Tokens, *, context: int, minimum_frequency: float) -> None:
-    if not corpus.tagged:
-        raise UsageError(
-            "rules are proposed over tags and the rows have none",
-            help="tag them (`tagger.tag`) instead of tokenizing them only",
-        )
-    if context < 0 or not 0 <= minimum_frequency <= 1:
-        raise UsageError(
-            f"context is {context}, minimum_frequency {minimum_frequency}",
-            help="context is at least 0, a frequency between 0 and 1",
-        )
 
 
 def _sites(

@@ -175,11 +175,6 @@ class Discovery:
         searched = self.funnel.searched
         return self.settings.known_flips(searched) if known else self.settings.flips(searched)
 
-    @property
-    def questions(self) -> int:
-        """The distinct rows that the model was asked about."""
-        return self.funnel.questions
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HeldOutRows:
@@ -192,11 +187,6 @@ class HeldOutRows:
     tau: float | None
     # Asked before each batch of questions to the model; rewrites that it leaves are not counted
     in_time: Callable[[], bool] | None = None
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """The rows."""
-        return self.right.texts
 
     @cached_property
     def _tau(self) -> float:

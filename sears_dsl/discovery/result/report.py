@@ -14,7 +14,7 @@ from math import floor
 from pathlib import Path
 
 from sears_dsl.catalogue import manifest_path
-from sears_dsl.discovery.counts import Closest, Flip
+from sears_dsl.discovery.counts import Closest
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
@@ -295,7 +295,12 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
             _range(held.at_tau_interval) if held.changed else "",
             *map(str, held.flips_of_models),
         ]
-    return [*cells, _cell(record.examples[:1])]
+    shown = [
+        f"{each.original} → {with_code_points(each.original, each.rewritten)} "
+        f"({each.label} → {each.prediction})"
+        for each in record.examples[:1]
+    ]
+    return [*cells, *map(_escaped, shown or [""])]
 
 
 def _cautions(manifest: Manifest) -> list[str]:
@@ -421,20 +426,10 @@ def _lack(each: Closest, discovery: Discovery) -> str:
     return "readers who surely accept it"
 
 
-def _escaped(rule: str) -> str:
-    return rule.replace("|", "\\|")
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _range(interval: tuple[float, float]) -> str:
     low, high = interval
     return f"{rounded(low)}–{rounded(high)}"
-
-
-def _cell(examples: Sequence[Flip]) -> str:
-    return " ".join(
-        (
-            f"{each.original} → {with_code_points(each.original, each.rewritten)} "
-            f"({each.label} → {each.prediction})"
-        ).replace("|", "\\|")
-        for each in examples
-    )

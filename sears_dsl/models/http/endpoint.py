@@ -40,6 +40,7 @@ _EACH = "$each"
 _COLUMN = "$column."
 _PICTURE = "$picture."
 _LABELS = "/predictions"
+_SHOWN = 200
 _ENVIRONMENT = "$env."
 _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $picture.NAME"
 
@@ -160,14 +161,6 @@ class ResponseMap:
             )
         return cls(labels, names, confidences)
 
-    def extract(self, document: Any) -> Any:
-        """What the pointer to labels leads to: a list where it has a ``*``."""
-        return self._at(document, _parts(self.labels), self.labels, document)
-
-    def extract_confidences(self, document: Any) -> Any:
-        """What the pointer to confidences leads to, likewise."""
-        return self._at(document, _parts(self.confidences), self.confidences, document)
-
     def named(self, label: str) -> str:
         """A label of the response as the data calls it."""
         if not self.names:
@@ -179,28 +172,30 @@ class ResponseMap:
             )
         return self.names[label]
 
-    def _at(self, value: Any, parts: Sequence[str], pointer: str, document: Any) -> Any:
-        if not parts:
+
+def extracted(document: Any, pointer: str) -> Any:
+    """What a JSON pointer leads to: a list where it has a ``*``."""
+
+    def at(value: Any, steps: Sequence[str]) -> Any:
+        if not steps:
             return value
-        first, *rest = parts
+        first, *rest = steps
         if isinstance(value, list) and first == "*":
-            return [self._at(element, rest, pointer, document) for element in value]
+            return [at(element, rest) for element in value]
         if isinstance(value, dict) and first in value:
-            return self._at(value[first], rest, pointer, document)
+            return at(value[first], rest)
         if isinstance(value, list) and first.isdecimal() and int(first) < len(value):
-            return self._at(value[int(first)], rest, pointer, document)
+            return at(value[int(first)], rest)
         shown = json.dumps(document, ensure_ascii=False)
         raise ModelError(
             f"the response has nothing at {pointer or 'its root'}: there is no {first!r} in "
-            f"{shown[:200]}{'…' if len(shown) > 200 else ''}",
+            f"{shown[:_SHOWN]}{'…' if len(shown) > _SHOWN else ''}",
             help="say with --response-map where the labels are, as in /predictions/*/label, or "
             "/*/0/label where each row has a list of them, best first",
         )
 
-
-def _parts(pointer: str) -> list[str]:
-    """The steps of a JSON pointer."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    parts = pointer.split("/")[1:]
+    return at(document, [part.replace("~1", "/").replace("~0", "~") for part in parts])
 
 
 def _placeholders(template: Any) -> Iterator[str]:
@@ -287,7 +282,6 @@ def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
 
 
 _ROWS_A_REQUEST = 64
-_SHOWN = 200
 
 
 class HttpPredictor(AnsweringPredictor):
@@ -355,10 +349,10 @@ class HttpPredictor(AnsweringPredictor):
         return [Answer(self._response.named(label), sure) for label, sure in answers]
 
     def _pairs(self, document: Any) -> Any:
-        labels = self._response.extract(document)
+        labels = extracted(document, self._response.labels)
         if not self._response.confidences:
             return labels
-        sure = self._response.extract_confidences(document)
+        sure = extracted(document, self._response.confidences)
         if not (isinstance(labels, list) and isinstance(sure, list) and len(labels) == len(sure)):
             raise ModelError(
                 f"{self._posting.place} gave no confidence for each label: "
@@ -369,10 +363,10 @@ class HttpPredictor(AnsweringPredictor):
         return [(label, _fraction(value)) for label, value in zip(labels, sure, strict=True)]
 
     def _pair(self, document: Any) -> Any:
-        label = self._response.extract(document)
+        label = extracted(document, self._response.labels)
         if not self._response.confidences:
             return label
-        return label, _fraction(self._response.extract_confidences(document))
+        return label, _fraction(extracted(document, self._response.confidences))
 
     def close(self) -> None:
         """Close the connections."""

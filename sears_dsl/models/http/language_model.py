@@ -24,7 +24,7 @@ from hashlib import blake2b
 from math import isfinite
 from pathlib import Path
 from threading import Lock
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 from sears_dsl.errors import ModelError, UsageError, counted
 from sears_dsl.models.cached import PredictionStore
@@ -78,9 +78,7 @@ class PromptSettings:
     price: Prices | None = None  # of a million tokens; None where nobody said
     cache: str = ""  # a file that keeps answers from run to run; empty for none
     room: int = MOST_TOKENS  # tokens that an answer may have where the parameters do not say
-    timeout: float = 30.0
-    retries: int = 3
-    connections: int = 4  # questions that may be on their way at the same time
+    waits: Waits = field(default_factory=Waits)  # how long, how often, how many at once
 
     def __post_init__(self) -> None:
         if not (self.address and self.model):
@@ -138,7 +136,7 @@ class PromptSettings:
             )
         return cls(
             **texts,
-            **_waits(content),
+            waits=_waits(content),
             labels=_labels(content.get("labels", labels or {})),
             parameters=parameters,
             price=_prices(content.get("price")),
@@ -240,7 +238,7 @@ _NUMBERS = {
 """What each number of the settings is, and an example."""
 
 
-def _waits(content: Mapping[str, Any]) -> dict[str, Any]:
+def _waits(content: Mapping[str, Any]) -> Waits:
     """The settings of `_NUMBERS`, of those that are there."""
     waits = {name: content[name] for name in _NUMBERS if name in content}
     for name, value in waits.items():
@@ -253,7 +251,8 @@ def _waits(content: Mapping[str, Any]) -> dict[str, Any]:
                 f"{name} of a language model is {value!r:.80}, not {words}",
                 help=f"for example {name} = {example}",
             )
-    return {name: value if name == "timeout" else int(value) for name, value in waits.items()}
+    whole = {name: value if name == "timeout" else int(value) for name, value in waits.items()}
+    return cast("Waits", whole)
 
 
 def _is_number(value: object) -> bool:
@@ -304,12 +303,7 @@ class LanguageModel:
 
     def __init__(self, settings: PromptSettings, **waits: Unpack[Waits]) -> None:
         self._settings = settings
-        own: Waits = {
-            "timeout": settings.timeout,
-            "retries": settings.retries,
-            "connections": settings.connections,
-            **waits,
-        }
+        own: Waits = {**settings.waits, **waits}
         self._posting = Posting(settings.url, headers=settings.headers, **own)
         self.connections = self._posting.connections
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from sears_dsl.errors import listed
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.printer import print_rule, print_test
 from sears_dsl.language.words import print_function, print_share
 
 _QUOTED = re.compile(r'"[^"\\]+"')
+# Members of a set that are shown.
+_MEMBERS = 8
 _ATTRIBUTES = {
     "text": "word written",
     "lower": "word (any casing)",
@@ -133,8 +136,7 @@ def _of_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[tuple[str, 
         yield "_", "any word"
     elif isinstance(test, syntax.SetReference):
         members = [print_test(member, place="group") for member in scope.members(test)]
-        more = f" and {len(members) - 8} more" if len(members) > 8 else ""
-        yield print_test(test), f"one of: {', '.join(members[:8])}{more}"
+        yield print_test(test), f"one of: {listed(members, _MEMBERS)}"
         for member in scope.members(test):
             if isinstance(member, syntax.Tag):
                 yield from _of_test(member, scope)

@@ -118,8 +118,6 @@ class Session(Deciding):
                 "right": int(bench.right.sum()),
             },
             "model": bench.predictor.identity,
-            "scorer": None if bench.scorer is None else bench.scorer.name,
-            "tau": bench.tau,
             "reasons": {**decisions.TEMPLATE_REASONS, **decisions.REASONS},
             "judge": self._judging(),
             "write": self._writing(),
@@ -138,14 +136,9 @@ class Session(Deciding):
         skipped = [self._ids[each.rule] for each in self._verdicts("skip")]
         accepted, rejected, replaced, effects = self._in_and_out()
         places = order(
-            effects.coverage,
-            rules=len(self._ids),
-            most=self.most,
-            accepted=accepted,
-            rejected=rejected,
-            replaced=replaced,
-            skipped=skipped,
-        )
+            effects.coverage, rules=len(self._ids), most=self.most, accepted=accepted,
+            rejected=rejected, replaced=replaced, skipped=skipped,
+        )  # fmt: skip
         ids = self.bench.ruleset.rule_ids
         open_items = [
             self._item(place.rule, "skip" if place.rule in skipped else "", gain=place.gain)

@@ -16,7 +16,7 @@ from typing import Any
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.sentences import Sentences
 from sears_dsl.generating.table import Selection, selected
-from sears_dsl.language.printer import print_template, template_ids
+from sears_dsl.language.printer import print_template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
 from sears_dsl.vetting.journal import Journal
@@ -29,10 +29,8 @@ class TemplateSession(Deciding):
     def __init__(self, ruleset: Ruleset, journal: Journal) -> None:
         super().__init__(journal)
         self.ruleset = ruleset
-        ids = template_ids(ruleset.templates)
         self._sentences = {
-            name: Sentences(template, ruleset)
-            for name, template in zip(ids, ruleset.templates, strict=True)
+            name: Sentences(template, ruleset) for name, template in ruleset.named_templates
         }
         self._sample = lru_cache(None)(self._drawn)
 

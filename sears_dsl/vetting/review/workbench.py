@@ -231,14 +231,9 @@ class Workbench:
         )  # fmt: skip
         count = len(applications.texts)
         return RuleTable(
-            rules=tuple(rules),
-            texts=tuple(map(print_rule, rules)),
-            applications=applications,
-            answers=(None,) * count,
-            flips=np.zeros(count, np.bool_),
-            scores=None,
-            tau=self.tau,
-        )
+            rules=tuple(rules), texts=tuple(map(print_rule, rules)), applications=applications,
+            answers=(None,) * count, flips=np.zeros(count, np.bool_), scores=None, tau=self.tau,
+        )  # fmt: skip
 
     def _keep(self, rewrites: Rewrites) -> Rewrites:
         """The rewrites that the oracle keeps; the others are counted."""

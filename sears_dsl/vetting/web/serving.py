@@ -134,12 +134,6 @@ def background(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        proxy_headers=False,
-        server_header=False,
-        timeout_graceful_shutdown=2,
-    )
+        app, log_level="warning", access_log=False, lifespan="off", ws="none", proxy_headers=False,
+        server_header=False, timeout_graceful_shutdown=2,
+    )  # fmt: skip
