@@ -78,10 +78,7 @@ def run_tests(
     given_rulesets([ruleset])
     cases = [(k, test) for k, rule in enumerate(ruleset.rules) for test in rule.metadata.tests]
     of_templates = _template_results(ruleset)
-    has = {
-        "vectors": sources.vectors is not None,
-        "paraphrases": sources.paraphrases is not None,
-    }
+    has = {"vectors": sources.vectors is not None, "paraphrases": sources.paraphrases is not None}
     runs = [not lacking(rule, ruleset, **has) for rule in ruleset.rules]
     _compile_others(ruleset, {rule for rule, _ in cases if runs[rule]}, tagger)
     actual = _actual(ruleset, [case for case in cases if runs[case[0]]], tagger, sources)

@@ -170,9 +170,7 @@ def mcnemar_exact(only_first: ArrayLike, only_second: ArrayLike) -> Floats:
 
 
 def paired_difference_interval(
-    only_first: ArrayLike,
-    only_second: ArrayLike,
-    trials: ArrayLike,
+    only_first: ArrayLike, only_second: ArrayLike, trials: ArrayLike
 ) -> tuple[Floats, Floats]:
     """An interval of 95% for the second share minus the first, where both are of the same rows.
 
@@ -197,10 +195,7 @@ def paired_difference_interval(
 
 
 def difference_interval(
-    first: ArrayLike,
-    first_trials: ArrayLike,
-    second: ArrayLike,
-    second_trials: ArrayLike,
+    first: ArrayLike, first_trials: ArrayLike, second: ArrayLike, second_trials: ArrayLike
 ) -> tuple[Floats, Floats]:
     """An interval of 95% for the second share minus the first, where they are of different rows.
 

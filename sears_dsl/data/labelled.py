@@ -437,9 +437,8 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
         return ""
     raise DataError(
         f"{where}: {column} is {value!r}, which is not text",
-        help="give rows without text an empty one, or leave them out"
-        if value is None
-        else f"make it text first: of a data frame data.astype({{{column!r}: str}})",
+        help="give rows without text an empty one, or leave them out; a data frame's numbers "
+        f"become text by data.astype({{{column!r}: str}})",
     )
 
 

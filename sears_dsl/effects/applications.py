@@ -146,10 +146,7 @@ def apply_candidates(
 
 
 def _of_one_unit(
-    scoped: Sequence[tuple[Rule, Ruleset]],
-    tokens: Tokens,
-    tagger: Tagger,
-    guards: Guards | None,
+    scoped: Sequence[tuple[Rule, Ruleset]], tokens: Tokens, tagger: Tagger, guards: Guards | None
 ) -> Applications:
     runs = [list(run) for _, run in groupby(scoped, key=lambda each: id(each[1]))]
     rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]

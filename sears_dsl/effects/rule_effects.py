@@ -117,8 +117,7 @@ class RuleEffect:
             return ~self.right_after
         label, comparison = self.expect.label, self.comparison
         return np.array(
-            [answers_equal(answer, label, comparison=comparison) for answer in self.after],
-            np.bool_,
+            [answers_equal(answer, label, comparison=comparison) for answer in self.after], np.bool_
         )
 
     @property
@@ -312,12 +311,7 @@ def _confidences(answers: Sequence[Answer]) -> Floats | None:
 
 
 def _sampled(
-    scorer: Scorer,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    at_most: int | None,
-    seed: int,
-    rule: str,
+    scorer: Scorer, pairs: Sequence[tuple[str, str]], *, at_most: int | None, seed: int, rule: str
 ) -> Floats:
     """S of pairs drawn at random; the draw of a rule does not depend on the other rules."""
     scores = np.full(len(pairs), np.nan)

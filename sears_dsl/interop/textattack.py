@@ -71,10 +71,7 @@ def align_words(before: Sequence[str], after: Sequence[str]) -> WordAlignment:
 
 
 def rule_transformation(
-    rulesets: AnyRules,
-    *,
-    tagger: Tagger | None = None,
-    instances: WhichInstances = "first",
+    rulesets: AnyRules, *, tagger: Tagger | None = None, instances: WhichInstances = "first"
 ) -> Any:
     """A TextAttack ``Transformation`` that rewrites by rules.
 

@@ -227,10 +227,7 @@ def differences(original: str, rewrite: str) -> tuple[Change, ...]:
 
 def surface_columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
     """What lists and tables say."""
-    return {
-        **named(SURFACE, surface_evidence(pairs)),
-        **named(SUPPORT, support_evidence(pairs)),
-    }
+    return {**named(SURFACE, surface_evidence(pairs)), **named(SUPPORT, support_evidence(pairs))}
 
 
 def named(names: Sequence[str], columns: Floats) -> dict[str, Floats]:

@@ -243,11 +243,8 @@ def _best(scored: Any) -> Any:
 
 
 def _longest(model: Any, tokenizer: Any) -> int:
-    """So many pieces a model reads: those of the tokenizer, which may be boundless, or its places.
-
-    Embeddings of places that count from behind a piece to fill up with have none for those before.
-    """
-    places = (
+    """So many pieces a model reads: as the tokenizer says, or as it has places for."""
+    places = (  # some count them from behind that of the piece to fill up with
         each.num_embeddings - (-1 if each.padding_idx is None else each.padding_idx) - 1
         for name, each in model.named_modules()
         if name.endswith("position_embeddings") and isinstance(each, torch.nn.Embedding)

@@ -20,8 +20,7 @@ does not know is an error. Costs the loading of the model.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -29,6 +28,7 @@ from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import OnError, Predictor
+from sears_dsl.runtime.extras import need_endpoints
 from sears_dsl.runtime.files import is_file, is_folder
 from sears_dsl.runtime.interrupts import import_whole
 
@@ -131,9 +131,8 @@ def load_predictor(
     if kind == "file":
         store = None
     if not isinstance(model, str):
-        return CachedPredictor(
-            _predictor_of(model, store, comparison), store=store, batch_size=batch_size
-        )
+        own = _predictor_of(model, store, comparison)
+        return CachedPredictor(own, store=store, batch_size=batch_size)
     predictor: Predictor
     if kind == "llm":
         predictor = language_model(rest, **_waits(options))
@@ -261,10 +260,15 @@ def _local(
 
         return load_estimator(Path(rest), comparison=comparison)
     if kind == "hf":
-        with _needing("transformers and torch are not", "discovery", spec):
+        try:
             _check_transformers_model(rest, download=download)
             import_whole("torch")
             from sears_dsl.models.huggingface import load_pipeline  # noqa: PLC0415
+        except ImportError as error:
+            raise UsageError(
+                f"{spec}: transformers and torch are not installed ({error})",
+                help="pip install 'sears-dsl[discovery]'",
+            ) from error
         return load_pipeline(rest, download=download, comparison=comparison)
     if kind == "file":
         from sears_dsl.models.prediction_file import FilePredictor  # noqa: PLC0415
@@ -273,17 +277,6 @@ def _local(
     from sears_dsl.models.function import load_callable  # noqa: PLC0415
 
     return load_callable(spec, comparison=comparison)
-
-
-@contextmanager
-def _needing(what: str, extra: str, spec: str) -> Iterator[None]:
-    """A block of imports; what an extra brings may be missing."""
-    try:
-        yield
-    except ImportError as error:
-        raise UsageError(
-            f"{spec}: {what} installed ({error})", help=f"pip install 'sears-dsl[{extra}]'"
-        ) from error
 
 
 def _meant(spec: str) -> str:
@@ -329,8 +322,9 @@ def _check_transformers_model(name: str, *, download: bool) -> None:
 
 
 def _endpoint(url: str, options: Mapping[str, Any], comparison: Comparison) -> Predictor:
-    with _needing("httpx is not", "models", url):
-        from sears_dsl.models.http import endpoint  # noqa: PLC0415
+    need_endpoints()
+    from sears_dsl.models.http import endpoint  # noqa: PLC0415 - as in `_local`
+
     request, response = options.get("request_map"), options.get("response_map")
     return endpoint.HttpPredictor(
         url,
@@ -358,8 +352,9 @@ def language_model(
 
     What is given beside them counts where they do not say; of the waits, before what they say.
     """
-    with _needing("httpx is not", "models", f"llm:{source}"):
-        from sears_dsl.models.http import language_model as llm  # noqa: PLC0415
+    need_endpoints()
+    from sears_dsl.models.http import language_model as llm  # noqa: PLC0415 - as in `_local`
+
     most = llm.MOST_TOKENS if room is None else room
     settings = llm.PromptSettings.read(source, prompt=prompt, labels=labels, room=most)
     return llm.LanguageModel(settings, **waits)

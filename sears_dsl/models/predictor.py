@@ -103,8 +103,7 @@ def ask_answers(
     """Call a model about rows, if any, and check what it gives: labels, or pairs."""
     if not rows:
         return []
-    about = f"\n  {_batch(rows)}"
-    with somebody_elses_code(model, help=advice, about=about, passing=ModelError):
+    with somebody_elses_code(model, help=advice, about=f"\n  {_batch(rows)}", passing=ModelError):
         # Generators run the model while they are read, so they are read here.
         answered = call()
         predictions = listed(answered)

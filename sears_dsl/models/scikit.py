@@ -16,6 +16,7 @@ from sears_dsl.answers import Comparison
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import inputs_of
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, ask_answers
+from sears_dsl.runtime.extras import need_estimators
 
 
 class EstimatorPredictor(AnsweringPredictor):
@@ -83,12 +84,9 @@ def load_estimator(path: Path, *, comparison: Comparison = "exact") -> Estimator
             f"the model {path} cannot be read: {error.strerror}",
             help="`sklearn:` takes a file that joblib.dump or pickle.dump wrote",
         ) from error
-    try:
-        import joblib  # noqa: PLC0415 - a dependency of those models alone
-    except ImportError as error:
-        raise UsageError(
-            "scikit-learn models need scikit-learn", help="pip install 'sears-dsl[models]'"
-        ) from error
+    need_estimators()
+    import joblib  # noqa: PLC0415 - a dependency of those models alone
+
     try:
         estimator = joblib.load(path)
     # Whatever the pickle runs may raise.

@@ -45,11 +45,9 @@ class VotingPredictor:
         self._alike = alike
         #: The names of the models that answer together where all are right; none of others.
         self.models = (tuple(names) or tuple(model.identity for model in models)) if alike else ()
-        self._together: Callable[[Sequence[str]], str]
-        if alike:
-            self._together = partial(unanimous, comparison=comparison)
-        else:
-            self._together = common_words if is_of_words(comparison) else most_frequent
+        by_votes = common_words if is_of_words(comparison) else most_frequent
+        same = partial(unanimous, comparison=comparison)
+        self._together: Callable[[Sequence[str]], str] = same if alike else by_votes
         self._comparison = comparison
         self._kind = "every" if alike else "vote"
 

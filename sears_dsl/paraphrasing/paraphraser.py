@@ -148,10 +148,7 @@ class Paraphraser:
         ]
 
     def paraphrase(
-        self,
-        sentences: Sequence[str],
-        *,
-        forbidden: Sequence[tuple[str, ...]] | None = None,
+        self, sentences: Sequence[str], *, forbidden: Sequence[tuple[str, ...]] | None = None
     ) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence, without itself; by falling score, then the likelier.
 

@@ -106,10 +106,7 @@ class RememberedScorer:
         )
 
     def _remembered(
-        self,
-        kind: str,
-        pairs: Sequence[Pair],
-        ask: Callable[[Sequence[Pair]], NDArray[np.float64]],
+        self, kind: str, pairs: Sequence[Pair], ask: Callable[[Sequence[Pair]], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         known = self._known.setdefault(kind, {})
         keys = [_key(pair) for pair in pairs]

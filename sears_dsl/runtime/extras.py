@@ -67,6 +67,10 @@ need_arrow = partial(_need, ("pyarrow",), "arrow")
 need_frames = partial(_need, ("pandas",), "pandas")
 #: What learns from the answers of audits is installed.
 need_learning = partial(_need, ("sklearn",), "analysis")
+#: What asks models behind HTTP is installed.
+need_endpoints = partial(_need, ("httpx",), "models")
+#: What reads estimators is installed.
+need_estimators = partial(_need, ("joblib",), "models")
 #: The library that draws is installed.
 need_plots = partial(_need, ("matplotlib",), "plots")
 

@@ -392,7 +392,7 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
         ('{"headers": {"a": 1}}', None, "the headers of a request map are texts"),
         ('{"body": "$text"}', "/predictions/*", "each row has a request of its own"),
         (None, "predictions", "the response map cannot be read"),
-        (None, "predictions", "or a pointer such as /predictions/*/label"),
+        (None, "predictions", "for a response map also /labels/*"),
         (None, '{"labels": "predictions"}', "'predictions' is not a JSON pointer"),
         (None, '{"labels": 3}', "a response map has a pointer and names"),
     ],

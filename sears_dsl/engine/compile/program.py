@@ -138,10 +138,7 @@ def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -
 
 
 def bind(
-    variant: Variant,
-    start: int,
-    predicates: Predicates,
-    token_type: Callable[[int], TokenType],
+    variant: Variant, start: int, predicates: Predicates, token_type: Callable[[int], TokenType]
 ) -> Binding:
     """How an instance that starts at a token, or is inserted before it, lies on its row.
 

@@ -270,8 +270,7 @@ def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{where} cannot be read: {error}",
-            help="give the name of a .toml or .json file, or JSON"
-            + (", or a pointer such as /predictions/*/label" if what == "response map" else ""),
+            help="name a .toml or .json file, or give JSON; for a response map also /labels/*",
         ) from error
     unknown = sorted(set(content) - set(keys)) if isinstance(content, dict) else ["no object"]
     if unknown:
