@@ -116,6 +116,13 @@ def load(name: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     return rulesets[0]
 
 
+def loaded_files(names: Sequence[str]) -> list[Path]:
+    """The rule files that are loaded where these are named; see `load_rulesets`."""
+    own = set(map(Path, names))
+    files = find_rule_files(names)
+    return [file for file in files if file in own or not file.name.endswith(LEFT_OUT)]
+
+
 def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) -> list[Ruleset]:
     """Load what the names stand for; see `find_rule_files`.
 
@@ -123,13 +130,8 @@ def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) 
     loaded like any other. Imports stay below the folder of their file unless they may lead out of
     it.
     """
-    named = list(names)
-    own = {Path(name) for name in named}
-    return [
-        load_file(file, allow_imports_outside=allow_imports_outside)
-        for file in find_rule_files(named)
-        if file in own or not file.name.endswith(LEFT_OUT)
-    ]
+    files = loaded_files(list(names))
+    return [load_file(file, allow_imports_outside=allow_imports_outside) for file in files]
 
 
 def names_without(names: Iterable[str], paths: Collection[str]) -> list[str]:

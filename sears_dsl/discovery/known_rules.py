@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.catalogue import LEFT_OUT, find_rule_files, shipped
+from sears_dsl.catalogue import loaded_files, shipped
 from sears_dsl.data.protection import Guards
 from sears_dsl.discovery.ruleset_text import is_writable
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
@@ -108,27 +107,15 @@ def load_known(
     loaded like any file. Of a folder the files of rules that reviewers rejected are left.
     """
     names = {path.resolve(): name for name, path in shipped().items()}
+    named = {path.resolve(): names.get(path.resolve(), str(path)) for path in loaded_files(files)}
     accepted = {path: name for path, name in names.items() if not name.startswith(NOT_ACCEPTED)}
-    chosen = accepted if with_shipped else {}
-    own = set(map(Path, files))
-    named_paths = set()
-    for path in find_rule_files(files):
-        if path.name.endswith(LEFT_OUT) and path not in own:
-            continue
-        named_paths.add(path.resolve())
-        chosen.setdefault(path.resolve(), names.get(path.resolve(), str(path)))
-    loaded = (
-        (name, ruleset if path in named_paths else _with_care(ruleset))
-        for path, name in chosen.items()
-        for ruleset in [load(path)]
-    )
-    # Shipped rules of other languages are left; a file that was named is not.
-    shipped_names = set(names.values())
-    by_name = {
-        name: ruleset
-        for name, ruleset in loaded
-        if ruleset.options.language == tagger.language or name not in shipped_names
-    }
+    by_name = {}
+    for path, name in {**(accepted if with_shipped else {}), **named}.items():
+        ruleset = load(path)
+        if path in named:
+            by_name[name] = ruleset
+        elif ruleset.options.language == tagger.language:
+            by_name[name] = _with_care(ruleset)
     for each in rulesets:
         own_name = each.name or each.path
         while own_name in by_name:

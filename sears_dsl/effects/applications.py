@@ -134,24 +134,18 @@ def apply_candidates(
     of_unit: dict[Unit, list[int]] = {"text": []}
     for place, (_, scope) in enumerate(scoped):
         of_unit.setdefault(scope.options.unit or "text", []).append(place)
-    applied = [
-        _of_one_unit([scoped[place] for place in places], tokens, tagger, guards)
-        for places in of_unit.values()
-        if places or len(of_unit) == 1
-    ]
+    applied = []
+    for places in of_unit.values():
+        if places or len(of_unit) == 1:
+            of_scope = groupby((scoped[place] for place in places), key=lambda each: id(each[1]))
+            runs = [list(run) for _, run in of_scope]
+            rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
+            matcher = compile_with_sources(rulesets, tagger=tagger)
+            applied.append(applications_of(matcher, tokens, guards=guards))
     if len(applied) == 1:
         return applied[0]
     order = [place for places in of_unit.values() for place in places]
     return reduce(Applications.joined_to, applied).select(np.argsort(order))
-
-
-def _of_one_unit(
-    scoped: Sequence[tuple[Rule, Ruleset]], tokens: Tokens, tagger: Tagger, guards: Guards | None
-) -> Applications:
-    runs = [list(run) for _, run in groupby(scoped, key=lambda each: id(each[1]))]
-    rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
-    matcher = compile_with_sources(rulesets, tagger=tagger)
-    return applications_of(matcher, tokens, guards=guards)
 
 
 def applications_of(

@@ -32,7 +32,7 @@ from sears_dsl.discovery.proposing.proposal import outside_questions
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.flips import RightRows
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import CompileError, DataError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.models.function import CallablePredictor
@@ -299,6 +299,13 @@ def test_nothing_is_loaded_before_known_flips_are_there() -> None:
         )
     team.close()
     assert set(order) == {"known"}
+
+
+def test_a_named_ruleset_of_another_language_is_told() -> None:
+    other = load_tagger("fast:pt")
+    assert load_known(tagger=other) is None
+    with pytest.raises(CompileError, match="is for language en, the tagger fast:pt for pt"):
+        load_known(["contractions"], tagger=other)
 
 
 def test_rules_that_readers_refuse_are_known_only_where_their_ruleset_is_named() -> None:
