@@ -35,7 +35,7 @@ from sears_dsl.answers import REFUSED, Comparison, is_right
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel, OnStage, require_confidence
-from sears_dsl.effects.flips import RightRows
+from sears_dsl.effects.flips import Ask, RightRows
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
 from sears_dsl.errors import counted
 from sears_dsl.meaning.scorers import Scorer
@@ -99,16 +99,16 @@ def find_adversaries(
     *,
     scorer: Scorer,
     tau: float,
-    ask: Callable[[Sequence[int], Sequence[str]], Sequence[str | None]] | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    ask: Ask | None = None,
+    in_time: Callable[[], bool] = lambda: True,
     portion: int = 1024,
     base: bool = True,
 ) -> ParaphraseFlips:
     """The paraphrases that flip a model's answer and keep the meaning.
 
     The scorer is asked about those that flip, and where the ``base`` rate is wanted a few of each
-    row besides; ``stop`` between portions leaves the rest out. ``ask`` says None where there was no
-    time; `RightRows.ask` if None.
+    row besides; where ``in_time`` says no between portions the rest is left out. ``ask`` says None
+    where there was no time; `RightRows.ask` if None.
     """
     # The best paraphrases of all rows come first: where time ends, each row was looked at.
     questions = sorted(
@@ -125,12 +125,12 @@ def find_adversaries(
     flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
     # First, and a portion of it alone where time is short: without a base rate nothing is proven.
     drawn = one_of_each_row(
-        right, known if base else (), scorer=scorer, tau=tau, stop=stop, portion=portion
+        right, known if base else (), scorer=scorer, tau=tau, in_time=in_time, portion=portion
     )
     equivalents: list[tuple[int, str]] = []
     scores: list[float] = []
     for first in range(0, len(flips), portion):
-        if stop():
+        if not in_time():
             break
         # Most flips lose the meaning, which is cheaper to see than how far they are from it.
         some = flips[first : first + portion]
@@ -164,7 +164,7 @@ def one_of_each_row(
     *,
     scorer: Scorer,
     tau: float,
-    stop: Callable[[], bool] = lambda: False,
+    in_time: Callable[[], bool] = lambda: True,
     portion: int = 1024,
 ) -> list[tuple[int, str]]:
     """Of some hundred rows a paraphrase that keeps the meaning, for the base rate.
@@ -180,7 +180,7 @@ def one_of_each_row(
     equivalents: list[tuple[int, str]] = []
     for look in range(_LOOKS):
         pairs = [(number, drawn[number][look]) for number in open_rows if look < len(drawn[number])]
-        if not pairs or stop():
+        if not pairs or not in_time():
             break
         keeps = scorer.at_least([(right.texts[number], text) for number, text in pairs], tau)
         good = [pair for pair, keep in zip(pairs, keeps, strict=True) if keep]

@@ -94,11 +94,6 @@ class Search:
         tau = self.settings.tau
         return self.scorer.tau if tau is None else tau
 
-    def no_time(self, stage: Stage) -> Callable[[], bool]:
-        """Whether a stage has to stop."""
-        in_time = self.budget.stage(stage)
-        return lambda: not in_time()
-
     def in_time(self, stage: Stage) -> Callable[[], bool] | None:
         """Whether a stage may go on; None where time is not limited."""
         return self.budget.stage(stage) if self.budget.limited else None
@@ -155,7 +150,7 @@ class Search:
         return find_adversaries(
             right, paraphrases, scorer=self.remembered, tau=self.tau,
             ask=self.asker(right, shown=shown, stage="answers"),
-            stop=self.no_time("adversaries"), portion=self.portion, base=base,
+            in_time=self.budget.stage("adversaries"), portion=self.portion, base=base,
         )  # fmt: skip
 
     def held_out(self, right: RightRows) -> HeldOutRows | None:
@@ -282,7 +277,7 @@ def _base_rate(
             right,
             [(row, text) for row, some in enumerate(paraphrases) if row not in drawn
              for text in some],
-            scorer=search.remembered, tau=search.tau, stop=search.no_time("adversaries"),
+            scorer=search.remembered, tau=search.tau, in_time=search.budget.stage("adversaries"),
             portion=search.portion,
         )
     )  # fmt: skip
@@ -330,7 +325,7 @@ def _judged(
     return judge_rules(
         changes, corpus, scorer=search.remembered, tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
-        supported=acts_enough, stop=search.no_time("judging"), portion=search.portion,
+        supported=acts_enough, in_time=search.budget.stage("judging"), portion=search.portion,
         on_progress=search.on_progress,
     )  # fmt: skip
 
@@ -476,7 +471,7 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
         minimum_flips=settings.flips(len(right)),
         batch=search.portion,
         in_waves=search.budget.limited,
-        stop=search.no_time("filter"),
+        in_time=search.budget.stage("filter"),
         progress=partial(search.on_progress, "scoring"),
     )
     return SearchOutcome(

@@ -165,7 +165,7 @@ def test_a_rule_that_the_budget_left_undecided_does_not_pass() -> None:
         scorer=scorer,
         tau=TAU,
         batch=4,
-        stop=lambda: len(rounds) == 2,
+        in_time=lambda: len(rounds) < 2,
         progress=lambda decided, total: rounds.append((decided, total, len(scorer.asked))),
     )
     assert found.count(CandidateVerdict.UNDECIDED) == 2
@@ -345,10 +345,10 @@ def test_with_little_time_the_rules_that_flip_most_are_decided() -> None:
     flips = np.ones(4000, np.bool_)
     scorer = Table(applications, (random.random(4000) < 0.97).tolist())
     whole = filter_candidates(applications, flips, scorer=scorer, tau=TAU)
-    rounds = iter([False] * 30 + [True] * 100)
+    rounds = iter([True] * 30 + [False] * 100)
     scorer = Table(applications, list(scorer.table.values()))
     some = filter_candidates(
-        applications, flips, scorer=scorer, tau=TAU, in_waves=True, stop=lambda: next(rounds)
+        applications, flips, scorer=scorer, tau=TAU, in_waves=True, in_time=lambda: next(rounds)
     )
     decided = some.verdicts != CandidateVerdict.UNDECIDED
     assert decided[:30].all()

@@ -184,7 +184,7 @@ def test_a_budget_that_is_over_leaves_rules_undecided_and_passes_none() -> None:
     reader = Reader(lambda _, new: True)
     found = judge_rules(
         proposed(RULES[1:2]), corpus(many("a movie {number}", 80)), scorer=reader, tau=0.5,
-        delta=0.1, stop=lambda: True,
+        delta=0.1, in_time=lambda: False,
     )  # fmt: skip
     assert (len(found.passed), found.undecided, found.decisions) == (0, 1, 0)
 

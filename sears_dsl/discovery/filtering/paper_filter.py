@@ -62,17 +62,17 @@ def decide(
     *,
     delta: float,
     batch: int = 1024,
-    stop: Callable[[], bool] = lambda: False,
+    in_time: Callable[[], bool] = lambda: True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rules pass, and which are rejected, each (rules,); others were left undecided.
 
     The question is asked in rounds, about each rewrite once at most; a rule may fail on a share
-    ``delta`` of its rows. ``stop`` is asked before each round, ``progress`` told after each how
+    ``delta`` of its rows. ``in_time`` is asked before each round, ``progress`` told after each how
     many are decided.
     """
     state = _State(applications, delta)
-    while state.prune() and not stop():
+    while state.prune() and in_time():
         chosen = state.choose(min(batch, max(_LEAST_BATCH, state.left // _SHARE)))
         state.learn(chosen, question(chosen))
         progress(int((state.passed | state.rejected).sum()))
@@ -237,14 +237,14 @@ def filter_candidates(
     minimum_flips: int = MINIMUM_FLIPS,
     batch: int = 1024,
     in_waves: bool = False,
-    stop: Callable[[], bool] = lambda: False,
+    in_time: Callable[[], bool] = lambda: True,
     progress: Callable[[int, int], None] = lambda decided, total: None,
 ) -> Filtered:
     """Give each candidate its verdict; ``flips`` says of each rewrite whether it flips the model.
 
     With ``in_waves`` the rules that flip most are decided before others are asked about, for some
-    more questions: where time may end before the last rule is decided. ``stop``, asked between
-    batches, leaves the rest undecided; ``progress`` is told how many of how many are decided.
+    more questions: where time may end before the last rule is decided. Where ``in_time`` says no
+    between batches the rest is left undecided; ``progress`` is told how many of how many are.
     """
     if len(flips) != len(applications.texts):
         raise UsageError(
@@ -266,7 +266,12 @@ def filter_candidates(
     verdicts[enough] = CandidateVerdict.UNDECIDED
     for wave in _waves(enough, counts) if in_waves else [enough]:
         passed, rejected = decide(
-            applications.select(wave), question, delta=delta, batch=batch, stop=stop, progress=show
+            applications.select(wave),
+            question,
+            delta=delta,
+            batch=batch,
+            in_time=in_time,
+            progress=show,
         )
         verdicts[wave[passed]] = CandidateVerdict.PASSED
         verdicts[wave[rejected]] = CandidateVerdict.REJECTED

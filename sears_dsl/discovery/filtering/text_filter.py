@@ -297,19 +297,19 @@ def judge_rules(
     delta: float,
     spread: Spread | None = None,
     supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None = None,
-    stop: Callable[[], bool] = lambda: False,
+    in_time: Callable[[], bool] = lambda: True,
     portion: int = 1024,
     on_progress: OnStage = lambda stage, done, total: None,
 ) -> RuleJudgements:
     """Judge rules on a corpus, and narrow those that fail in some places only.
 
     ``spread`` is of a scorer whose S is the chance that readers accept; None takes its word.
-    ``supported`` says of narrowed rules which act in enough rows; all do if None. ``stop``, asked
-    before each portion of at most ``portion`` pairs, leaves what is open undecided.
+    ``supported`` says of narrowed rules which act in enough rows; all do if None. Where ``in_time``
+    says no before a portion of at most ``portion`` pairs, what is open is left undecided.
     """
     judge = _RuleJudge(
-        corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread,
-        stop=stop, portion=portion, on_progress=on_progress, size=min(portion, _FIRST_PORTION),
+        corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread, in_time=in_time,
+        portion=portion, on_progress=on_progress, size=min(portion, _FIRST_PORTION),
     )  # fmt: skip
     rules = candidates.rules
     trials = judge.tried(rules, tell=partial(on_progress, JUDGING))
@@ -436,7 +436,7 @@ class _RuleJudge:
     tau: float
     delta: float
     spread: Spread | None
-    stop: Callable[[], bool]
+    in_time: Callable[[], bool]
     portion: int
     on_progress: OnStage
     size: int
@@ -538,7 +538,7 @@ class _RuleJudge:
     def _answered(self, requests: Sequence[tuple[_Trial, int]]) -> Iterator[list[_Trial]]:
         """Score the first pairs of trials, up to so many, some trials at a time, each whole."""
         first = 0
-        while first < len(requests) and not self.stop():
+        while first < len(requests) and self.in_time():
             last = first
             pairs: list[Pair] = []
             while last < len(requests) and len(pairs) < self.size:
