@@ -69,8 +69,6 @@ from sears_dsl.judge.judge import VERSION
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.meaning.sentence_meaning import (
-    ABOUT_FEW,
-    ABOUT_MANY,
     FEW,
     OF_SENTENCES,
     chances,
@@ -105,6 +103,14 @@ SHIPPED = "shipped "
 #: junk that no rule proposes twice.
 BASE_RATE = 1 / 8
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
+#: Evidence that is weighed where few words of whole sentences differ.
+ABOUT_FEW = (
+    "sentence", "sentence as it is", "another word", "other content", "unlike content",
+    "content words exchanged", "words moved", "negation", "opposite", "other thing of its kind",
+    "number", "number replaced",
+)  # fmt: skip
+#: And where many do.
+ABOUT_MANY = ("sentence", "share of words changed", "negation", "opposite", "number", "name")
 
 
 def part(text: str, count: int, purpose: str) -> int:

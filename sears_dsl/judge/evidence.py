@@ -70,25 +70,6 @@ class Content:
         return float(linear + (hidden * self.output[:, kind]).sum() / members)
 
 
-def load_content(path: Path, sha256: str, *, belongs_to: str = "judge.json") -> Content:
-    """The arrays of a file; of another one than the numbers were fitted with, an error."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"{path} cannot be read: {error.strerror}", help="install the package again"
-        ) from error
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ModelError(
-            f"{path} is not the file that {belongs_to} belongs to: the two are of different "
-            "versions, or it is damaged",
-            help="install the package again, or fit both anew: python -m training.judge",
-        )
-    with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        arrays = {each.name: file[each.name].astype(np.float32) for each in fields(Content)}
-    return Content(**arrays)
-
-
 Pair = tuple[str, str]
 AnyDevice: TypeAlias = str | torch.device | None
 
@@ -264,13 +245,21 @@ def read_numbers(
     return Numbers(file, entry, all_curves, content)
 
 
-def load_evidence(
-    folder: Path, numbers: Numbers, *, learned: Path | None = None, device: AnyDevice = None
-) -> Evidence:
-    """What reads rewrites, with what was learned about contents; None is the shipped file."""
-    content = load_content(
-        _LEARNED if learned is None else learned,
-        numbers.entry["sha256"],
-        belongs_to=numbers.file.name,
-    )
+def load_evidence(folder: Path, numbers: Numbers, *, device: AnyDevice = None) -> Evidence:
+    """What reads rewrites, with what was learned about contents, which the numbers belong to."""
+    try:
+        learned = _LEARNED.read_bytes()
+    except OSError as error:
+        raise ModelError(
+            f"{_LEARNED} cannot be read: {error.strerror}", help="install the package again"
+        ) from error
+    if hashlib.sha256(learned).hexdigest() != numbers.entry["sha256"]:
+        raise ModelError(
+            f"{_LEARNED} is not the file that {numbers.file.name} belongs to: the two are of "
+            "different versions, or it is damaged",
+            help="install the package again, or fit both anew: python -m training.judge",
+        )
+    with np.load(io.BytesIO(learned), allow_pickle=False) as file:
+        arrays = {each.name: file[each.name].astype(np.float32) for each in fields(Content)}
+    content = Content(**arrays)
     return Evidence(Encoder(folder, content.frequencies, device=device), content)

@@ -185,22 +185,19 @@ def load_judge(
     *,
     tau: float | None = None,
     device: str | torch.device | None = None,
-    numbers: Path | None = None,
     language_model: Path | None = None,
 ) -> Judge:
-    """The judge of a file, with its ``judge.npz`` beside it.
+    """The shipped judge, or ``judge-lm`` where the file of a language model is named.
 
-    It reads with the sentence encoder all-MiniLM-L6-v2, of the folder. The file is the shipped
-    ``judge.json`` by default, and ``judge_lm.json`` where the file of a language model is named.
+    It reads with the sentence encoder all-MiniLM-L6-v2, of the folder.
     """
-    shipped = _FOLDER / ("judge.json" if language_model is None else "judge_lm.json")
-    file = shipped if numbers is None else numbers
+    file = _FOLDER / ("judge.json" if language_model is None else "judge_lm.json")
     weights = read_numbers(
         file, version=VERSION, curves=("cheap", "full"), advice=_ANEW,
         evidence={*SURFACE, *SUPPORT, *ALONE, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER},
     )  # fmt: skip
     cheap, full = weights.curves
-    evidence = load_evidence(folder, weights, learned=file.with_name("judge.npz"), device=device)
+    evidence = load_evidence(folder, weights, device=device)
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
     other_digests = f"{readings.digest}{grammar.identity}"

@@ -49,16 +49,6 @@ others replace; of the worst change of content words how far it is from certain 
 word" does not say so), and how unlike the new words are in the last layer; how far the vector of
 the sentence turns, whether it is long or short."""
 
-ABOUT_FEW = (
-    "sentence", "sentence as it is", "another word", "other content", "unlike content",
-    "content words exchanged", "words moved", "negation", "opposite", "other thing of its kind",
-    "number", "number replaced",
-)  # fmt: skip
-"""Evidence that is weighed where few words differ."""
-
-ABOUT_MANY = ("sentence", "share of words changed", "negation", "opposite", "number", "name")
-"""Evidence that is weighed where many words differ."""
-
 _LAST, _WHOLE = NUMBERS.index("words, layer 6"), NUMBERS.index("sentence")
 _FILE = Path(__file__).with_name("sentence_meaning.json")
 _ANEW = "install the package again, or fit it anew: python -m training.judge"
@@ -166,11 +156,10 @@ def load_sentence_meaning(
     *,
     tau: float | None = None,
     device: str | torch.device | None = None,
-    numbers: Path | None = None,
 ) -> SentenceMeaning:
     """The shipped scorer of whole sentences."""
     record = judge_evidence.read_numbers(
-        _FILE if numbers is None else numbers,
+        _FILE,
         version=VERSION,
         curves=("few", "many"),
         evidence={*SURFACE, *SUPPORT, *judge_evidence.CONTENT, *OF_SENTENCES},

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import ModelError, SearsError
-from sears_dsl.judge import english, readings
+from sears_dsl.judge import english, evidence, readings
 from sears_dsl.judge import judge as shipped
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import NUMBERS, Encoder, Place, PlaceVectors, places_of
@@ -257,10 +257,13 @@ def test_chances_are_those_of_the_naive_sum(judge: Judge) -> None:
     assert np.allclose(chances, [_naive(judge.full, row) for row in rows])
 
 
-def test_a_judge_of_another_version_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_a_judge_of_another_version_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
     (tmp_path / "judge.json").write_text(json.dumps({"version": 99}))
     with pytest.raises(ModelError, match=r"judge\.json is of version 99.*version 2") as refusal:
-        load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
+        load_judge(carried_encoder())
     assert refusal.value.help.startswith("install the package again")
 
 
@@ -268,13 +271,14 @@ def test_a_judge_of_another_version_is_refused_with_a_sentence(tmp_path: Path) -
     "changed", [{"cheap": None}, {"full": {"curves": {}}}, {"tau": "half"}, {"sha256": None}]
 )
 def test_numbers_that_are_not_what_their_version_says_are_refused_with_a_sentence(
-    changed: dict[str, object], tmp_path: Path
+    changed: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
     entry = json.loads(Path(shipped.__file__).with_name("judge.json").read_text("utf-8"))
     entry = {key: value for key, value in {**entry, **changed}.items() if value is not None}
     (tmp_path / "judge.json").write_text(json.dumps(entry))
     with pytest.raises(ModelError, match=r"judge\.json has its version, 2, and not what belongs"):
-        load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
+        load_judge(carried_encoder())
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"version": 1}', '{"tau": 0.5}'])
@@ -309,14 +313,19 @@ def test_lists_and_readings_of_another_version_are_refused_with_a_sentence(
     assert "install" in refusal.value.help
 
 
-def test_a_judge_whose_files_do_not_belong_together_is_refused(tmp_path: Path) -> None:
-    source = Path(shipped.__file__).with_name("judge.json")
-    (tmp_path / "judge.json").write_bytes(source.read_bytes())
+def test_a_judge_whose_files_do_not_belong_together_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "judge.npz").write_bytes(b"something else")
+    monkeypatch.setattr(evidence, "_LEARNED", tmp_path / "judge.npz")
     with pytest.raises(ModelError, match=r"is not the file that judge\.json belongs to"):
-        load_judge(carried_encoder(), numbers=tmp_path / "judge.json")
-    with pytest.raises(ModelError, match="cannot be read"):
-        load_judge(carried_encoder(), numbers=tmp_path / "missing.json")
+        load_judge(carried_encoder())
+    monkeypatch.setattr(evidence, "_LEARNED", tmp_path / "missing.npz")
+    with pytest.raises(ModelError, match=r"missing\.npz cannot be read"):
+        load_judge(carried_encoder())
+    monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
+    with pytest.raises(ModelError, match=r"judge\.json cannot be read"):
+        load_judge(carried_encoder())
 
 
 def test_loading_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:

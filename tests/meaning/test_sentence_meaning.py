@@ -16,8 +16,6 @@ from sears_dsl.judge.surface import SURFACE
 from sears_dsl.meaning import sentence_meaning
 from sears_dsl.meaning.scorers import load_scorer, shipped
 from sears_dsl.meaning.sentence_meaning import (
-    ABOUT_FEW,
-    ABOUT_MANY,
     FEW,
     OF_SENTENCES,
     SentenceMeaning,
@@ -84,7 +82,7 @@ def test_texts_of_any_kind_are_scored(scorer: SentenceMeaning, text: str) -> Non
 
 
 def test_few_and_many_words_have_curves_of_their_own(scorer: SentenceMeaning) -> None:
-    columns = {name: np.zeros(2) for name in {*SURFACE, *ABOUT_FEW, *ABOUT_MANY}}
+    columns = {name: np.zeros(2) for name in {*SURFACE, *scorer.few.names, *scorer.many.names}}
     columns["words changed"] = np.array([FEW, FEW + 1.0])
     columns["words moved"] = np.array([3.0, 3.0])
     few, many = chances(scorer.few, scorer.many, columns)
@@ -143,20 +141,22 @@ def test_the_shipped_numbers_say_where_they_come_from() -> None:
 
 
 def test_a_file_of_another_version_is_refused_with_a_sentence(
-    tmp_path: Path, scorer: SentenceMeaning
+    tmp_path: Path, scorer: SentenceMeaning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ModelError, match=r"is of version 99.*version 1"):
-        load_sentence_meaning(carried_encoder(), numbers=_with(tmp_path, version=99))
-    with pytest.raises(ModelError, match=r"judge\.npz is not the file that numbers\.json"):
-        load_sentence_meaning(carried_encoder(), numbers=_with(tmp_path, sha256="0" * 64))
-    with pytest.raises(ModelError, match="cannot be read"):
-        load_sentence_meaning(carried_encoder(), numbers=tmp_path / "missing.json")
+    for file, told in (
+        (_with(tmp_path / "1.json", version=99), r"is of version 99.*version 1"),
+        (_with(tmp_path / "2.json", sha256="0" * 64), r"judge\.npz is not the file that 2\.json"),
+        (tmp_path / "missing.json", "cannot be read"),
+    ):
+        monkeypatch.setattr(sentence_meaning, "_FILE", file)
+        with pytest.raises(ModelError, match=told):
+            load_sentence_meaning(carried_encoder())
+    monkeypatch.undo()
     assert load_sentence_meaning(carried_encoder(), tau=0.3).tau == 0.3
     assert scorer.identity == load_sentence_meaning(carried_encoder()).identity
 
 
-def _with(folder: Path, **changed: object) -> Path:
+def _with(path: Path, **changed: object) -> Path:
     source = Path(sentence_meaning.__file__).with_name("sentence_meaning.json")
-    path = folder / "numbers.json"
     path.write_text(json.dumps({**json.loads(source.read_text()), **changed}))
     return path
